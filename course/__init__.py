@@ -1,0 +1,1 @@
+"""The library that students import: configuration, checkpoint, text, training, translation."""

@@ -1,0 +1,79 @@
+"""Save and load a trained model: safetensors weights, JSON configuration, two tokenizers."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from course.config import ModelConfig
+from course.errors import UserError
+from course.modules import ROOT, load_modules
+from course.text import Tokenizer
+
+DEFAULT = ROOT / "checkpoints" / "de-en"
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+SOURCE_TOKENIZER, TARGET_TOKENIZER = "tokenizer.de.model", "tokenizer.en.model"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model that is ready to translate, with its tokenizers."""
+
+    config: ModelConfig
+    model: Any  # a `Transformer` of the loaded modules
+    source: Tokenizer
+    target: Tokenizer
+
+
+def build_model(config: ModelConfig, modules: SimpleNamespace) -> Any:
+    """Build a `Transformer` with fresh weights."""
+    return modules.transformer.Transformer(**asdict(config))
+
+
+def save_weights(state: dict[str, torch.Tensor], path: Path) -> None:
+    """Write weights in float16, half the size of float32; the file appears whole or not at all."""
+    from safetensors.torch import save_file
+
+    partial = path.with_suffix(".partial")
+    save_file({name: tensor.detach().to("cpu", torch.float16).contiguous() for name, tensor in state.items()}, partial)
+    partial.replace(path)
+
+
+def load_weights(path: Path) -> dict[str, torch.Tensor]:
+    """Read weights as float32.
+
+    Raises:
+        UserError: if the file is missing, truncated or not safetensors.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if not path.is_file():
+        raise UserError(f"there are no weights at {path}")
+    try:
+        return {name: tensor.to(torch.float32) for name, tensor in load_file(path).items()}
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"the weights {path} are damaged ({error}); fetch the file again") from error
+
+
+def load_checkpoint(folder: Path = DEFAULT, modules: SimpleNamespace | None = None) -> Checkpoint:
+    """Load a checkpoint into the reference modules, or into other modules of the same interface.
+
+    Raises:
+        UserError: if a file is missing or damaged, or names or shapes of the weights do not fit the modules.
+    """
+    if not folder.is_dir():
+        raise UserError(f"there is no checkpoint folder {folder}")
+    config = ModelConfig.load(folder / CONFIG)
+    weights = load_weights(folder / WEIGHTS)
+    model = build_model(config, load_modules() if modules is None else modules)
+    # The encoding is a function of the configuration; float16 would only round it.
+    weights["positional_encoding.pe"] = model.state_dict()["positional_encoding.pe"]
+    try:
+        model.load_state_dict(weights, strict=True)
+    except RuntimeError as error:
+        raise UserError(f"the weights in {folder} do not fit the model: {error}") from error
+    model.eval()
+    return Checkpoint(config, model, Tokenizer(folder / SOURCE_TOKENIZER), Tokenizer(folder / TARGET_TOKENIZER))

@@ -1,0 +1,20 @@
+"""One exception for mistakes of the user, and how the commands report it."""
+
+import sys
+from collections.abc import Callable
+
+
+class UserError(Exception):
+    """Something the user can put right. The message says what was wrong, where, and what to do."""
+
+
+def run_command(main: Callable[[], int]) -> int:
+    """Run a command. A `UserError` becomes one line on stderr and exit status 2, without a traceback."""
+    try:
+        return main()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
