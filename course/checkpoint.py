@@ -7,14 +7,12 @@ from typing import Any
 
 import torch
 
-from course.config import ModelConfig
+from course.config import CHECKPOINTS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
 from course.errors import UserError
-from course.modules import ROOT, load_modules
+from course.modules import load_modules
 from course.text import Tokenizer
 
-DEFAULT = ROOT / "checkpoints" / "de-en"
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
-SOURCE_TOKENIZER, TARGET_TOKENIZER = "tokenizer.de.model", "tokenizer.en.model"
+DEFAULT = CHECKPOINTS / "de-en"
 
 
 @dataclass(frozen=True)
@@ -32,12 +30,17 @@ def build_model(config: ModelConfig, modules: SimpleNamespace) -> Any:
     return modules.transformer.Transformer(**asdict(config))
 
 
-def save_weights(state: dict[str, torch.Tensor], path: Path) -> None:
-    """Write weights in float16, half the size of float32; the file appears whole or not at all."""
+def save_weights(model: torch.nn.Module, path: Path) -> None:
+    """Write the parameters in float16, half the size of float32, and the buffers as they are.
+
+    The file appears whole or not at all.
+    """
     from safetensors.torch import save_file
 
+    tensors = {name: tensor.detach().to("cpu", torch.float16) for name, tensor in model.named_parameters()}
+    tensors.update((name, tensor.detach().cpu()) for name, tensor in model.named_buffers())
     partial = path.with_suffix(".partial")
-    save_file({name: tensor.detach().to("cpu", torch.float16).contiguous() for name, tensor in state.items()}, partial)
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial)
     partial.replace(path)
 
 
@@ -69,8 +72,6 @@ def load_checkpoint(folder: Path = DEFAULT, modules: SimpleNamespace | None = No
     config = ModelConfig.load(folder / CONFIG)
     weights = load_weights(folder / WEIGHTS)
     model = build_model(config, load_modules() if modules is None else modules)
-    # The encoding is a function of the configuration; float16 would only round it.
-    weights["positional_encoding.pe"] = model.state_dict()["positional_encoding.pe"]
     try:
         model.load_state_dict(weights, strict=True)
     except RuntimeError as error:

@@ -9,6 +9,11 @@ from course.errors import UserError
 
 PAD, BOS, EOS, UNK = 1, 2, 3, 0
 
+# The files of a checkpoint.
+CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+SOURCE_TOKENIZER, TARGET_TOKENIZER = "tokenizer.de.model", "tokenizer.en.model"
+
 
 @dataclass(frozen=True)
 class ModelConfig:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from course.config import PAD, ModelConfig
+from course.config import CONFIG, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
 from course.errors import UserError, run_command
 from course.text import Pair, Tokenizer, batch_by_length, pad
 
@@ -243,8 +243,6 @@ def prepare_pairs(
     pairs: list[tuple[str, str]], folder: Path, vocab_size: int, max_tokens: int = 100
 ) -> tuple[list[Pair], Tokenizer, Tokenizer]:
     """Train the tokenizers (once; they stay in `folder`) and encode the sentence pairs."""
-    from course.checkpoint import SOURCE_TOKENIZER, TARGET_TOKENIZER
-
     tokenizers = []
     for side, name in enumerate((SOURCE_TOKENIZER, TARGET_TOKENIZER)):
         path = folder / name
@@ -284,7 +282,7 @@ def main(arguments: list[str] | None = None) -> int:
     keep_freed_memory()
     import torch
 
-    from course.checkpoint import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, build_model, save_weights
+    from course.checkpoint import build_model, save_weights
     from course.corpora import read_pairs
     from course.modules import load_modules
 
@@ -315,8 +313,7 @@ def main(arguments: list[str] | None = None) -> int:
     config.save(args.out / CONFIG)
     for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER):
         (args.out / name).write_bytes((args.state / name).read_bytes())
-    state = {name: tensor for name, tensor in model.state_dict().items() if name != "positional_encoding.pe"}
-    save_weights(state, args.out / WEIGHTS)
+    save_weights(model, args.out / WEIGHTS)
     print(f"wrote {args.out} after {trainer.seconds / 60:.0f} minutes of training")
     return 0
 

@@ -1,0 +1,1 @@
+"""The trusted side: tests, workers that run the students' code, comparison, reports."""

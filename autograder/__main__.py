@@ -1,0 +1,81 @@
+"""The command line: `python grade.py [stage ...]`, the same as `python -m autograder`."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from autograder.manifest import assignment
+from course.errors import UserError, run_command
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
+
+
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="grade.py",
+        description="Grade the modules of a submission.",
+        epilog="exit status: 0 all required points, 1 not all, 2 wrong usage, 3 the grader itself failed",
+    )
+    parser.add_argument("stage", nargs="*", help="stages to grade (all)")
+    parser.add_argument("--submission", type=Path, metavar="DIR", help="folder of the modules (notebooks/transformer)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
+    parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
+    return parser.parse_args(arguments)
+
+
+def run(args: argparse.Namespace) -> int:
+    # The workers get ready while this process imports what it needs itself.
+    from autograder.process import make_workers
+
+    chosen = assignment()
+    stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or list(chosen.stages)
+    folder = args.submission or ROOT / "notebooks" / chosen.name
+    check_writable(args.json)
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}")
+    workers = make_workers(plain="AUTOGRADER_PLAIN" in os.environ)
+    try:
+        from rich.console import Console
+        from rich.text import Text
+
+        from autograder.console import print_stage, print_total
+        from autograder.grading import grade
+        from autograder.submission import read_submission
+
+        submission = read_submission(folder, chosen)
+        console = Console(highlight=False, emoji=False, markup=False)
+        console.print(Text(f"{chosen.title}: {submission.name}", style="bold"))
+        report = grade(submission, chosen, workers, stages, lambda stage: print_stage(console, stage, args.verbose))
+        print_total(console, report)
+    finally:
+        workers.close()
+    if args.json:
+        from autograder.gradescope import write_results
+
+        write_results(report, args.json)
+    return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
+
+
+def check_writable(path: Path | None) -> None:
+    """Find out before the work whether its result can be written.
+
+    Raises:
+        UserError: if it cannot.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; --json takes the name of a file")
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"there is no folder {path.absolute().parent} for {path.name}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    args = parse_arguments(arguments)
+    return run_command(lambda: run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Compare a tensor of the student with the expected one: type, shape, dtype, finite, values, in this order.
+
+Values are compared element by element with an absolute limit. A sum of differences, as many courses use, grows with
+the size of the tensor and fails correct code on another processor.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.student import Foreign
+
+# The largest deviation that is still right. Correct code stays far below, every known mistake far above.
+LIMITS = {"float64": 1e-5, "float32": 1e-3}
+# Where the student's own positional encoding goes in, which correct code may compute in float32.
+ENCODING_LIMIT = 1e-3
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What is wrong with a tensor: a sentence, and lines that say where."""
+
+    message: str
+    details: tuple[str, ...] = ()
+
+
+def compare(
+    name: str,
+    axes: str,
+    actual: Any,
+    expected: np.ndarray,
+    limit: float,
+    where: np.ndarray | None = None,
+) -> Wrong | None:
+    """The first rung of the ladder on which `actual` fails, or None if it is right.
+
+    Args:
+        name: what the student calls the tensor.
+        axes: the names of its axes, for instance "B H T_q d_k".
+        actual: what the student's code returned.
+        expected: the right values.
+        limit: the largest absolute difference that is still right.
+        where: True for the elements that count (without the padding, say); broadcast to the shape of `expected`.
+    """
+    floating = bool(np.issubdtype(expected.dtype, np.floating))
+    counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
+    if wrong := wrong_form(name, axes, actual, expected.shape, floating, counted):
+        return wrong
+    with np.errstate(over="ignore"):
+        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    differs = (difference > limit) & counted
+    if not differs.any():
+        return None
+    first = _first(differs)
+    return Wrong(
+        f"{name} has the right shape but wrong values",
+        (
+            f"{_count(differs, counted)} differ, first at {_place(axes, first)}",
+            f"expected  {_number(expected[first])}",
+            f"got       {_number(actual[first])}",
+            f"The largest difference is {difference[counted].max():.2g}; up to {limit:g} would be right.",
+        ),
+    )
+
+
+def wrong_form(
+    name: str,
+    axes: str,
+    actual: Any,
+    shape: tuple[int, ...],
+    floating: bool,
+    counted: np.ndarray | None = None,
+) -> Wrong | None:
+    """The rungs of the ladder before the values: type, shape, dtype, finite numbers."""
+    expected = f"expected  {_shape(shape)}, which is ({axes.replace(' ', ', ')})"
+    if actual is None:
+        return Wrong(f"{name} is None instead of a tensor", (expected, "Is a return missing?"))
+    if not isinstance(actual, np.ndarray):
+        got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__}"
+        kind = "dtype" if got.startswith("a tensor") else "type"
+        return Wrong(f"{name} has the wrong {kind}", (f"expected  a tensor, {expected[10:]}", f"got       {got}"))
+    if actual.shape != shape:
+        return Wrong(f"{name} has the wrong shape", (expected, f"got       {_shape(actual.shape)}"))
+    if floating and actual.dtype not in (np.float64, np.float32):
+        wanted = "expected  the floating-point type of the inputs"
+        return Wrong(f"{name} has the wrong dtype", (wanted, f"got       {actual.dtype}"))
+    if not floating and np.issubdtype(actual.dtype, np.floating):
+        return Wrong(f"{name} has the wrong dtype", ("expected  integers", f"got       {actual.dtype}"))
+    counted = np.ones(shape, dtype=bool) if counted is None else counted
+    infinite = ~np.isfinite(actual) & counted
+    if infinite.any():
+        first = _first(infinite)
+        kind = "NaN" if np.isnan(actual[first]) else "infinity"
+        return Wrong(f"{name} holds {kind}", (f"in {_count(infinite, counted)}, first at {_place(axes, first)}",))
+    return None
+
+
+def _first(mask: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+
+
+def _place(axes: str, index: tuple[int, ...]) -> str:
+    """An index with the names of its axes: "[B=0, H=1, T_q=3, d_k=0]"."""
+    names = axes.split()
+    return "[" + ", ".join(f"{name}={i}" for name, i in zip(names, index, strict=True)) + "]"
+
+
+def _count(wrong: np.ndarray, counted: np.ndarray) -> str:
+    total, bad = int(counted.sum()), int(wrong.sum())
+    return f"all {total:,} elements" if bad == total else f"{bad:,} of {total:,} elements"
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return str(tuple(int(size) for size in shape))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if np.issubdtype(type(value), np.floating) else str(value)

@@ -1,0 +1,52 @@
+"""The report as Gradescope's results.json."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from autograder.console import clean
+from autograder.results import Report, TestResult
+from course.errors import UserError
+
+
+def results(report: Report) -> dict[str, Any]:
+    """Gradescope's object: the score, and every test, whatever became of it."""
+    numbered = [(stage, place, test) for stage in report.stages for place, test in enumerate(stage.tests, start=1)]
+    return {
+        "score": report.points,
+        "execution_time": round(report.seconds, 2),
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "number": f"{stage.number}.{place}",
+                "name": test.name,
+                "score": test.points,
+                "max_score": test.max_points,
+                "status": "passed" if test.status == "passed" else "failed",
+                "output": output(test),
+                "extra_data": {"stage": stage.name, "status": test.status, "extra_credit": stage.extra_credit},
+            }
+            for stage, place, test in numbered
+        ],
+    }
+
+
+def output(test: TestResult) -> str:
+    """What the student reads about a test."""
+    # The traceback of a fault is for the instructor, who finds it on the console.
+    details = () if test.status in ("fault", "not started", "passed") else test.details
+    return clean("\n".join([test.title, f"{test.status}: {test.message}" if test.message else test.status, *details]))
+
+
+def write_results(report: Report, path: Path) -> None:
+    """Write results.json; the file appears whole or not at all.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(json.dumps(results(report), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error

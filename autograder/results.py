@@ -1,0 +1,75 @@
+"""The results of grading: plain data, from which every report is made."""
+
+from dataclasses import dataclass
+
+# What can become of a test. "fault" is a failure of the grader itself, never of the student.
+STATUSES = ("passed", "failed", "not started", "error", "timed out", "blocked", "fault")
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """The outcome of one test."""
+
+    __test__ = False  # the name is not for pytest
+
+    stage: str
+    name: str
+    title: str  # what the test is about, in a sentence
+    status: str
+    points: float
+    max_points: float
+    message: str = ""  # one line: what was wrong
+    details: tuple[str, ...] = ()  # where, expected and got, what to do
+    printed: str = ""  # what the student's code printed
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """The outcome of one stage."""
+
+    name: str
+    number: int
+    title: str
+    extra_credit: bool
+    tests: tuple[TestResult, ...]
+
+    @property
+    def points(self) -> float:
+        return sum(test.points for test in self.tests)
+
+    @property
+    def max_points(self) -> float:
+        return sum(test.max_points for test in self.tests)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a submission."""
+
+    title: str
+    submission: str
+    stages: tuple[StageResult, ...]
+    seconds: float
+
+    @property
+    def tests(self) -> tuple[TestResult, ...]:
+        return tuple(test for stage in self.stages for test in stage.tests)
+
+    @property
+    def points(self) -> float:
+        return sum(stage.points for stage in self.stages)
+
+    @property
+    def max_points(self) -> float:
+        return sum(stage.max_points for stage in self.stages)
+
+    @property
+    def faulty(self) -> bool:
+        """Whether the grader itself failed somewhere."""
+        return any(test.status == "fault" for test in self.tests)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all required points (those that are not extra credit) are reached."""
+        return all(stage.points == stage.max_points for stage in self.stages if not stage.extra_credit)

@@ -1,0 +1,321 @@
+"""The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.frames import FrameError, flatten, read_frame, unflatten, write_frame
+from autograder.process import WorkerProcess, Workers
+
+CALL_SECONDS = 10.0
+DTYPES: dict[str, Any] = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Something that came back and is no array: a tensor of an unusual type, or no tensor at all."""
+
+    description: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the student's code."""
+
+    file: str
+    line: int | None
+    function: str
+    text: str
+
+
+class StudentFault(Exception):
+    """The student's code did not give a result. `status` is the one that the test gets."""
+
+    status = "error"
+
+    def __init__(self, message: str, call: str = "", where: tuple[Place, ...] = ()) -> None:
+        super().__init__(message)
+        self.message, self.call, self.where = message, call, where
+
+
+class NotStarted(StudentFault):
+    """The student has not written this part yet."""
+
+    status = "not started"
+
+
+class TimedOut(StudentFault):
+    """A call did not return in time."""
+
+    status = "timed out"
+
+
+class Blocked(StudentFault):
+    """The call needs something that another stage reports."""
+
+    status = "blocked"
+
+
+class Raised(StudentFault):
+    """The student's code raised an exception."""
+
+
+class Crashed(StudentFault):
+    """The worker ended, or sent something that is not an answer."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """The source texts of a submission and what takes the place of the parts that are not graded now."""
+
+    sources: dict[str, str]  # the student's modules and the stand-ins of the others
+    replace: dict[str, list[str]]  # module -> "Class.method" to be taken from its stand-in
+    modules: tuple[str, ...]  # the student's modules, in the order of import
+    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
+    reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
+
+
+class Student:
+    """The modules of one submission in one worker: `student.mha.MultiHeadAttention(...)`.
+
+    The worker starts with the first call and is started anew after it died.
+    """
+
+    def __init__(self, workers: Workers, code: Code, dtype: str = "float64", seconds: float = CALL_SECONDS) -> None:
+        self.dtype, self.last_call, self.import_failure = dtype, "", ""
+        self._workers, self._code, self._seconds = workers, code, seconds
+        self._worker: WorkerProcess | None = None
+        self._failed: StudentFault | None = None
+        self._printed = ""
+
+    def __getattr__(self, module: str) -> "ModuleProxy":
+        if module.startswith("_"):
+            raise AttributeError(module)
+        return ModuleProxy(self, module)
+
+    def start(self) -> None:
+        """Start a worker and import the modules, if that is not done.
+
+        Raises:
+            StudentFault: if a module cannot be imported. It is not tried again.
+        """
+        if self._failed is not None:
+            raise self._failed
+        if self._worker is not None:
+            return
+        self._worker = self._workers.start()
+        self._ask({"do": "load", "sources": self._code.sources, "replace": self._code.replace, "dtype": self.dtype})
+        for module in self._code.modules:
+            try:
+                if module in self._code.unreadable:
+                    raise StudentFault(self._code.unreadable[module])
+                if stage := self._code.reported.get(module):
+                    raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
+                self._ask({"do": "import", "module": module}, call=f"import {module}")
+            except StudentFault as fault:
+                self._failed = fault
+                self.import_failure = "" if isinstance(fault, Blocked) else module
+                raise
+
+    def request(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray], call: str) -> Any:
+        """Send one request to the (started) worker and give back the value of the reply."""
+        self.start()
+        self.last_call = call
+        from safetensors.numpy import save
+
+        return self._ask(request, save(dict(tensors)) if tensors else b"", call)
+
+    def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
+        worker = self._worker
+        assert worker is not None
+        expired = threading.Event()
+
+        def expire() -> None:
+            expired.set()
+            worker.kill()
+
+        # Whatever the worker does, killing it ends our blocked read or write.
+        timer = threading.Timer(self._seconds, expire)
+        timer.start()
+        try:
+            write_frame(worker.writer, request, body)
+            header, body = read_frame(worker.reader)
+            if "error" not in header:
+                return self._value(header, body)
+        except FrameError as error:
+            self._end_worker()
+            raise Crashed(f"the answer cannot be read: {error}", call) from error
+        except (EOFError, OSError) as error:
+            code = self._end_worker()
+            if expired.is_set():
+                raise TimedOut(f"no result after {self._seconds:.0f} seconds", call) from error
+            raise Crashed(f"the Python process {_ending(code)}", call) from error
+        finally:
+            timer.cancel()
+        raise _fault(header["error"], call)
+
+    def _value(self, header: dict[str, Any], body: bytes) -> Any:
+        from safetensors import SafetensorError, deserialize
+
+        if isinstance(kind := header.get("type"), str):
+            return Foreign(f"a value of type {kind[:80]}")
+        try:
+            tensors = dict(deserialize(body)) if body else {}
+        except SafetensorError as error:
+            raise FrameError("the tensors are damaged") from error
+
+        def leaf(kind: str, key: Any) -> Any:
+            if kind == "$handle":
+                if not isinstance(key, int):
+                    raise FrameError("a handle is not a number")
+                return ObjectProxy(self, key)
+            if not isinstance(key, str) or key not in tensors:
+                raise FrameError("a tensor is missing")
+            entry = tensors[key]
+            if entry["dtype"] not in DTYPES:
+                return Foreign(f"a tensor of type {entry['dtype']}")
+            return np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+
+        return unflatten(header.get("value"), leaf)
+
+    def _end_worker(self) -> int:
+        assert self._worker is not None
+        self._worker.kill()
+        code = self._worker.exit_code()
+        self._printed += self._worker.printed.rest()
+        self._worker = None
+        return code
+
+    def take_printed(self) -> str:
+        """What the student's code has printed since the last call of this function."""
+        text = self._printed
+        if self._worker is not None:
+            text += self._worker.printed.take()
+        self._printed = ""
+        return text
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._end_worker()
+
+
+class ModuleProxy:
+    """A module of the student: its functions and classes can be called."""
+
+    def __init__(self, student: Student, name: str) -> None:
+        self._student, self._name = student, name
+
+    def __getattr__(self, name: str) -> "RemoteFunction":
+        return RemoteFunction(self._student, f"{self._name}.{name}", None, name)
+
+
+class ObjectProxy:
+    """An `nn.Module` of the student that lives in the worker. Calling it calls its `forward`."""
+
+    def __init__(self, student: Student, handle: int, name: str = "object") -> None:
+        self._student, self._handle, self._name = student, handle, name
+
+    def __getattr__(self, method: str) -> "RemoteFunction":
+        return RemoteFunction(self._student, self._handle, method, f"{self._name}.{method}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return RemoteFunction(self._student, self._handle, None, self._name)(*args, **kwargs)
+
+    def load_state(self, tensors: Mapping[str, np.ndarray]) -> None:
+        """Load weights by name, all of them, and switch to evaluation mode."""
+        request = {"do": "state", "target": self._handle}
+        self._student.request(request, tensors, f"{self._name}.load_state_dict(...)")
+
+    def attribute(self, path: str) -> Any:
+        """The value of an attribute, for instance "self_attn.W_q.weight"."""
+        request = {"do": "get", "target": self._handle, "attribute": path}
+        return self._student.request(request, {}, f"{self._name}.{path}")
+
+
+class RemoteFunction:
+    """A function, class or method in the worker."""
+
+    def __init__(self, student: Student, target: str | int, method: str | None, name: str) -> None:
+        self._student, self._target, self._method, self._name = student, target, method, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tensors: dict[str, np.ndarray] = {}
+
+        def leaf(value: Any) -> dict[str, Any] | None:
+            if isinstance(value, np.ndarray):
+                name = f"t{len(tensors)}"
+                floating = np.issubdtype(value.dtype, np.floating)
+                value = value.astype(self._student.dtype) if floating else value
+                tensors[name] = np.ascontiguousarray(value)
+                return {"$tensor": name}
+            return {"$handle": value._handle} if isinstance(value, ObjectProxy) else None
+
+        request = {
+            "do": "call",
+            "target": self._target,
+            "method": self._method,
+            "args": [flatten(value, leaf) for value in args],
+            "kwargs": {name: flatten(value, leaf) for name, value in kwargs.items()},
+        }
+        shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
+        result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
+        if isinstance(result, ObjectProxy):
+            result._name = self._name.removesuffix(".eval").removesuffix(".train")
+        return result
+
+
+def _show(value: Any) -> str:
+    """An argument as a message shows it: a tensor by its shape."""
+    if isinstance(value, np.ndarray):
+        return str(tuple(value.shape))
+    if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
+        return f"[{', '.join(_show(item) for item in value)}]"
+    return repr(value)
+
+
+def _ending(code: int) -> str:
+    """How a process ended, in words."""
+    import signal
+
+    if code < 0:
+        try:
+            return f"was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was ended by signal {-code}"
+    return f"ended by itself with exit code {code}"
+
+
+def _fault(error: Any, call: str) -> StudentFault:
+    """The exception of an error reply, of which nothing is believed but that it is an error."""
+    error = error if isinstance(error, dict) else {}
+    kind, message = str(error.get("kind", ""))[:80], str(error.get("message", ""))[:4000]
+    where = []
+    for place in error.get("where", []) if isinstance(error.get("where"), list) else []:
+        if isinstance(place, list) and len(place) == 4:
+            line = place[1] if isinstance(place[1], int) else None
+            where.append(Place(str(place[0])[:80], line, str(place[2])[:80], str(place[3])[:200]))
+    if kind == "NotImplementedError":
+        return NotStarted(message or "not written yet", call, tuple(where))
+    if kind == "SystemExit":
+        return Raised(f"sys.exit({message}) was called", call, tuple(where))
+    return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))
+
+
+def is_dtype_conflict(fault: StudentFault) -> bool:
+    """Whether code failed because it computes a part in float32 while the grader works in float64."""
+    return isinstance(fault, Raised) and bool(re.search(r"(?i)dtype|scalar type|double", fault.message))

@@ -1,0 +1,91 @@
+"""The base class of the graded tests: ordinary unittest test cases with the student's modules at hand."""
+
+import unittest
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.compare import LIMITS, Wrong, compare, wrong_form
+from autograder.student import Student
+from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
+
+EXPECTED = Path(__file__).with_name("expected")
+
+
+class Incorrect(AssertionError):
+    """The student's code gave a result, and it is wrong."""
+
+    def __init__(self, wrong: Wrong, call: str) -> None:
+        super().__init__(wrong.message)
+        self.wrong, self.call = wrong, call
+
+
+@cache
+def read_tensors(path: Path) -> dict[str, np.ndarray]:
+    """All tensors of a safetensors file."""
+    from safetensors.numpy import load_file
+
+    return load_file(path)
+
+
+class StageTestCase(unittest.TestCase):
+    """A graded test. The first line of its docstring is what the student reads."""
+
+    student: Student
+    assignment = "transformer"
+    checkpoint = "de-en"
+
+    def stored(self, prefix: str) -> dict[str, np.ndarray]:
+        """The stored tensors whose names start with `prefix` and a slash, without that part of the name."""
+        stage = type(self).__module__.rpartition(".")[2].removeprefix("test_")
+        tensors = read_tensors(EXPECTED / self.assignment / f"{stage}.safetensors")
+        start = prefix + "/"
+        return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
+
+    def trained_transformer(self) -> Any:
+        """The student's Transformer with the weights of the checkpoint."""
+        config = ModelConfig.load(CHECKPOINTS / self.checkpoint / CONFIG)
+        model = self.student.transformer.Transformer(**vars(config))
+        model.load_state(read_tensors(CHECKPOINTS / self.checkpoint / WEIGHTS))
+        return model
+
+    def assert_tensor(
+        self,
+        actual: Any,
+        expected: np.ndarray,
+        name: str,
+        axes: str,
+        where: np.ndarray | None = None,
+        limit: float = 0.0,
+    ) -> None:
+        """Fail unless `actual` is the expected tensor; see `autograder.compare`."""
+        limit = max(limit, LIMITS[self.student.dtype])
+        if wrong := compare(name, axes, actual, expected, limit, where):
+            raise Incorrect(wrong, self.student.last_call)
+
+    def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str) -> None:
+        """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""
+        if wrong := wrong_form(name, axes, actual, shape, floating=True):
+            raise Incorrect(wrong, self.student.last_call)
+
+    def wrong(self, message: str, *details: str) -> NoReturn:
+        """Fail with a message in the words of the student."""
+        raise Incorrect(Wrong(message, details), self.student.last_call)
+
+    def items(self, value: Any, number: int, name: str) -> Any:
+        """Fail unless a call returned `number` values; they are given back."""
+        if not isinstance(value, list) or len(value) != number:
+            got = f"a list or tuple of {len(value)}" if isinstance(value, list) else _kind(value)
+            self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
+        return value
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else "one tensor" if isinstance(value, np.ndarray) else str(value)
+
+
+def inside(lengths: np.ndarray) -> np.ndarray:
+    """True for the positions inside each sentence: (B,) -> (B, T) with T = the largest length."""
+    return np.asarray(np.arange(lengths.max())[None, :] < lengths[:, None])
