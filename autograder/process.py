@@ -16,12 +16,14 @@ KEPT_OUTPUT = 16 * 1024
 
 
 def python_command(call: str) -> list[str]:
-    """A Python that runs `call`, isolated from the environment and the current folder, with our own import path."""
-    path = [entry for entry in sys.path if entry and os.path.isabs(entry)]
+    """A Python that runs `call`, isolated from the environment, with our own import path.
+
+    The current folder and the folder of the script are left out: a torch.py that lies there must not be imported.
+    """
     package_root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    if package_root not in path:
-        path.append(package_root)
-    return [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {path!r}; {call}"]
+    left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
+    path = [entry for entry in sys.path if os.path.isabs(entry) and entry not in left_out]
+    return [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {[*path, package_root]!r}; {call}"]
 
 
 def clean_environment() -> dict[str, str]:
@@ -103,8 +105,15 @@ class ForkingWorkers:
         self._control, theirs = socket.socketpair()
         command = python_command(f"from autograder.warm import main; main({theirs.fileno()})")
         self._process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], env=clean_environment(), stdin=subprocess.DEVNULL
+            command,
+            pass_fds=[theirs.fileno()],
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         )
+        assert self._process.stderr
+        self._complaints = Printed(self._process.stderr)  # type: ignore[arg-type]
         theirs.close()
 
     def start(self) -> WorkerProcess:
@@ -123,9 +132,12 @@ class ForkingWorkers:
         return self._answer()
 
     def _answer(self) -> int:
-        data = self._control.recv(ID.size, socket.MSG_WAITALL)
+        data = b""
+        with contextlib.suppress(ConnectionError):
+            data = self._control.recv(ID.size, socket.MSG_WAITALL)
         if len(data) < ID.size:
-            raise RuntimeError(f"the warm process ended with exit code {self._process.wait()}")
+            code = self._process.wait()
+            raise RuntimeError(f"the process that imports torch ended with exit code {code}:\n{self._complaints.rest()}")
         return int(ID.unpack(data)[0])
 
     def close(self) -> None:

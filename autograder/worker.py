@@ -78,11 +78,13 @@ class Worker:
         for path in self.replace.get(name, []):
             class_name, method = path.split(".")
             standin = getattr(importlib.import_module(STANDIN + name), class_name)
-            if hasattr(module, class_name):
+            # A method without a stand-in (extra credit) is not called while other stages are graded.
+            if hasattr(module, class_name) and hasattr(standin, method):
                 setattr(getattr(module, class_name), method, getattr(standin, method))
 
     def call(self, request: dict[str, Any], body: bytes) -> Any:
         """Call a function, construct an object, or call an object or one of its methods."""
+        import torch
         from safetensors.torch import load
 
         tensors = load(body) if body else {}
@@ -100,7 +102,8 @@ class Worker:
 
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
-        return function(*arguments, **keywords)
+        with torch.no_grad():
+            return function(*arguments, **keywords)
 
     def get(self, request: dict[str, Any], body: bytes) -> Any:
         """Read an attribute, for instance "self_attn.W_q.weight"."""

@@ -1,0 +1,30 @@
+"""Known mistakes: small changes to the reference modules, each with a name and hints. Never shipped to students."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A misconception, as a change of the reference's source text."""
+
+    id: str  # "mha.scale-d-model": the stage, then a few words
+    module: str
+    old: str  # stands exactly once in the module
+    new: str
+    looks_like: str  # first hint: what the result looks like, in words of the student
+    read_again: str  # second hint: where the thought goes wrong and what to read again
+    same_as: tuple[str, ...] = ()  # ids of mistakes that no test of the stage can tell from this one
+
+    @property
+    def stage(self) -> str:
+        return self.id.partition(".")[0]
+
+    def apply(self, sources: dict[str, str]) -> dict[str, str]:
+        """The reference modules with this mistake in them.
+
+        Raises:
+            LookupError: if the text to change does not stand in the module exactly once.
+        """
+        if (found := sources[self.module].count(self.old)) != 1:
+            raise LookupError(f"{self.id}: the text to change stands {found} times in {self.module}.py, not once")
+        return {**sources, self.module: sources[self.module].replace(self.old, self.new)}

@@ -1,0 +1,52 @@
+"""nbgrader for this course: solutions/ is released as notebooks/. Run nbgrader in this folder."""
+
+import glob
+import os
+
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.preprocessors import ClearHiddenTests, OverwriteCells
+from traitlets.config import get_config
+
+from autograder.manifest import assignments
+from autograder.nbgrader_plugin import IsolateGrading, StripModules
+from autograder.release import RELEASE, SOURCE
+
+c = get_config()
+
+root = os.path.dirname(os.path.abspath(__file__))
+c.CourseDirectory.root = root
+c.CourseDirectory.source_directory = SOURCE
+c.CourseDirectory.release_directory = RELEASE
+
+# nbgrader copies the files beside the source notebooks as they are: into the release before it runs a preprocessor,
+# and over the student's files before it grades. Nothing of solutions/ but notebooks may be copied at any time, not
+# even for a moment. (nbgrader's own spelling of the path has the "." of a missing student name.)
+source_files = os.path.join(glob.escape(root), SOURCE, ".", "*", "*")
+c.CourseDirectory.ignore = [".ipynb_checkpoints", "__pycache__", "*.pyc", "feedback", source_files]
+c.Autograde.exclude_overwriting = {
+    name: [f"{module}.py" for module in assignment.modules] for name, assignment in assignments().items()
+}
+
+c.GenerateAssignment.preprocessors = [StripModules, *GenerateAssignment().preprocessors]
+c.ClearSolutions.code_stub = {"python": 'raise NotImplementedError("This cell is not written yet")'}
+c.ClearSolutions.text_stub = "*Write your answer here.*"
+
+sanitize = list(Autograde().sanitize_preprocessors)
+sanitize.insert(sanitize.index(OverwriteCells) + 1, IsolateGrading)
+c.Autograde.sanitize_preprocessors = sanitize
+# A deleted grade cell is put back: what is graded is the modules, not the notebook.
+c.OverwriteCells.add_missing_cells = True
+# A grade cell runs all tests of its stage, possibly on a busy machine. nbgrader's default is 30 seconds.
+c.Execute.timeout = 300
+
+# Without this the feedback would show hidden tests to students.
+c.GenerateFeedback.preprocessors = [ClearHiddenTests, *GenerateFeedback().preprocessors]
+
+# zip_collect: archives that are named after the student, with the files at the top or in the assignment's folder.
+files = {module for assignment in assignments().values() for module in assignment.modules}
+files |= {stage.notebook.removesuffix(".ipynb") for assignment in assignments().values() for stage in assignment.stages}
+c.FileNameCollectorPlugin.valid_ext = [".py", ".ipynb"]
+c.FileNameCollectorPlugin.named_regexp = (
+    rf".*[\\/]extracted[\\/](?P<student_id>[^\\/]+)[\\/](?:(?:{'|'.join(assignments())})[\\/])?"
+    rf"(?P<file_id>{'|'.join(sorted(files))})\.\w+$"
+)
