@@ -5,13 +5,12 @@ import os
 
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.preprocessors import ClearHiddenTests, OverwriteCells
-from traitlets.config import get_config
 
 from autograder.manifest import assignments
 from autograder.nbgrader_plugin import IsolateGrading, StripModules
 from autograder.release import RELEASE, SOURCE
 
-c = get_config()
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  (traitlets defines it)
 
 root = os.path.dirname(os.path.abspath(__file__))
 c.CourseDirectory.root = root
@@ -32,7 +31,7 @@ c.ClearSolutions.code_stub = {"python": 'raise NotImplementedError("This cell is
 c.ClearSolutions.text_stub = "*Write your answer here.*"
 
 sanitize = list(Autograde().sanitize_preprocessors)
-sanitize.insert(sanitize.index(OverwriteCells) + 1, IsolateGrading)
+sanitize.insert(sanitize.index(OverwriteCells), IsolateGrading)
 c.Autograde.sanitize_preprocessors = sanitize
 # A deleted grade cell is put back: what is graded is the modules, not the notebook.
 c.OverwriteCells.add_missing_cells = True

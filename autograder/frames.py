@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 MAGIC = b"GRD1"
 PREFIX = struct.Struct(">4sIQ")
+PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
 MAX_HEADER = 256 * 1024
 MAX_BODY = 64 * 1024 * 1024
 MAX_DEPTH = 8

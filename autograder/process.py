@@ -6,11 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
+import tempfile
 from collections.abc import Callable
 from typing import Any, BinaryIO, Protocol
 
-from autograder.warm import ID
+from autograder.frames import PROCESS_ID as ID
 
 KEPT_OUTPUT = 16 * 1024
 
@@ -34,29 +34,24 @@ def clean_environment() -> dict[str, str]:
 
 
 class Printed:
-    """Drains what a worker prints, so that it never blocks, and keeps the last 16 KiB."""
+    """What a worker prints: a temporary file that the worker writes and the grader reads."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.data = bytearray()
-        self.thread = threading.Thread(target=self._drain, args=(stream,), daemon=True)
-        self.thread.start()
-
-    def _drain(self, stream: BinaryIO) -> None:
-        with stream, contextlib.suppress(OSError, ValueError):
-            while chunk := stream.read1(4096):  # type: ignore[attr-defined]
-                self.data += chunk
-                del self.data[:-KEPT_OUTPUT]
+    def __init__(self) -> None:
+        self.descriptor, self._path = tempfile.mkstemp(prefix="printed-")
+        # Opened a second time, since a duplicate would share the position in the file.
+        self._reader = open(self._path, "rb")
 
     def take(self) -> str:
-        """What came since the last call; what was printed just now may still be on its way."""
-        data = bytes(self.data)
-        del self.data[: len(data)]
-        return data.decode("utf-8", errors="replace")
+        """What came since the last call, the last 16 KiB of it."""
+        start = self._reader.tell()
+        end = self._reader.seek(0, os.SEEK_END)
+        self._reader.seek(max(start, end - KEPT_OUTPUT))
+        return self._reader.read(KEPT_OUTPUT).decode("utf-8", errors="replace")
 
-    def rest(self) -> str:
-        """What came until the end of the worker, which must be over."""
-        self.thread.join(timeout=1)
-        return self.take()
+    def close(self) -> None:
+        self._reader.close()
+        os.close(self.descriptor)
+        os.unlink(self._path)
 
 
 class WorkerProcess(Protocol):
@@ -76,10 +71,9 @@ class WorkerProcess(Protocol):
 class ForkedWorker:
     """A fork of the warm process."""
 
-    def __init__(self, pid: int, channel: socket.socket, output: BinaryIO, wait: Callable[[int], int]) -> None:
-        self.pid, self.channel, self._wait = pid, channel, wait
+    def __init__(self, pid: int, channel: socket.socket, printed: Printed, wait: Callable[[int], int]) -> None:
+        self.pid, self.channel, self.printed, self._wait = pid, channel, printed, wait
         self.reader = self.writer = channel.makefile("rwb")  # type: ignore[assignment]
-        self.printed = Printed(output)
         self._code: int | None = None
 
     def kill(self) -> None:
@@ -103,6 +97,7 @@ class ForkingWorkers:
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
+        self._complaints = Printed()
         command = python_command(f"from autograder.warm import main; main({theirs.fileno()})")
         self._process = subprocess.Popen(
             command,
@@ -110,22 +105,16 @@ class ForkingWorkers:
             env=clean_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stderr=self._complaints.descriptor,
         )
-        assert self._process.stderr
-        self._complaints = Printed(self._process.stderr)  # type: ignore[arg-type]
         theirs.close()
 
     def start(self) -> WorkerProcess:
         ours, theirs = socket.socketpair()
-        output_read, output_write = os.pipe()
-        try:
-            socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), output_write])
-            pid = self._answer()
-        finally:
-            theirs.close()
-            os.close(output_write)
-        return ForkedWorker(pid, ours, os.fdopen(output_read, "rb"), self._wait)
+        printed = Printed()
+        with theirs:
+            socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), printed.descriptor])
+            return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def _wait(self, pid: int) -> int:
         self._control.sendall(b"W" + ID.pack(pid))
@@ -137,30 +126,31 @@ class ForkingWorkers:
             data = self._control.recv(ID.size, socket.MSG_WAITALL)
         if len(data) < ID.size:
             code = self._process.wait()
-            raise RuntimeError(f"the process that imports torch ended with exit code {code}:\n{self._complaints.rest()}")
+            raise RuntimeError(f"the process that imports torch ended with exit code {code}:\n{self._complaints.take()}")
         return int(ID.unpack(data)[0])
 
     def close(self) -> None:
         self._control.close()
         self._process.kill()
         self._process.wait()
+        self._complaints.close()
 
 
 class PlainWorker:
     """A process of its own, with requests on its stdin and replies on its stdout."""
 
     def __init__(self) -> None:
+        self.printed = Printed()
         self._process = subprocess.Popen(
             python_command("from autograder.worker import main; main()"),
             env=clean_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self.printed.descriptor,
         )
-        assert self._process.stdin and self._process.stdout and self._process.stderr
+        assert self._process.stdin and self._process.stdout
         self.writer: BinaryIO = self._process.stdin  # type: ignore[assignment]
         self.reader: BinaryIO = self._process.stdout  # type: ignore[assignment]
-        self.printed = Printed(self._process.stderr)  # type: ignore[arg-type]
 
     def kill(self) -> None:
         self._process.kill()
@@ -183,6 +173,7 @@ class PlainWorkers:
         for worker in self._spare:
             worker.kill()
             worker.exit_code()
+            worker.printed.close()
 
 
 Workers = ForkingWorkers | PlainWorkers

@@ -1,7 +1,7 @@
 """Make what students receive: strip the solutions from the modules, run nbgrader, see that no solution is left.
 
-    python -m autograder.release            write notebooks/ anew
-    python -m autograder.release --check    compare notebooks/ with what would be written; exit status 1 if it differs
+Run as `python -m autograder.release` it writes notebooks/ anew; with `--check` it writes nothing and exits with 1 if
+notebooks/ is not what it would write.
 """
 
 import argparse
@@ -43,8 +43,8 @@ class Region:
 
     def code(self, lines: list[str]) -> list[int]:
         """The numbers of the lines inside that are neither blank nor a comment."""
-        inside = range(self.begin + 1, self.end)
-        return [number for number in inside if lines[number - 1].strip() and not lines[number - 1].lstrip().startswith("#")]
+        inside = enumerate(lines[self.begin : self.end - 1], start=self.begin + 1)
+        return [number for number, line in inside if line.strip() and not line.lstrip().startswith("#")]
 
 
 def find_regions(lines: list[str], file: str) -> list[Region]:
@@ -103,6 +103,12 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
     raise UserError(f"{place}: the region must lie inside one function or method")
 
 
+def _written(module: str, assignment: Assignment) -> list[str]:
+    """What students write in a module, by dotted names."""
+    written = [path.partition(".") for stage in assignment.stages for path in stage.writes]
+    return [name for owner, _, name in written if owner == module]
+
+
 def _indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
@@ -114,30 +120,26 @@ def strip_module(source: str, module: str, assignment: Assignment) -> str:
         UserError: if the regions are malformed or do not agree with what the manifest says that students write.
     """
     file = f"{module}.py"
-    lines = source.splitlines()
+    lines = source.split("\n")
     regions = find_regions(lines, file)
     functions = list(_functions(_parse(source, file)))
     names = [_function_of(region, lines, functions, file) for region in regions]
-    parts = Counter(names)
-    for stage in assignment.stages:
-        for written in stage.writes:
-            owner, _, name = written.partition(".")
-            if owner == module and name not in parts:
-                raise UserError(f"{file}: {name} is written in stage {stage.name!r}, but it holds no solution region")
-
+    for name in _written(module, assignment):
+        if name not in names:
+            raise UserError(f"{file}: the manifest has students write {name}, but no solution region stands in it")
     stub: list[str] = []
-    copied, seen = 0, Counter[str]()
+    copied, parts, seen = 0, Counter(names), Counter[str]()
     for region, name in zip(regions, names, strict=True):
-        stage_or_none = assignment.stage_of(f"{module}.{name}")
-        if stage_or_none is None:
-            raise UserError(f"{file}, line {region.begin}: no stage of the manifest writes {module}.{name}")
+        stage = assignment.stage_of(f"{module}.{name}")
+        if stage is None:
+            raise UserError(f"{file}, line {region.begin}: no stage of the manifest has students write {name}")
         seen[name] += 1
         part = f", part {seen[name]} of {parts[name]}," if parts[name] > 1 else ""
-        message = f"Stage {stage_or_none.number}: {name}{part} is not written yet"
         stub += lines[copied : region.begin - 1]
-        stub.append(f'{_indentation(lines[region.begin - 1])}raise NotImplementedError("{message}")')
+        indentation = _indentation(lines[region.begin - 1])
+        stub.append(f'{indentation}raise NotImplementedError("Stage {stage.number}: {name}{part} is not written yet")')
         copied = region.end
-    text = "\n".join([*stub, *lines[copied:]]) + "\n"
+    text = "\n".join([*stub, *lines[copied:]])
     _parse(text, f"the stub of {file}")
     return text
 
@@ -155,6 +157,9 @@ def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
     Raises:
         UserError: if a module is missing or cannot be stripped.
     """
+    owners = {path.partition(".")[0] for stage in assignment.stages for path in stage.writes}
+    if strange := owners - set(assignment.modules):
+        raise UserError(f"the manifest has students write in {', '.join(sorted(strange))}, no module of the assignment")
     return {
         f"{module}.py": strip_module(source, module, assignment)
         for module, source in _modules(folder, assignment).items()
@@ -176,7 +181,7 @@ def secret_lines(folder: Path, assignment: Assignment) -> set[str]:
     inside: set[str] = set()
     outside: list[str] = []
     for module, source in _modules(folder, assignment).items():
-        lines, begin = source.splitlines(), 0
+        lines, begin = source.split("\n"), 0
         for region in find_regions(lines, f"{module}.py"):
             inside.update(map(_code, lines[region.begin : region.end - 1]))
             outside += lines[begin : region.begin - 1]
@@ -188,10 +193,11 @@ def secret_lines(folder: Path, assignment: Assignment) -> set[str]:
 
 def find_leaks(release: dict[str, str], secrets: set[str]) -> list[str]:
     """The released files that hold a line of a solution, each with the line."""
-    readable = {
-        name: "\n".join(_strings(json.loads(text))) if name.endswith(".ipynb") else text for name, text in release.items()
-    }
-    return [f"{name}: {line}" for name, text in readable.items() for line in sorted(secrets) if line in text]
+    leaks = []
+    for name, text in release.items():
+        readable = "\n".join(_strings(json.loads(text))) if name.endswith(".ipynb") else text
+        leaks += [f"{name}: {line}" for line in sorted(secrets) if line in readable]
+    return leaks
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -204,7 +210,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def read_release(folder: Path) -> dict[str, str]:
-    """The files of a release by their path, with "\\n" at the end of the lines; without Python's and Jupyter's caches."""
+    """The text of every file by its path, with "\\n" at the end of the lines; the caches of tools are left out."""
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.rglob("*"))
@@ -270,7 +276,7 @@ def differences(release: dict[str, str], folder: Path) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder.release", description="Make what students receive.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if notebooks/ is not up to date")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if notebooks/ is not current")
     check = parser.parse_args().check
     release = generate(ROOT)
     if not check:
@@ -280,7 +286,7 @@ def main() -> int:
     if found := differences(release, ROOT / RELEASE):
         print("\n".join([*found, "Run `python -m autograder.release` and commit the result."]))
         return 1
-    print(f"{RELEASE}/ is up to date and holds no solution")
+    print(f"{RELEASE}/ is current and holds no solution")
     return 0
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from autograder.frames import FrameError, flatten, read_frame, unflatten, write_frame
 from autograder.process import WorkerProcess, Workers
 
-CALL_SECONDS = 10.0
+CALL_SECONDS = 20.0
 DTYPES: dict[str, Any] = {
     "F64": np.float64,
     "F32": np.float32,
@@ -95,9 +95,9 @@ class Student:
     The worker starts with the first call and is started anew after it died.
     """
 
-    def __init__(self, workers: Workers, code: Code, dtype: str = "float64", seconds: float = CALL_SECONDS) -> None:
+    def __init__(self, workers: Workers, code: Code, dtype: str = "float64") -> None:
         self.dtype, self.last_call, self.import_failure = dtype, "", ""
-        self._workers, self._code, self._seconds = workers, code, seconds
+        self._workers, self._code, self._seconds = workers, code, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
         self._printed = ""
@@ -162,7 +162,7 @@ class Student:
         except (EOFError, OSError) as error:
             code = self._end_worker()
             if expired.is_set():
-                raise TimedOut(f"no result after {self._seconds:.0f} seconds", call) from error
+                raise TimedOut(f"no result after {self._seconds:g} s", call) from error
             raise Crashed(f"the Python process {_ending(code)}", call) from error
         finally:
             timer.cancel()
@@ -196,7 +196,8 @@ class Student:
         assert self._worker is not None
         self._worker.kill()
         code = self._worker.exit_code()
-        self._printed += self._worker.printed.rest()
+        self._printed += self._worker.printed.take()
+        self._worker.printed.close()
         self._worker = None
         return code
 

@@ -1,19 +1,20 @@
 """A warm process (Linux): has torch imported and holds nothing secret; every worker is a fork of it.
 
 Importing torch takes seconds, a fork milliseconds. The grader talks to this process over a Unix socket: one byte
-"F" with two file descriptors (the worker's socket, the pipe for what it prints) asks for a worker and is answered by
+"F" with two file descriptors (the worker's socket, the file for what it prints) asks for a worker and is answered by
 its process id; "W" and a process id asks how that worker ended. The process stays single-threaded, which forking needs.
 """
 
 import os
+import resource
 import signal
 import socket
-import struct
 import sys
 
+from autograder.frames import PROCESS_ID as ID
 from autograder.worker import prepare_torch, serve
 
-ID = struct.Struct(">i")
+MAX_PRINTED = 16 * 1024 * 1024
 
 
 def die_with_parent() -> None:
@@ -27,6 +28,7 @@ def be_worker(connection: int, output: int) -> None:
     """The life of a worker, from the fork to its end."""
     os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
     die_with_parent()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_PRINTED, MAX_PRINTED))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)

@@ -75,6 +75,6 @@ def load_checkpoint(folder: Path = DEFAULT, modules: SimpleNamespace | None = No
     try:
         model.load_state_dict(weights, strict=True)
     except RuntimeError as error:
-        raise UserError(f"the weights in {folder} do not fit the model: {error}") from error
+        raise UserError(f"the weights in {folder} do not fit the model: {' '.join(str(error).split())}") from error
     model.eval()
     return Checkpoint(config, model, Tokenizer(folder / SOURCE_TOKENIZER), Tokenizer(folder / TARGET_TOKENIZER))

@@ -37,18 +37,21 @@ class Tokenizer:
         import sentencepiece
 
         model = io.BytesIO()
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sentences),
-            model_writer=model,
-            vocab_size=vocab_size,
-            character_coverage=0.9999,
-            pad_id=PAD,
-            bos_id=BOS,
-            eos_id=EOS,
-            unk_id=UNK,
-            num_threads=1,  # with more threads the result depends on their timing
-            minloglevel=2,
-        )
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=model,
+                vocab_size=vocab_size,
+                character_coverage=0.9999,
+                pad_id=PAD,
+                bos_id=BOS,
+                eos_id=EOS,
+                unk_id=UNK,
+                num_threads=1,  # with more threads the result depends on their timing
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise UserError(f"cannot train a tokenizer of {vocab_size} pieces: {error}") from error
         path.write_bytes(model.getvalue())
         return Tokenizer(path)
 

@@ -1,4 +1,4 @@
-"""Train a German-English Transformer: `python -m course.train --corpus-dir DIR`.
+"""Train a German-English Transformer: `python -m course.train --corpus-dir DIR --out FOLDER`.
 
 The model is built from the project's own modules. Training can be stopped at any time and goes on where it was when
 the same command is given again, with the same result as without the stop.
@@ -21,6 +21,10 @@ from course.text import Pair, Tokenizer, batch_by_length, pad
 
 SAVE_EVERY_SECONDS = 120
 LOG_EVERY_STEPS = 25
+
+# The entries of the two configurations that are options of the command.
+MODEL_OPTIONS = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")
+TRAIN_OPTIONS = ("epochs", "batch_tokens", "peak_rate", "warmup_steps", "label_smoothing", "seed")
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,8 @@ class Trainer:
         except UserError:
             raise
         except Exception as error:  # whatever a damaged file raises
-            raise UserError(f"cannot go on from {path}: {error}. Delete it or give another --state folder") from error
+            reason = " ".join(str(error).split())
+            raise UserError(f"cannot go on from {path}: {reason}. Delete it or give another --state folder") from error
         return True
 
     def train_step(self) -> tuple[float, int]:
@@ -257,24 +262,28 @@ def prepare_pairs(
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     model, train = ModelConfig(1, 1), TrainConfig()
-    parser = argparse.ArgumentParser(prog="python -m course.train", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m course.train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
-    add("--corpus-dir", type=Path, required=True, help="folder with <name>.tsv.gz")
+    add("--corpus-dir", type=Path, help="folder with <name>.tsv.gz (without: fetched from upstream where possible)")
     add("--corpus", nargs="+", default=["tatoeba.train"], help="names of corpora to train on (%(default)s)")
     add("--out", type=Path, required=True, help="folder for the finished checkpoint")
     add("--state", type=Path, default=Path("runs/de-en"), help="folder for the state of the run (%(default)s)")
     add("--modules", type=Path, help="folder of the five modules (the reference)")
     add("--vocab-size", type=int, default=4000)
-    for config, names in (
-        (model, ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")),
-        (train, ("epochs", "batch_tokens", "peak_rate", "warmup_steps", "label_smoothing", "seed")),
-    ):
-        for name in names:
-            default = getattr(config, name)
-            add("--" + name.replace("_", "-"), type=type(default), default=default, help="%(default)s")
+    for name in (*MODEL_OPTIONS, *TRAIN_OPTIONS):
+        default = getattr(model if name in MODEL_OPTIONS else train, name)
+        add("--" + name.replace("_", "-"), type=type(default), default=default, help="%(default)s")
     add("--threads", type=int, default=os.cpu_count(), help="CPU threads (%(default)s)")
     add("--device", choices=("cpu", "cuda"), help="cuda where there is one")
-    return parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
+    for name in ("vocab_size", "epochs", "batch_tokens", "peak_rate", "warmup_steps", "threads"):
+        if getattr(args, name) <= 0:
+            parser.error(f"--{name.replace('_', '-')} must be more than 0, not {getattr(args, name)}")
+    if not 0 <= args.label_smoothing < 1:
+        parser.error(f"--label-smoothing must be from 0 up to, but not including, 1, not {args.label_smoothing}")
+    return args
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -283,18 +292,22 @@ def main(arguments: list[str] | None = None) -> int:
     import torch
 
     from course.checkpoint import build_model, save_weights
-    from course.corpora import read_pairs
+    from course.corpora import load_pairs
     from course.modules import load_modules
 
-    torch.set_num_threads(args.threads)
+    config = ModelConfig(args.vocab_size, args.vocab_size, **{name: getattr(args, name) for name in MODEL_OPTIONS})
+    train_config = TrainConfig(**{name: getattr(args, name) for name in TRAIN_OPTIONS})
+    if args.device == "cuda" and not torch.cuda.is_available():
+        raise UserError("there is no CUDA device here; leave out --device cuda")
     device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    sentences = [pair for name in args.corpus for pair in read_pairs(args.corpus_dir, name)]
+    torch.set_num_threads(args.threads)
+    sentences = [pair for name in args.corpus for pair in load_pairs(name, args.corpus_dir)]
+    if not sentences:
+        raise UserError(f"there are no sentence pairs in {', '.join(args.corpus)}")
     args.state.mkdir(parents=True, exist_ok=True)
     pairs, source, target = prepare_pairs(sentences, args.state, args.vocab_size)
-    names = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")
-    config = ModelConfig(source.vocab_size, target.vocab_size, **{name: getattr(args, name) for name in names})
-    names = ("epochs", "batch_tokens", "peak_rate", "warmup_steps", "label_smoothing", "seed")
-    train_config = TrainConfig(**{name: getattr(args, name) for name in names})
+    if (source.vocab_size, target.vocab_size) != (args.vocab_size, args.vocab_size):
+        raise UserError(f"{args.state} holds tokenizers of another --vocab-size; give another --state folder")
     torch.manual_seed(train_config.seed)
     model = build_model(config, load_modules(args.modules))
     initialise(model)
@@ -318,5 +331,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def command() -> int:
+    """Run the console script `course-train`."""
+    return run_command(main)
+
+
 if __name__ == "__main__":
-    sys.exit(run_command(main))
+    sys.exit(command())

@@ -46,7 +46,8 @@ class TransformerEncoderLayer(nn.Module):
         layer.add_module("self_attn", _Masked(self.self_attn, self_attn_padding_mask))
         layer.add_module("linear1", self.fc1)
         layer.add_module("linear2", self.fc2)
-        return layer(x)
+        x = layer(x)
+        return x
 
 
 class TransformerEncoder(nn.Module):

@@ -7,9 +7,8 @@ from torch.nn import functional as F
 
 def _project(layer: nn.Linear, x: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Apply the part of a linear layer that belongs to each head: (B, T, d_model) -> (B, H, T, d_k)."""
-    weight = layer.weight.unflatten(0, (num_heads, -1))  # (d_model, d_model) -> (H, d_k, d_model)
-    bias = layer.bias.unflatten(0, (num_heads, -1))  # (d_model,) -> (H, d_k)
-    return torch.vmap(F.linear, in_dims=(None, 0, 0), out_dims=1)(x, weight, bias)
+    parts = zip(layer.weight.chunk(num_heads), layer.bias.chunk(num_heads), strict=True)  # (d_k, d_model), (d_k,)
+    return torch.stack([F.linear(x, weight, bias) for weight, bias in parts], dim=1)
 
 
 def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
@@ -74,4 +73,6 @@ class MultiHeadAttention(nn.Module):
     ) -> torch.Tensor:
         """Project, attend, mix the heads with `W_o`: (B, T_q, d_model)."""
         heads = self.compute_mh_qkv_transformation(query, key, value)
-        return self.W_o(self.compute_scaled_dot_product_attention(*heads, key_padding_mask, attention_mask))
+        merged = self.compute_scaled_dot_product_attention(*heads, key_padding_mask, attention_mask)
+        mixed: torch.Tensor = self.W_o(merged)
+        return mixed

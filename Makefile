@@ -1,0 +1,83 @@
+# Everything that is done from the command line. Needs make and Python 3.10 or later: `make PYTHON=python3.12 grade`.
+
+PYTHON ?= python3
+VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+RUN := $(BIN)/python
+
+# Options for the programs: `make evaluate CORPORA=folder`, `make train CORPORA=folder ARGS="--epochs 12"`.
+CORPORA ?=
+ARGS ?=
+CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
+
+.DELETE_ON_ERROR:
+.PHONY: help grade test lint format release expected train evaluate constraints clean
+
+help:
+	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
+	@echo "make test       all tests, the linter and the type checker"
+	@echo "make lint       ruff and mypy only;  make format  lets ruff correct what it can"
+	@echo "make release    write notebooks/ anew from solutions/"
+	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
+	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
+	@echo "make evaluate   BLEU and chrF of the model CORPORA=folder ARGS=..."
+	@echo "make constraints  pin the dependencies of pyproject.toml anew (needs uv)"
+	@echo "make clean      remove the virtual environment and caches"
+
+grade: $(VENV)/installed
+	$(RUN) grade.py --submission solutions/transformer
+	@echo
+	@echo "And the stubs that students start from:"
+	@$(RUN) grade.py --submission notebooks/transformer || test $$? -eq 1 # 1: not full marks; anything else is a fault
+
+test: lint
+	$(RUN) -m pytest $(ARGS)
+
+lint: $(VENV)/installed-dev
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+
+format: $(VENV)/installed-dev
+	$(RUN) -m ruff check --fix
+	$(RUN) -m ruff format
+
+release: $(VENV)/installed
+	$(RUN) -m autograder.release
+
+expected: $(VENV)/installed
+	$(RUN) -m autograder.expected
+
+train: $(VENV)/installed
+	$(RUN) -m course.train --out checkpoints/de-en $(CORPUS_DIR) $(ARGS)
+
+evaluate: $(VENV)/installed
+	$(RUN) -m course.evaluate $(CORPUS_DIR) $(ARGS)
+
+# The versions in constraints.txt stay as they are unless ARGS says otherwise, e.g. ARGS="--upgrade-package numpy".
+# The CUDA libraries are left out: each build of torch names its own.
+constraints:
+	uv pip compile pyproject.toml --all-extras --universal --python-version 3.10 --no-annotate --quiet \
+		--custom-compile-command "make constraints" --output-file constraints.txt $(ARGS)
+	grep -vE '^(cuda|nvidia|triton)' constraints.txt > constraints.partial
+	mv constraints.partial constraints.txt
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+
+# The virtual environment is made once, and brought up to date when the dependencies have changed.
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(RUN) -m pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(RUN) -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@touch $(VENV)/installed $@
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 10) else "error: Python 3.10 or later is needed, but $(PYTHON) is %d.%d; try: make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv $(VENV)

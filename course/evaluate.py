@@ -1,0 +1,127 @@
+"""Measure a checkpoint: `python -m course.evaluate --corpus-dir DIR` prints BLEU and chrF on the test sets.
+
+The translations are greedy, the scores are sacreBLEU's (BLEU cased, 13a tokenisation), so they can be compared with
+scores of others that have the same signature.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from course.config import CHECKPOINTS
+from course.errors import UserError, run_command
+
+if TYPE_CHECKING:
+    from course.checkpoint import Checkpoint
+
+TEST_SETS = ("tatoeba.test", "tatoeba-challenge.test_v2020-07-28", "multi30k.test_2016_flickr")
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a checkpoint translates one corpus."""
+
+    corpus: str
+    pairs: int
+    bleu: float
+    chrf: float
+    bleu_signature: str
+    chrf_signature: str
+    seconds: float
+
+
+def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]) -> Score:
+    """Translate the German sides and compare with the English ones.
+
+    Raises:
+        UserError: if there are no pairs, or a German side has more tokens than the model takes.
+    """
+    from sacrebleu.metrics import BLEU, CHRF
+
+    from course.decoding import greedy_decode
+
+    if not pairs:
+        raise UserError(f"the corpus {corpus} is empty")
+    started = time.monotonic()
+    sources, longest = [checkpoint.source.encode(german) for german, _ in pairs], checkpoint.config.max_seq_length
+    for number, source in enumerate(sources, start=1):
+        if len(source) > longest:
+            raise UserError(f"line {number} of {corpus} has {len(source)} tokens, but the model takes at most {longest}")
+    translations = [checkpoint.target.decode(tokens) for tokens in greedy_decode(checkpoint.model, sources)]
+    references = [[english for _, english in pairs]]
+    bleu, chrf = BLEU(), CHRF()
+    return Score(
+        corpus=corpus,
+        pairs=len(pairs),
+        bleu=bleu.corpus_score(translations, references).score,
+        chrf=chrf.corpus_score(translations, references).score,
+        bleu_signature=str(bleu.get_signature()),
+        chrf_signature=str(chrf.get_signature()),
+        seconds=time.monotonic() - started,
+    )
+
+
+def print_scores(scores: list[Score]) -> None:
+    """Print a table and the signatures of the metrics."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("corpus")
+    for heading in ("pairs", "BLEU", "chrF", "seconds"):
+        table.add_column(heading, justify="right")
+    for score in scores:
+        table.add_row(
+            score.corpus, f"{score.pairs:,}", f"{score.bleu:.2f}", f"{score.chrf:.2f}", f"{score.seconds:.0f}"
+        )
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    console.print(f"BLEU  {scores[0].bleu_signature}\nchrF  {scores[0].chrf_signature}", soft_wrap=True)
+
+
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m course.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--corpus-dir", type=Path, metavar="DIR", help="folder with <name>.tsv.gz (without: fetched from upstream)")
+    add("--corpus", nargs="+", default=TEST_SETS, metavar="NAME", help=f"the test sets ({', '.join(TEST_SETS)})")
+    add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
+    add("--modules", type=Path, metavar="DIR", help="the folder of the five modules (the reference where it is present)")
+    add("--threads", type=int, default=os.cpu_count(), metavar="N", help="CPU threads (%(default)s)")
+    add("--json", type=Path, metavar="FILE", help="write the scores to a file as well")
+    args = parser.parse_args(arguments)
+    if args.threads < 1:
+        parser.error(f"--threads must be at least 1, not {args.threads}")
+    return args
+
+
+def main(arguments: list[str] | None = None) -> int:
+    args = parse_arguments(arguments)
+    import torch
+
+    from course.checkpoint import load_checkpoint
+    from course.corpora import load_pairs
+    from course.modules import load_modules
+
+    torch.set_num_threads(args.threads)
+    corpora = {name: load_pairs(name, args.corpus_dir) for name in args.corpus}
+    try:
+        checkpoint = load_checkpoint(args.checkpoint, load_modules(args.modules))
+        scores = [evaluate(checkpoint, name, pairs) for name, pairs in corpora.items()]
+    except NotImplementedError as error:
+        raise UserError(f"the modules are not finished: {error}") from error
+    print_scores(scores)
+    if args.json is not None:
+        text = json.dumps({"checkpoint": str(args.checkpoint), "scores": [asdict(score) for score in scores]}, indent=2)
+        args.json.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(main))
