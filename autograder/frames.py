@@ -3,7 +3,8 @@
     magic (4 bytes) | length of the header (u32) | length of the body (u64) | header (JSON) | body (safetensors)
 
 A value is sent as JSON in which every tensor is replaced by {"$tensor": name}, the tensor itself standing in the body
-under that name, and every object that stays in the worker by {"$handle": number}. Nothing is executed on arrival.
+under that name, and every object that stays in the worker by {"$handle": number}. {"$transposed": name} is a tensor
+whose last two axes are swapped in memory. Nothing is executed on arrival.
 """
 
 import json
@@ -13,6 +14,7 @@ from typing import Any, BinaryIO
 
 MAGIC = b"GRD1"
 PREFIX = struct.Struct(">4sIQ")
+LEAVES = ("$tensor", "$transposed", "$handle")
 PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
 MAX_HEADER = 256 * 1024
 MAX_BODY = 64 * 1024 * 1024
@@ -84,7 +86,7 @@ def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int
 
 
 def unflatten(value: Any, leaf: Callable[[str, Any], Any], depth: int = 0) -> Any:
-    """Rebuild a value from JSON. `leaf` is called with "$tensor" or "$handle" and its name or number.
+    """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number.
 
     Raises:
         FrameError: if the JSON is not of the form that `flatten` makes.
@@ -94,7 +96,7 @@ def unflatten(value: Any, leaf: Callable[[str, Any], Any], depth: int = 0) -> An
     if isinstance(value, list):
         return [unflatten(item, leaf, depth + 1) for item in value]
     if isinstance(value, dict):
-        if len(value) != 1 or next(iter(value)) not in ("$tensor", "$handle"):
+        if len(value) != 1 or next(iter(value)) not in LEAVES:
             raise FrameError("the value holds an unknown object")
         return leaf(*next(iter(value.items())))
     return value

@@ -1,6 +1,7 @@
 """Grade a submission: run the tests of each stage against a worker and turn what happens into results."""
 
 import importlib
+import itertools
 import time
 import traceback
 import unittest
@@ -11,7 +12,7 @@ from autograder.manifest import Assignment, Stage
 from autograder.process import Workers
 from autograder.results import Report, StageResult, TestResult
 from autograder.student import Place, Student, StudentFault, is_dtype_conflict
-from autograder.submission import Submission, code_of_stage
+from autograder.submission import Submission, code_of_stage, read_submission
 from autograder.testcase import Incorrect, StageTestCase
 
 
@@ -53,63 +54,78 @@ def grade(
     workers: Workers,
     stages: Iterable[Stage] | None = None,
     on_stage: Callable[[StageResult], None] = lambda stage: None,
+    hidden_seed: int | None = None,
 ) -> Report:
     """Grade the stages of a submission, each in a worker of its own.
 
     Args:
         stages: the stages to grade; None means all.
         on_stage: called with each stage as soon as it is graded.
+        hidden_seed: run the hidden tests too, with inputs from this seed. The points of a test are then earned by
+            the visible and the hidden one together.
     """
     started = time.monotonic()
     reported: dict[str, str] = {}
     results = []
     for stage in assignment.stages if stages is None else stages:
-        results.append(grade_stage(submission, stage, assignment, workers, reported))
+        results.append(grade_stage(submission, stage, assignment, workers, reported, hidden_seed))
         on_stage(results[-1])
-    return Report(assignment.title, submission.name, tuple(results), time.monotonic() - started)
+    return Report(assignment.title, submission.name, tuple(results), time.monotonic() - started, hidden_seed)
 
 
 def grade_stage(
-    submission: Submission, stage: Stage, assignment: Assignment, workers: Workers, reported: dict[str, str]
+    submission: Submission,
+    stage: Stage,
+    assignment: Assignment,
+    workers: Workers,
+    reported: dict[str, str],
+    hidden_seed: int | None = None,
 ) -> StageResult:
     """Grade one stage. A module that cannot be imported is added to `reported`."""
     code = code_of_stage(submission, stage, assignment, reported)
-    student = Student(workers, code)
+    # Correct code that computes a part in float32 does not run in float64; it is right in the students' own float32.
+    students = [Student(workers, code, dtype) for dtype in ("float64", "float32")]
+    references: list[Student] = []
+    suites = [stage_tests(stage)]
+    if hidden_seed is not None:
+        solution = code_of_stage(read_submission(assignment.solution, assignment), stage, assignment, {})
+        references = [Student(workers, solution, student.dtype) for student in students]
+        suites.append(stage_tests(stage, "autograder.hidden"))
     tests = []
     try:
-        for name, case in stage_tests(stage).items():
-            result, fault = run_test(name, case, stage, student)
-            if fault is not None and is_dtype_conflict(fault):
-                # Code that computes a part in float32 is right in the students' own float32.
-                float32 = Student(workers, code, dtype="float32")
-                try:
-                    result, _ = run_test(name, case, stage, float32)
-                finally:
-                    float32.close()
-            tests.append(result)
+        for name in stage.points:
+            for case in (suite[name] for suite in suites):
+                case.seed = hidden_seed or 0
+                for case.student, case.reference in itertools.zip_longest(students, references):
+                    result, fault = run_test(name, case, stage)
+                    if fault is None or not is_dtype_conflict(fault):
+                        break
+                if result.status != "passed":
+                    break
+            tests.append(replace(result, title=suites[0][name].shortDescription() or name))
     finally:
-        student.close()
-    if student.import_failure:
-        reported[student.import_failure] = stage.name
+        for student in (*students, *references):
+            student.close()
+    for student in students:
+        if student.import_failure:
+            reported[student.import_failure] = stage.name
     return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests))
 
 
-def run_test(
-    name: str, case: StageTestCase, stage: Stage, student: Student
-) -> tuple[TestResult, StudentFault | None]:
+def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, StudentFault | None]:
     """Run one test; if the student's code gave no result, its fault is given back too."""
     started = time.monotonic()
     collector = Collector()
-    case.student = student
     case.run(collector)
     result = TestResult(
         stage=stage.name,
         name=name,
-        title=case.shortDescription() or name,
+        title=name,
         status="passed",
         points=stage.points[name],
         max_points=stage.points[name],
-        printed=student.take_printed(),
+        hidden=case.hidden,
+        printed=case.student.take_printed(),
         seconds=time.monotonic() - started,
     )
     error = collector.error

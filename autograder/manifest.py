@@ -50,6 +50,11 @@ class Assignment:
     checkpoint: str
     stages: tuple[Stage, ...]
 
+    @property
+    def solution(self) -> Path:
+        """The folder of the reference modules; it is not part of what students get."""
+        return MANIFEST.parent.parent / "solutions" / self.name
+
     def stage(self, name: str) -> Stage:
         """The stage of a name.
 

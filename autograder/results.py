@@ -20,6 +20,7 @@ class TestResult:
     max_points: float
     message: str = ""  # one line: what was wrong
     details: tuple[str, ...] = ()  # where, expected and got, what to do
+    hidden: bool = False  # whether a hidden test gave this outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
 
@@ -51,6 +52,7 @@ class Report:
     submission: str
     stages: tuple[StageResult, ...]
     seconds: float
+    hidden_seed: int | None = None  # of the hidden tests, if they were run; the same seed gives the same inputs
 
     @property
     def tests(self) -> tuple[TestResult, ...]:

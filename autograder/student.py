@@ -42,6 +42,15 @@ class Place:
     text: str
 
 
+@dataclass(frozen=True)
+class Gradients:
+    """What differentiating a call gave: the value, and gradients of floating-point arguments and of parameters."""
+
+    value: Any
+    inputs: list[Any]
+    parameters: dict[str, Any]
+
+
 class StudentFault(Exception):
     """The student's code did not give a result. `status` is the one that the test gets."""
 
@@ -130,6 +139,10 @@ class Student:
                 self._failed = fault
                 self.import_failure = "" if isinstance(fault, Blocked) else module
                 raise
+
+    def seed(self, number: int) -> None:
+        """Start the worker's random numbers anew."""
+        self.request({"do": "seed", "seed": number}, {}, f"torch.manual_seed({number})")
 
     def request(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray], call: str) -> Any:
         """Send one request to the (started) worker and give back the value of the reply."""
@@ -242,6 +255,27 @@ class ObjectProxy:
         request = {"do": "state", "target": self._handle}
         self._student.request(request, tensors, f"{self._name}.load_state_dict(...)")
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of all weights and buffers."""
+        request = {"do": "shapes", "target": self._handle}
+        return {name: tuple(shape) for name, shape in self._student.request(request, {}, f"{self._name}.state_dict()")}
+
+    def replace_dropout(self, factor: float) -> None:
+        """Let every Dropout multiply by a factor instead of drawing numbers, so that its place can be seen."""
+        request = {"do": "dropout", "target": self._handle, "factor": factor}
+        self._student.request(request, {}, f"{self._name} with dropout as a factor of {factor:g}")
+
+    def gradients(self, cotangents: list[np.ndarray], *args: Any, method: str | None = None, **kwargs: Any) -> Gradients:
+        """Call the object (or a method) and differentiate the sum of its outputs times `cotangents`."""
+        name = f"{self._name}.{method}" if method else self._name
+        function = RemoteFunction(self._student, self._handle, method, name, cotangents)
+        reply = function(*args, **kwargs)
+        try:
+            value, inputs, parameters = reply
+            return Gradients(value, list(inputs), dict(parameters))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the gradients cannot be read", self._student.last_call) from error
+
     def attribute(self, path: str) -> Any:
         """The value of an attribute, for instance "self_attn.W_q.weight"."""
         request = {"do": "get", "target": self._handle, "attribute": path}
@@ -251,28 +285,42 @@ class ObjectProxy:
 class RemoteFunction:
     """A function, class or method in the worker."""
 
-    def __init__(self, student: Student, target: str | int, method: str | None, name: str) -> None:
+    def __init__(
+        self,
+        student: Student,
+        target: str | int,
+        method: str | None,
+        name: str,
+        cotangents: list[np.ndarray] | None = None,
+    ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
+        self._cotangents = cotangents
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: dict[str, np.ndarray] = {}
 
         def leaf(value: Any) -> dict[str, Any] | None:
-            if isinstance(value, np.ndarray):
-                name = f"t{len(tensors)}"
-                floating = np.issubdtype(value.dtype, np.floating)
-                value = value.astype(self._student.dtype) if floating else value
-                tensors[name] = np.ascontiguousarray(value)
-                return {"$tensor": name}
-            return {"$handle": value._handle} if isinstance(value, ObjectProxy) else None
+            if isinstance(value, ObjectProxy):
+                return {"$handle": value._handle}
+            if not isinstance(value, np.ndarray):
+                return None
+            # A transposed array arrives as a transposed tensor, so that tests can hand over one that is not contiguous.
+            transposed = value.ndim > 1 and not value.flags.c_contiguous
+            name = f"t{len(tensors)}"
+            sent = value.swapaxes(-1, -2) if transposed else value
+            floating = np.issubdtype(value.dtype, np.floating)
+            tensors[name] = np.ascontiguousarray(sent, self._student.dtype if floating else None)
+            return {"$transposed" if transposed else "$tensor": name}
 
-        request = {
+        request: dict[str, Any] = {
             "do": "call",
             "target": self._target,
             "method": self._method,
             "args": [flatten(value, leaf) for value in args],
             "kwargs": {name: flatten(value, leaf) for name, value in kwargs.items()},
         }
+        if self._cotangents is not None:
+            request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in self._cotangents]
         shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
         result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
         if isinstance(result, ObjectProxy):

@@ -34,6 +34,9 @@ class StageTestCase(unittest.TestCase):
     """A graded test. The first line of its docstring is what the student reads."""
 
     student: Student
+    reference: Student | None = None
+    seed = 0
+    hidden = False
     assignment = "transformer"
     checkpoint = "de-en"
 

@@ -5,9 +5,12 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
 
     load    sources: {module: text}, replace: {module: {path: stand-in module}}, dtype
     import  module
-    call    target: "module.Name" or a handle, method, args, kwargs
+    call    target: "module.Name" or a handle, method, args, kwargs; with cotangents: gradients as well
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; the body holds the tensors of its state_dict
+    shapes  target: a handle; the names and shapes of its state_dict
+    seed    seed: of torch's random numbers
+    dropout target: a handle, factor: every Dropout multiplies by it from now on, instead of drawing numbers
 
 The reply is {"value": ...} or {"error": {kind, message, where}}.
 """
@@ -98,13 +101,28 @@ class Worker:
             if request["method"] is not None:
                 function = getattr(function, request["method"])
 
+        inputs: list[torch.Tensor] = []
+
         def leaf(kind: str, key: Any) -> Any:
-            return tensors[key] if kind == "$tensor" else self.objects[key]
+            if kind == "$handle":
+                return self.objects[key]
+            tensor = tensors[key]
+            if tensor.is_floating_point() and "cotangents" in request:
+                inputs.append(tensor.requires_grad_())
+            return tensor if kind == "$tensor" else tensor.transpose(-1, -2)
 
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
-        with torch.no_grad():
-            return function(*arguments, **keywords)
+        if "cotangents" not in request:
+            with torch.no_grad():
+                return function(*arguments, **keywords)
+        self.objects[target].zero_grad()
+        value = function(*arguments, **keywords)
+        outputs = value if isinstance(value, (tuple, list)) else [value]
+        cotangents = [tensors[name] for name in request["cotangents"]]
+        sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True)).backward()
+        parameters = [[name, parameter.grad] for name, parameter in self.objects[target].named_parameters()]
+        return [value, [tensor.grad for tensor in inputs], parameters]
 
     def get(self, request: dict[str, Any], body: bytes) -> Any:
         """Read an attribute, for instance "self_attn.W_q.weight"."""
@@ -120,6 +138,29 @@ class Worker:
         self.objects[request["target"]].load_state_dict(load(body), strict=True)
         self.objects[request["target"]].eval()
 
+    def shapes(self, request: dict[str, Any], body: bytes) -> Any:
+        """Names and shapes of all weights and buffers."""
+        state = self.objects[request["target"]].state_dict()
+        return [[name, list(tensor.shape)] for name, tensor in state.items()]
+
+    def seed(self, request: dict[str, Any], body: bytes) -> None:
+        """Start torch's random numbers anew."""
+        import torch
+
+        torch.manual_seed(request["seed"])
+
+    def dropout(self, request: dict[str, Any], body: bytes) -> None:
+        """Make dropout visible: every Dropout multiplies by a factor, in evaluation mode too."""
+        import torch
+
+        class Factor(torch.nn.Dropout):
+            def forward(self, input: torch.Tensor) -> torch.Tensor:
+                return input * request["factor"]
+
+        for module in self.objects[request["target"]].modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.__class__ = Factor
+
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Do what a request asks; whatever the student's code raises becomes an error reply."""
         handlers: dict[str, Callable[[dict[str, Any], bytes], Any]] = {
@@ -128,6 +169,9 @@ class Worker:
             "call": self.call,
             "get": self.get,
             "state": self.state,
+            "shapes": self.shapes,
+            "seed": self.seed,
+            "dropout": self.dropout,
         }
         try:
             return self.pack(handlers[request["do"]](request, body))

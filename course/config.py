@@ -32,12 +32,12 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+            value, smallest = getattr(self, field.name), 0 if field.name.endswith("idx") else 1
             if field.name == "dropout_prob":
                 if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
                     raise UserError(f"dropout_prob must be a number from 0 up to, but not including, 1, not {value!r}")
-            elif isinstance(value, bool) or not isinstance(value, int) or value < (0 if field.name.endswith("idx") else 1):
-                raise UserError(f"{field.name} must be a positive whole number, not {value!r}")
+            elif isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+                raise UserError(f"{field.name} must be a whole number of at least {smallest}, not {value!r}")
         if self.d_model % self.num_heads:
             raise UserError(f"d_model ({self.d_model}) must be a multiple of num_heads ({self.num_heads})")
 

@@ -147,7 +147,7 @@ def fetch(name: str, folder: Path, corpora: Mapping[str, Corpus] = CORPORA, base
         _sentences(_download((base_url or corpus.base_url) + file)) for file in (corpus.german, corpus.english)
     )
     if len(german) != len(english):
-        raise UserError(f"{name} is not what it was upstream: {len(german)} German and {len(english)} English sentences")
+        raise UserError(f"{name} is not what it was upstream: {len(german)} German, {len(english)} English lines")
     text = "".join(f"{source}\t{target}\n" for source, target in zip(german, english, strict=True)).encode()
     if hashlib.sha256(text).hexdigest() != corpus.sha256:
         raise UserError(f"{name} is not what it was upstream: its checksum is wrong. Give a copy with --corpus-dir")

@@ -41,7 +41,8 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
     Raises:
         UserError: if there are no pairs, or a German side has more tokens than the model takes.
     """
-    from sacrebleu.metrics import BLEU, CHRF
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
 
     from course.decoding import greedy_decode
 
@@ -51,7 +52,7 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
     sources, longest = [checkpoint.source.encode(german) for german, _ in pairs], checkpoint.config.max_seq_length
     for number, source in enumerate(sources, start=1):
         if len(source) > longest:
-            raise UserError(f"line {number} of {corpus} has {len(source)} tokens, but the model takes at most {longest}")
+            raise UserError(f"line {number} of {corpus} has {len(source)} tokens, but the model takes only {longest}")
     translations = [checkpoint.target.decode(tokens) for tokens in greedy_decode(checkpoint.model, sources)]
     references = [[english for _, english in pairs]]
     bleu, chrf = BLEU(), CHRF()
@@ -92,7 +93,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add("--corpus-dir", type=Path, metavar="DIR", help="folder with <name>.tsv.gz (without: fetched from upstream)")
     add("--corpus", nargs="+", default=TEST_SETS, metavar="NAME", help=f"the test sets ({', '.join(TEST_SETS)})")
     add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
-    add("--modules", type=Path, metavar="DIR", help="the folder of the five modules (the reference where it is present)")
+    add("--modules", type=Path, metavar="DIR", help="folder of the five modules (the reference where it is present)")
     add("--threads", type=int, default=os.cpu_count(), metavar="N", help="CPU threads (%(default)s)")
     add("--json", type=Path, metavar="FILE", help="write the scores to a file as well")
     args = parser.parse_args(arguments)

@@ -7,7 +7,6 @@ the same command is given again, with the same result as without the stop.
 import argparse
 import csv
 import ctypes
-import math
 import os
 import sys
 import time

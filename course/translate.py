@@ -80,7 +80,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("sentences", nargs="*", metavar="sentence", help="German text; - or nothing reads lines from standard input")
     add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
-    add("--modules", type=Path, metavar="DIR", help="the folder of the five modules (the reference where it is present)")
+    add("--modules", type=Path, metavar="DIR", help="folder of the five modules (the reference where it is present)")
     add("--max-tokens", type=int, metavar="N", help="longest translation (one and a half times the source, and 10)")
     return parser.parse_args(arguments)
 

@@ -90,5 +90,5 @@ def assert_close(actual: dict[str, torch.Tensor], expected: dict[str, torch.Tens
     for name, tensor in expected.items():
         assert actual[name].shape == tensor.shape, name
         scale = max(1.0, float(tensor.abs().max())) if name.startswith("gradient") else 1.0
-        difference = float((actual[name].double() - tensor.double()).abs().max())
+        difference = float((actual[name].detach().double() - tensor.detach().double()).abs().max())
         assert difference <= limit * scale, f"{name} differs by {difference:.2g}"
