@@ -32,9 +32,12 @@ def load_modules(folder: Path | None = None) -> SimpleNamespace:
     hidden: dict[str, ModuleType | None] = {name: sys.modules.pop(name, None) for name in MODULE_NAMES}
     sys.path.insert(0, str(folder.resolve()))
     importlib.invalidate_caches()
+    # Compiled files carry the time of the source in whole seconds: an edit within the same second would be missed.
+    without_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         return SimpleNamespace(**{name: importlib.import_module(name) for name in MODULE_NAMES})
     finally:
+        sys.dont_write_bytecode = without_bytecode
         sys.path.remove(str(folder.resolve()))
         for name, module in hidden.items():
             sys.modules.pop(name, None)

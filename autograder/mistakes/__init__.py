@@ -1,6 +1,7 @@
 """Known mistakes: small changes to the reference modules, each with a name and hints. Never shipped to students."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,8 @@ class Mistake:
     new: str
     looks_like: str  # first hint: what the result looks like, in words of the student
     read_again: str  # second hint: where the thought goes wrong and what to read again
-    same_as: tuple[str, ...] = ()  # ids of mistakes that no test of the stage can tell from this one
+    same_as: tuple[str, ...] = ()  # ids of mistakes that no visible test of the stage can tell from this one
+    seen_by: Literal["visible", "hidden"] = "visible"  # "hidden": it passes the visible tests of its stage
 
     @property
     def stage(self) -> str:
@@ -28,3 +30,10 @@ class Mistake:
         if (found := sources[self.module].count(self.old)) != 1:
             raise LookupError(f"{self.id}: the text to change stands {found} times in {self.module}.py, not once")
         return {**sources, self.module: sources[self.module].replace(self.old, self.new)}
+
+
+def all_mistakes() -> tuple[Mistake, ...]:
+    """All known mistakes, by stage in teaching order, the likelier ones first."""
+    from autograder.mistakes import decoder, encoder, inference, mha, pe
+
+    return mha.MISTAKES + pe.MISTAKES + encoder.MISTAKES + decoder.MISTAKES + inference.MISTAKES

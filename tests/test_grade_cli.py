@@ -1,0 +1,117 @@
+"""`python grade.py` as a student calls it: output, exit status, results.json, bad input."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOLUTION = ROOT / "solutions" / "transformer"
+
+
+def grade(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "grade.py"), *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=120)
+
+
+def test_solution(tmp_path):
+    results = tmp_path / "results.json"
+    done = grade("--submission", SOLUTION, "--json", results)
+    assert done.returncode == 0
+    assert "Total: 110 of 110 points" in done.stdout
+    assert "\x1b" not in done.stdout  # colours only on a terminal
+    assert done.stderr == ""
+    written = json.loads(results.read_text(encoding="utf-8"))
+    assert written["score"] == 110
+    assert [test["max_score"] for test in written["tests"]] == [15, 5, 5, 5, 5, 30, 30, 5, 8, 2]
+    assert {test["status"] for test in written["tests"]} == {"passed"}
+
+
+def test_stubs_from_another_folder(tmp_path):
+    results = tmp_path / "results.json"
+    done = grade("--json", results, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count("not started") == 10
+    assert "Total: 0 of 110 points" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    written = json.loads(results.read_text(encoding="utf-8"))
+    assert written["score"] == 0
+    assert len(written["tests"]) == 10
+    assert sum(test["max_score"] for test in written["tests"]) == 110
+
+
+def test_one_stage(tmp_path):
+    done = grade("pe", "--submission", SOLUTION)
+    assert done.returncode == 0
+    assert "Total: 5 of 5 points" in done.stdout
+    assert "Stage 1" not in done.stdout
+
+
+def test_extra_credit_is_not_required(tmp_path):
+    for module in SOLUTION.glob("*.py"):
+        text = module.read_text(encoding="utf-8")
+        broken = text.replace("decoded_list.append", "decoded_list.extend") if module.name == "transformer.py" else text
+        (tmp_path / module.name).write_text(broken, encoding="utf-8")
+    done = grade("--submission", tmp_path)
+    assert "Total: 100 of 110 points" in done.stdout
+    assert done.returncode == 0
+
+
+def test_a_torch_py_beside_the_modules_is_not_imported(tmp_path):
+    for module in SOLUTION.glob("*.py"):
+        (tmp_path / module.name).write_bytes(module.read_bytes())
+    (tmp_path / "torch.py").write_text("raise SystemExit('wrong torch')", encoding="utf-8")
+    done = grade("mha", "--submission", ".", cwd=tmp_path)
+    assert "Total: 30 of 30 points" in done.stdout
+
+
+def test_verbose_shows_what_the_code_prints_without_control_characters(tmp_path):
+    text = (SOLUTION / "pe.py").read_text(encoding="utf-8")
+    text = text.replace("        T = x.size(1)", "        print('\\x1b[2J T is', x.size(1))\n        T = x.size(1)")
+    (tmp_path / "pe.py").write_text(text, encoding="utf-8")
+    done = grade("pe", "--submission", tmp_path, "--verbose")
+    assert "T is 9" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+BAD_USAGE = {
+    "stage": (["attention"], "there is no stage 'attention'; the stages are mha, pe, encoder, decoder, inference"),
+    "folder": (["--submission", "nowhere"], "there is no folder nowhere"),
+    "file": (["--submission", "README.md"], "there is no folder README.md"),
+    "no modules": (["--submission", "docs"], "holds none of the modules"),
+    "option": (["--fast"], "unrecognized arguments: --fast"),
+    "json folder": (["--json", "docs"], "docs is a folder"),
+    "json nowhere": (["--json", "nowhere/results.json"], "there is no folder"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_USAGE)
+def test_wrong_usage(case, tmp_path):
+    arguments, message = BAD_USAGE[case]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("hello", encoding="utf-8")
+    done = grade(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "docs"]
+
+
+def test_a_fault_of_the_grader_is_not_the_students(tmp_path):
+    """With damaged expected tensors the verdict says that the grader failed, and the exit status is 3."""
+    copy = tmp_path / "project"
+    for folder in ("autograder", "course", "checkpoints"):
+        (copy / folder).parent.mkdir(exist_ok=True)
+        import shutil
+
+        shutil.copytree(ROOT / folder, copy / folder)
+    stored = copy / "autograder" / "expected" / "transformer" / "pe.safetensors"
+    stored.write_bytes(stored.read_bytes()[:100])
+    (copy / "grade.py").write_bytes((ROOT / "grade.py").read_bytes())
+    command = [sys.executable, str(copy / "grade.py"), "pe", "--submission", str(SOLUTION)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 3
+    assert "The grader itself failed" in done.stdout
+    assert "Traceback" not in done.stderr
