@@ -4,11 +4,13 @@ Values are compared element by element with an absolute limit. A sum of differen
 the size of the tensor and fails correct code on another processor.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from autograder.pattern import pattern
 from autograder.student import Foreign
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
@@ -32,6 +34,7 @@ def compare(
     expected: np.ndarray,
     limit: float,
     where: np.ndarray | None = None,
+    groups: Mapping[str, np.ndarray] | None = None,
 ) -> Wrong | None:
     """The first rung of the ladder on which `actual` fails, or None if it is right.
 
@@ -42,6 +45,7 @@ def compare(
         expected: the right values.
         limit: the largest absolute difference that is still right.
         where: True for the elements that count (without the padding, say); broadcast to the shape of `expected`.
+        groups: named parts of the tensor, for `pattern`.
     """
     floating = bool(np.issubdtype(expected.dtype, np.floating))
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
@@ -53,12 +57,14 @@ def compare(
     if not differs.any():
         return None
     first = _first(differs)
+    common = pattern(axes, actual, expected, differs, counted, limit, groups)
     return Wrong(
         f"{name} has the right shape but wrong values",
         (
             f"{_count(differs, counted)} differ, first at {_place(axes, first)}",
             f"expected  {_number(expected[first])}",
             f"got       {_number(actual[first])}",
+            *((common,) if common else ()),
             f"The largest difference is {difference[counted].max():.2g}; up to {limit:g} would be right.",
         ),
     )

@@ -69,7 +69,7 @@ def test_weights_of_other_names_or_shapes_are_refused_in_one_line(copy, edit, me
 
 
 def test_a_configuration_of_another_size_does_not_fit(copy):
-    ModelConfig(40, 40, d_model=32, num_heads=2, num_layers=2, d_ff=32, max_seq_length=40).save(copy / CONFIG)
+    ModelConfig(34, 34, d_model=32, num_heads=2, num_layers=2, d_ff=32, max_seq_length=40).save(copy / CONFIG)
     with pytest.raises(UserError, match="do not fit the model"):
         load_checkpoint(copy)
 

@@ -79,12 +79,10 @@ def test_a_missing_a_damaged_and_a_foreign_tokenizer_are_refused(tmp_path, sente
     path.write_bytes(b"not a tokenizer")
     with pytest.raises(UserError, match="is damaged"):
         Tokenizer(path)
+    german = (german for german, _ in sentences)
     with path.open("wb") as file:  # SentencePiece's own indices: no PAD, UNK 0, BOS 1, EOS 2
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(german for german, _ in sentences),
-            model_writer=file,
-            vocab_size=VOCABULARY,
-            minloglevel=2,
+            sentence_iterator=german, model_writer=file, vocab_size=VOCABULARY, minloglevel=2
         )
     with pytest.raises(UserError, match=r"has PAD, BOS, EOS, UNK = \(-1, 1, 2, 0\), not \(1, 2, 3, 0\)"):
         Tokenizer(path)

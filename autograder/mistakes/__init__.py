@@ -14,7 +14,7 @@ class Mistake:
     new: str
     looks_like: str  # first hint: what the result looks like, in words of the student
     read_again: str  # second hint: where the thought goes wrong and what to read again
-    same_as: tuple[str, ...] = ()  # ids of mistakes that no visible test of the stage can tell from this one
+    same_as: tuple[str, ...] = ()  # ids of earlier mistakes that look the same in all visible tests of the stage
     seen_by: Literal["visible", "hidden"] = "visible"  # "hidden": it passes the visible tests of its stage
 
     @property

@@ -1,0 +1,133 @@
+"""What the wrong elements of a tensor have in common, in a sentence: one head, the last step, a factor, a transpose."""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+# How an index of an axis is called in a sentence. Other axes are called by their own name.
+WORDS = {
+    "B": "sentence",
+    "H": "head",
+    "T": "position",
+    "T_q": "query",
+    "T_k": "key",
+    "T_e": "position",
+    "T_d": "position",
+    "d_model": "column",
+    "d_k": "column",
+}
+
+
+def pattern(
+    axes: str,
+    actual: np.ndarray,
+    expected: np.ndarray,
+    wrong: np.ndarray,
+    counted: np.ndarray,
+    limit: float,
+    groups: Mapping[str, np.ndarray] | None = None,
+) -> str | None:
+    """The most telling thing that the wrong elements have in common, or None.
+
+    Args:
+        axes: names of the axes, "B H T_q d_k".
+        actual, expected: the two tensors, of the same shape.
+        wrong: True where they differ.
+        counted: True where a difference counts.
+        limit: the largest difference that is right.
+        groups: named parts of the tensor, for instance {"sentences with padding": mask}; broadcast to its shape.
+    """
+    actual, expected = actual.astype(np.float64), expected.astype(np.float64)
+    if not np.abs(actual[counted]).max(initial=0) > limit:
+        return "All numbers are zero."
+    names = axes.split()
+    everywhere = wrong[counted].mean() > 0.25
+    finders = (
+        lambda: _factor(actual, expected, counted, limit) if everywhere else None,
+        lambda: _swapped(names, actual, expected, limit) if everywhere else None,
+        lambda: _permuted(names, actual, expected, limit) if everywhere else None,
+        lambda: _group(wrong, counted, groups or {}),
+        lambda: _indices(names, wrong, counted),
+        lambda: _reordered(actual, expected, counted, limit) if everywhere else None,
+        lambda: _shifted(actual, expected, counted, limit) if everywhere else None,
+    )
+    return next((found for finder in finders if (found := finder())), None)
+
+
+def _factor(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
+    x, y = expected[counted], actual[counted]
+    factor = float(x @ y / (x @ x)) if x.any() else 0.0
+    if abs(factor) > 1e-6 and np.abs(y - factor * x).max() <= limit * max(1.0, abs(factor)):
+        return f"Every number is {factor:.4g} times the expected one."
+    return None
+
+
+def _shifted(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
+    difference = (actual - expected)[counted]
+    if np.ptp(difference) <= limit:
+        return f"Every number is {difference[0]:+.4g} away from the expected one."
+    return None
+
+
+def _swapped(names: list[str], actual: np.ndarray, expected: np.ndarray, limit: float) -> str | None:
+    for i, j in itertools.combinations(range(actual.ndim), 2):
+        if actual.shape[i] == actual.shape[j] and np.abs(actual.swapaxes(i, j) - expected).max() <= limit:
+            return f"The axes {names[i]} and {names[j]} are swapped."
+    return None
+
+
+def _permuted(names: list[str], actual: np.ndarray, expected: np.ndarray, limit: float) -> str | None:
+    for axis, name in enumerate(names):
+        size = actual.shape[axis]
+        if not 1 < size <= 64 or name == "B":
+            continue
+        got, right = np.moveaxis(actual, axis, 0).reshape(size, -1), np.moveaxis(expected, axis, 0).reshape(size, -1)
+        equal = np.abs(got[:, None] - right[None, :]).max(axis=-1) <= limit  # (size, size)
+        if (equal.sum(axis=0) == 1).all() and (equal.sum(axis=1) == 1).all():
+            order = equal.argmax(axis=1).tolist()
+            if order == list(range(size))[::-1]:
+                return f"Along {name} the numbers stand in reverse order."
+            shown = f": {', '.join(map(str, order))}" if size <= 8 else ""
+            return f"Along {name} the right numbers stand in another order{shown}."
+    return None
+
+
+def _reordered(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
+    if counted.all() and np.abs(np.sort(actual, axis=None) - np.sort(expected, axis=None)).max() <= limit:
+        return "These are the right numbers in other places: look at the order of view, transpose and reshape."
+    return None
+
+
+def _group(wrong: np.ndarray, counted: np.ndarray, groups: Mapping[str, np.ndarray]) -> str | None:
+    for name, mask in groups.items():
+        group = np.broadcast_to(mask, wrong.shape) & counted
+        rest = counted & ~group
+        if group.any() and rest.any() and not (wrong & rest).any() and wrong[group].mean() > 0.5:
+            return f"Only {name} are wrong."
+    return None
+
+
+def _indices(names: list[str], wrong: np.ndarray, counted: np.ndarray) -> str | None:
+    """Whether along one axis only a few indices are wrong, and every counted element there (nearly) is."""
+    for axis, name in enumerate(names):
+        others = tuple(i for i in range(wrong.ndim) if i != axis)
+        bad, usable = wrong.any(axis=others), counted.any(axis=others)
+        found, size = np.flatnonzero(bad), int(usable.sum())
+        if not 0 < len(found) < size:
+            continue
+        word = WORDS.get(name, name)
+        last = int(np.flatnonzero(usable)[-1])
+        right = [i for i in np.flatnonzero(usable).tolist() if not bad[i]]
+        if len(found) > 2 and (found % 2 == found[0] % 2).all() and len(found) >= size // 2:
+            return f"Only the {'odd' if found[0] % 2 else 'even'} {word}s are wrong (counted from 0)."
+        if len(found) == 1:
+            which = {0: "first", last: "last"}.get(int(found[0]))
+            return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(found[0])} is wrong."
+        if len(right) == 1:
+            which = {0: "first", last: "last"}.get(right[0])
+            return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
+        if (np.diff(found) == 1).all() and (found[0] == 0 or found[-1] == last):
+            side = f"from {word} {int(found[0])} on" if found[-1] == last else f"up to {word} {int(found[-1])}"
+            return f"The numbers are wrong {side}, and right elsewhere."
+    return None

@@ -1,0 +1,89 @@
+"""What the wrong elements have in common, told for tensors with one known fault each."""
+
+import numpy as np
+import pytest
+
+from autograder.compare import compare
+
+RNG = np.random.Generator(np.random.PCG64(5))
+HEADS = RNG.standard_normal((3, 4, 6, 5))  # (B, H, T_q, d_k)
+SQUARE = RNG.standard_normal((2, 5, 5))  # (B, T_q, T_k)
+
+
+def changed(index: tuple) -> np.ndarray:
+    wrong = HEADS.copy()
+    wrong[index] += 1 + RNG.random(wrong[index].shape)
+    return wrong
+
+
+CASES = {
+    "Every number is 2 times the expected one.": 2 * HEADS,
+    "Every number is +3 away from the expected one.": HEADS + 3,
+    "All numbers are zero.": np.zeros_like(HEADS),
+    "Along H the right numbers stand in another order: 1, 0, 2, 3.": HEADS[:, [1, 0, 2, 3]],
+    "Along T_q the numbers stand in reverse order.": HEADS[:, :, ::-1],
+    "Only head 2 is wrong.": changed(np.s_[:, 2]),
+    "Only the first head is right.": changed(np.s_[:, 1:]),
+    "Only the last query is wrong.": changed(np.s_[:, :, -1]),
+    "Only the first sentence is wrong.": changed(np.s_[0]),
+    "Only the even columns are wrong (counted from 0).": changed(np.s_[..., ::2]),
+    "The numbers are wrong from query 3 on, and right elsewhere.": changed(np.s_[:, :, 3:]),
+    "These are the right numbers in other places": HEADS.reshape(-1)[::-1].reshape(HEADS.shape)[:, :, [1, 0, 2, 3, 4, 5]],
+}
+
+
+@pytest.mark.parametrize("sentence", CASES)
+def test_the_sentence_names_the_fault(sentence):
+    wrong = compare("x", "B H T_q d_k", CASES[sentence], HEADS, 1e-5)
+    assert wrong is not None
+    assert any(detail.startswith(sentence) for detail in wrong.details), wrong.details
+
+
+def test_swapped_axes():
+    wrong = compare("x", "B T_q T_k", SQUARE.swapaxes(1, 2), SQUARE, 1e-5)
+    assert wrong is not None
+    assert "The axes T_q and T_k are swapped." in wrong.details
+
+
+def test_groups():
+    padded = np.array([False, True, True])[:, None, None, None]
+    wrong = compare("x", "B H T_q d_k", changed(np.s_[1:]), HEADS, 1e-5, groups={"sentences with padding": padded})
+    assert wrong is not None
+    assert "Only sentences with padding are wrong." in wrong.details
+
+
+def test_unrelated_numbers_have_nothing_in_common():
+    wrong = compare("x", "B H T_q d_k", RNG.standard_normal(HEADS.shape), HEADS, 1e-5)
+    assert wrong is not None
+    assert len(wrong.details) == 4  # count and place, expected, got, largest difference
+
+
+def test_elements_that_do_not_count():
+    where = np.ones((3, 1, 6, 1), dtype=bool)
+    where[:, :, 4:] = False
+    assert compare("x", "B H T_q d_k", changed(np.s_[:, :, 4:]), HEADS, 1e-5, where) is None
+    infinite = HEADS.copy()
+    infinite[:, :, 4:] = np.nan
+    assert compare("x", "B H T_q d_k", infinite, HEADS, 1e-5, where) is None
+
+
+@pytest.mark.parametrize(
+    ("actual", "message"),
+    [
+        (None, "x is None instead of a tensor"),
+        ([1.0], "x has the wrong type"),
+        (HEADS[..., :4], "x has the wrong shape"),
+        (HEADS.astype(np.float16), "x has the wrong dtype"),
+        (HEADS * np.nan, "x holds NaN"),
+        (np.full_like(HEADS, np.inf), "x holds infinity"),
+    ],
+)
+def test_the_ladder(actual, message):
+    wrong = compare("x", "B H T_q d_k", actual, HEADS, 1e-5)
+    assert wrong is not None
+    assert wrong.message == message
+
+
+def test_differences_below_the_limit_are_right():
+    assert compare("x", "B H T_q d_k", HEADS + 9e-6, HEADS, 1e-5) is None
+    assert compare("x", "B H T_q d_k", HEADS.astype(np.float32), HEADS, 1e-5) is None
