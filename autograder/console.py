@@ -50,6 +50,9 @@ def print_test(console: Console, test: TestResult, verbose: bool) -> None:
     shown = test.details if verbose or test.status not in ("fault", "not started") else ()
     for detail in shown:
         _indented(console, detail)
+    if test.hints:
+        _indented(console, f"Known mistake: {test.hints[0]}", "cyan")
+        _indented(console, test.hints[1] if verbose else "(--verbose says where to read again)", "cyan")
     if test.printed.strip() and verbose:
         _indented(console, "your code printed:", "dim")
         for row in clean(test.printed).splitlines():

@@ -35,7 +35,8 @@ def output(test: TestResult) -> str:
     """What the student reads about a test."""
     # The traceback of a fault is for the instructor, who finds it on the console.
     details = () if test.status in ("fault", "not started", "passed") else test.details
-    return clean("\n".join([test.title, f"{test.status}: {test.message}" if test.message else test.status, *details]))
+    verdict = f"{test.status}: {test.message}" if test.message else test.status
+    return clean("\n".join([test.title, verdict, *details, *test.hints]))
 
 
 def write_results(report: Report, path: Path) -> None:

@@ -5,9 +5,10 @@ import itertools
 import time
 import traceback
 import unittest
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from autograder.diagnosis import Signature, diagnose, hints, known_signatures, signature
 from autograder.manifest import Assignment, Stage
 from autograder.process import Workers
 from autograder.results import Report, StageResult, TestResult
@@ -97,10 +98,11 @@ def grade_stage(
             for case in (suite[name] for suite in suites):
                 case.seed = hidden_seed or 0
                 for case.student, case.reference in itertools.zip_longest(students, references):
-                    result, fault = run_test(name, case, stage)
-                    if fault is None or not is_dtype_conflict(fault):
+                    result, error = run_test(name, case, stage)
+                    if not is_dtype_conflict(error):
                         break
                 if result.status != "passed":
+                    result = with_diagnosis(result, signature(error, case.checks), case, stage, assignment, workers)
                     break
             tests.append(replace(result, title=suites[0][name].shortDescription() or name))
     finally:
@@ -112,10 +114,11 @@ def grade_stage(
     return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests))
 
 
-def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, StudentFault | None]:
-    """Run one test; if the student's code gave no result, its fault is given back too."""
+def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, BaseException | None]:
+    """Run one test. Gives back its result and the exception that ended it, if there was one."""
     started = time.monotonic()
     collector = Collector()
+    case.checks = 0
     case.run(collector)
     result = TestResult(
         stage=stage.name,
@@ -138,10 +141,51 @@ def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, 
         return replace(result, status=error.status, message=error.message, details=tuple(details)), error
     if isinstance(error, Incorrect):
         details = [f"called    {error.call}", *error.wrong.details]
-        return replace(result, status="failed", message=error.wrong.message, details=tuple(details)), None
+        return replace(result, status="failed", message=error.wrong.message, details=tuple(details)), error
     lines = "".join(traceback.format_exception(error)).splitlines()
     message = f"the grader failed: {type(error).__name__}: {error}"
-    return replace(result, status="fault", message=message, details=tuple(lines)), None
+    return replace(result, status="fault", message=message, details=tuple(lines)), error
+
+
+def with_diagnosis(
+    result: TestResult,
+    found: Signature | None,
+    case: StageTestCase,
+    stage: Stage,
+    assignment: Assignment,
+    workers: Workers,
+) -> TestResult:
+    """The result with the name and the hints of the mistake that it looks like, if it looks like one."""
+    if found is None:
+        return result
+    if case.hidden:
+        known = mistakes_on(case, stage, assignment, workers)
+    else:
+        known = iter(known_signatures(assignment.name, result.name))
+    mistake = diagnose(found, known, case.student.dtype)
+    return replace(result, mistake=mistake, hints=hints(assignment.name, mistake)) if mistake else result
+
+
+def mistakes_on(
+    case: StageTestCase, stage: Stage, assignment: Assignment, workers: Workers
+) -> Iterator[tuple[str, Signature]]:
+    """What the known mistakes of a stage show in a test, one after the other."""
+    from autograder.mistakes import all_mistakes
+
+    solution = read_submission(assignment.solution, assignment)
+    student = case.student
+    try:
+        for mistake in all_mistakes():
+            if mistake.stage != stage.name:
+                continue
+            mistaken = Submission(mistake.id, mistake.apply(solution.sources))
+            case.student = Student(workers, code_of_stage(mistaken, stage, assignment, {}), student.dtype)
+            _, error = run_test(case._testMethodName, case, stage)
+            case.student.close()
+            if (shown := signature(error, case.checks)) is not None:
+                yield mistake.id, shown
+    finally:
+        case.student = student
 
 
 def _line(place: Place) -> str:

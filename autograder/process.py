@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Callable
 from typing import Any, BinaryIO, Protocol
@@ -22,6 +23,7 @@ def python_command(call: str) -> list[str]:
     """
     package_root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
+    left_out -= {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}  # where a kernel's launcher lies
     path = [entry for entry in sys.path if os.path.isabs(entry) and entry not in left_out]
     return [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {[*path, package_root]!r}; {call}"]
 

@@ -20,6 +20,8 @@ class TestResult:
     max_points: float
     message: str = ""  # one line: what was wrong
     details: tuple[str, ...] = ()  # where, expected and got, what to do
+    mistake: str = ""  # id of the known mistake that it looks like
+    hints: tuple[str, ...] = ()  # what the mistake looks like, where to read again
     hidden: bool = False  # whether a hidden test gave this outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0

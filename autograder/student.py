@@ -106,6 +106,7 @@ class Student:
 
     def __init__(self, workers: Workers, code: Code, dtype: str = "float64") -> None:
         self.dtype, self.last_call, self.import_failure = dtype, "", ""
+        self.kept: dict[str, ObjectProxy] = {}  # what tests share by name, because making it takes time
         self._workers, self._code, self._seconds = workers, code, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
@@ -207,6 +208,7 @@ class Student:
 
     def _end_worker(self) -> int:
         assert self._worker is not None
+        self.kept.clear()
         self._worker.kill()
         code = self._worker.exit_code()
         self._printed += self._worker.printed.take()
@@ -241,14 +243,18 @@ class ModuleProxy:
 class ObjectProxy:
     """An `nn.Module` of the student that lives in the worker. Calling it calls its `forward`."""
 
-    def __init__(self, student: Student, handle: int, name: str = "object") -> None:
-        self._student, self._handle, self._name = student, handle, name
+    def __init__(self, student: Student, handle: int, name: str = "object", dropout: float | None = None) -> None:
+        self._student, self._handle, self._name, self._dropout = student, handle, name, dropout
 
     def __getattr__(self, method: str) -> "RemoteFunction":
-        return RemoteFunction(self._student, self._handle, method, f"{self._name}.{method}")
+        return self._function(method)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return RemoteFunction(self._student, self._handle, None, self._name)(*args, **kwargs)
+        return self._function(None)(*args, **kwargs)
+
+    def _function(self, method: str | None, **options: Any) -> "RemoteFunction":
+        name = f"{self._name}.{method}" if method else self._name
+        return RemoteFunction(self._student, self._handle, method, name, dropout=self._dropout, **options)
 
     def load_state(self, tensors: Mapping[str, np.ndarray]) -> None:
         """Load weights by name, all of them, and switch to evaluation mode."""
@@ -260,16 +266,23 @@ class ObjectProxy:
         request = {"do": "shapes", "target": self._handle}
         return {name: tuple(shape) for name, shape in self._student.request(request, {}, f"{self._name}.state_dict()")}
 
-    def replace_dropout(self, factor: float) -> None:
-        """Let every Dropout multiply by a factor instead of drawing numbers, so that its place can be seen."""
-        request = {"do": "dropout", "target": self._handle, "factor": factor}
-        self._student.request(request, {}, f"{self._name} with dropout as a factor of {factor:g}")
+    def with_dropout_as(self, factor: float) -> "ObjectProxy":
+        """The same object, in whose calls dropout multiplies by a factor, so that its place can be seen."""
+        return ObjectProxy(self._student, self._handle, self._name, factor)
 
-    def gradients(self, cotangents: list[np.ndarray], *args: Any, method: str | None = None, **kwargs: Any) -> Gradients:
+    def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
+        """Call the object (or a method) and give back what has become of the arguments."""
+        values = self._function(method, arguments=True)(**kwargs)
+        try:
+            return dict(zip(kwargs, values, strict=True))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the arguments cannot be read", self._student.last_call) from error
+
+    def gradients(
+        self, cotangents: list[np.ndarray], *args: Any, method: str | None = None, **kwargs: Any
+    ) -> Gradients:
         """Call the object (or a method) and differentiate the sum of its outputs times `cotangents`."""
-        name = f"{self._name}.{method}" if method else self._name
-        function = RemoteFunction(self._student, self._handle, method, name, cotangents)
-        reply = function(*args, **kwargs)
+        reply = self._function(method, cotangents=cotangents)(*args, **kwargs)
         try:
             value, inputs, parameters = reply
             return Gradients(value, list(inputs), dict(parameters))
@@ -292,9 +305,11 @@ class RemoteFunction:
         method: str | None,
         name: str,
         cotangents: list[np.ndarray] | None = None,
+        dropout: float | None = None,
+        arguments: bool = False,
     ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
-        self._cotangents = cotangents
+        self._cotangents, self._dropout, self._arguments = cotangents, dropout, arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: dict[str, np.ndarray] = {}
@@ -318,6 +333,8 @@ class RemoteFunction:
             "method": self._method,
             "args": [flatten(value, leaf) for value in args],
             "kwargs": {name: flatten(value, leaf) for name, value in kwargs.items()},
+            "dropout": self._dropout,
+            "arguments": self._arguments,
         }
         if self._cotangents is not None:
             request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in self._cotangents]
@@ -365,6 +382,6 @@ def _fault(error: Any, call: str) -> StudentFault:
     return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))
 
 
-def is_dtype_conflict(fault: StudentFault) -> bool:
+def is_dtype_conflict(fault: BaseException | None) -> bool:
     """Whether code failed because it computes a part in float32 while the grader works in float64."""
     return isinstance(fault, Raised) and bool(re.search(r"(?i)dtype|scalar type|double", fault.message))

@@ -1,6 +1,7 @@
 """The base class of the graded tests: ordinary unittest test cases with the student's modules at hand."""
 
 import unittest
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,11 +16,14 @@ EXPECTED = Path(__file__).with_name("expected")
 
 
 class Incorrect(AssertionError):
-    """The student's code gave a result, and it is wrong."""
+    """The student's code gave a result, and it is wrong.
 
-    def __init__(self, wrong: Wrong, call: str) -> None:
+    `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake.
+    """
+
+    def __init__(self, wrong: Wrong, call: str, actual: Any = None, where: np.ndarray | None = None) -> None:
         super().__init__(wrong.message)
-        self.wrong, self.call = wrong, call
+        self.wrong, self.call, self.actual, self.where = wrong, call, actual, where
 
 
 @cache
@@ -37,6 +41,7 @@ class StageTestCase(unittest.TestCase):
     reference: Student | None = None
     seed = 0
     hidden = False
+    checks = 0  # made so far; the number of the one that fails is part of its signature
     assignment = "transformer"
     checkpoint = "de-en"
 
@@ -47,12 +52,15 @@ class StageTestCase(unittest.TestCase):
         start = prefix + "/"
         return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
 
-    def trained_transformer(self) -> Any:
-        """The student's Transformer with the weights of the checkpoint."""
-        config = ModelConfig.load(CHECKPOINTS / self.checkpoint / CONFIG)
-        model = self.student.transformer.Transformer(**vars(config))
-        model.load_state(read_tensors(CHECKPOINTS / self.checkpoint / WEIGHTS))
-        return model
+    def trained_transformer(self, student: Student | None = None) -> Any:
+        """The student's Transformer with the weights of the checkpoint, made once for all tests of a stage."""
+        student = student or self.student
+        if self.checkpoint not in student.kept:
+            config = ModelConfig.load(CHECKPOINTS / self.checkpoint / CONFIG)
+            model = student.transformer.Transformer(**vars(config))
+            model.load_state(read_tensors(CHECKPOINTS / self.checkpoint / WEIGHTS))
+            student.kept[self.checkpoint] = model
+        return student.kept[self.checkpoint]
 
     def assert_tensor(
         self,
@@ -62,23 +70,28 @@ class StageTestCase(unittest.TestCase):
         axes: str,
         where: np.ndarray | None = None,
         limit: float = 0.0,
+        groups: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         """Fail unless `actual` is the expected tensor; see `autograder.compare`."""
+        self.checks += 1
         limit = max(limit, LIMITS[self.student.dtype])
-        if wrong := compare(name, axes, actual, expected, limit, where):
-            raise Incorrect(wrong, self.student.last_call)
+        if wrong := compare(name, axes, actual, expected, limit, where, groups):
+            fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
+            raise Incorrect(wrong, self.student.last_call, actual, where if fits else None)
 
     def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str) -> None:
         """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""
+        self.checks += 1
         if wrong := wrong_form(name, axes, actual, shape, floating=True):
-            raise Incorrect(wrong, self.student.last_call)
+            raise Incorrect(wrong, self.student.last_call, actual)
 
-    def wrong(self, message: str, *details: str) -> NoReturn:
-        """Fail with a message in the words of the student."""
-        raise Incorrect(Wrong(message, details), self.student.last_call)
+    def wrong(self, message: str, *details: str, actual: np.ndarray | None = None) -> NoReturn:
+        """Fail with a message in the words of the student; `actual` are the wrong numbers, if there are some."""
+        raise Incorrect(Wrong(message, details), self.student.last_call, actual)
 
     def items(self, value: Any, number: int, name: str) -> Any:
         """Fail unless a call returned `number` values; they are given back."""
+        self.checks += 1
         if not isinstance(value, list) or len(value) != number:
             got = f"a list or tuple of {len(value)}" if isinstance(value, list) else _kind(value)
             self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")

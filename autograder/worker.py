@@ -5,12 +5,12 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
 
     load    sources: {module: text}, replace: {module: {path: stand-in module}}, dtype
     import  module
-    call    target: "module.Name" or a handle, method, args, kwargs; with cotangents: gradients as well
+    call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
+            dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; the body holds the tensors of its state_dict
     shapes  target: a handle; the names and shapes of its state_dict
     seed    seed: of torch's random numbers
-    dropout target: a handle, factor: every Dropout multiplies by it from now on, instead of drawing numbers
 
 The reply is {"value": ...} or {"error": {kind, message, where}}.
 """
@@ -22,7 +22,7 @@ import importlib.util
 import linecache
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any, BinaryIO
@@ -114,13 +114,17 @@ class Worker:
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
         if "cotangents" not in request:
-            with torch.no_grad():
-                return function(*arguments, **keywords)
+            with torch.no_grad(), dropout_as(request["dropout"]):
+                value = function(*arguments, **keywords)
+            return [*arguments, *keywords.values()] if request["arguments"] else value
         self.objects[target].zero_grad()
-        value = function(*arguments, **keywords)
+        with dropout_as(request["dropout"]):
+            value = function(*arguments, **keywords)
         outputs = value if isinstance(value, (tuple, list)) else [value]
         cotangents = [tensors[name] for name in request["cotangents"]]
-        sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True)).backward()
+        total = sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True))
+        if total.requires_grad:  # it does not where the code leaves the graph
+            total.backward()
         parameters = [[name, parameter.grad] for name, parameter in self.objects[target].named_parameters()]
         return [value, [tensor.grad for tensor in inputs], parameters]
 
@@ -149,18 +153,6 @@ class Worker:
 
         torch.manual_seed(request["seed"])
 
-    def dropout(self, request: dict[str, Any], body: bytes) -> None:
-        """Make dropout visible: every Dropout multiplies by a factor, in evaluation mode too."""
-        import torch
-
-        class Factor(torch.nn.Dropout):
-            def forward(self, input: torch.Tensor) -> torch.Tensor:
-                return input * request["factor"]
-
-        for module in self.objects[request["target"]].modules():
-            if isinstance(module, torch.nn.Dropout):
-                module.__class__ = Factor
-
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Do what a request asks; whatever the student's code raises becomes an error reply."""
         handlers: dict[str, Callable[[dict[str, Any], bytes], Any]] = {
@@ -171,7 +163,6 @@ class Worker:
             "state": self.state,
             "shapes": self.shapes,
             "seed": self.seed,
-            "dropout": self.dropout,
         }
         try:
             return self.pack(handlers[request["do"]](request, body))
@@ -202,6 +193,26 @@ class Worker:
         except TypeError:
             header = {"value": None, "type": type(value).__name__}
         return header, save(tensors) if tensors else b""
+
+
+@contextlib.contextmanager
+def dropout_as(factor: float | None) -> Iterator[None]:
+    """Make dropout visible: let it multiply by a factor, in evaluation mode too, unless its probability is 0."""
+    import torch.nn.functional as F
+
+    if factor is None:
+        yield
+        return
+
+    def multiply(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        return input * factor if p else input
+
+    dropout = F.dropout  # every nn.Dropout calls it
+    F.dropout = multiply
+    try:
+        yield
+    finally:
+        F.dropout = dropout
 
 
 def describe(error: BaseException) -> dict[str, Any]:

@@ -34,7 +34,8 @@ def check(stage: str, folder: str | Path = ".") -> float:
         report = grade(submission, chosen, workers, [chosen.stage(stage)])
     finally:
         workers.close()
-    print_stage(Console(highlight=False, emoji=False, markup=False, width=100), report.stages[0])
+    # Plain text also in a notebook, where rich would make a block of HTML of every line.
+    print_stage(Console(highlight=False, emoji=False, markup=False, width=100, force_jupyter=False), report.stages[0])
     if report.faulty:
         raise RuntimeError(f"the grader failed: {report.tests[0].message}")
     return float(min(max(report.points, 0.0), report.max_points))

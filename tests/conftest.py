@@ -1,4 +1,4 @@
-"""What the tests share: one thread, our own sentences, and a tiny checkpoint."""
+"""What the tests share: one thread, our own sentences, and a tiny checkpoint trained on them."""
 
 import gzip
 import os
@@ -34,20 +34,13 @@ def corpus_dir(sentences: list[tuple[str, str]], tmp_path_factory: pytest.TempPa
 
 
 @pytest.fixture(scope="session")
-def tiny_checkpoint(sentences: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint with random weights, in the reference modules."""
-    import torch
-
-    from course.checkpoint import build_model, save_weights
-    from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
-    from course.modules import load_modules
-    from course.text import Tokenizer
+def tiny_checkpoint(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that `course.train` has trained until it knows the sentences by heart (a few seconds)."""
+    from course.train import main
 
     folder = tmp_path_factory.mktemp("tiny")
-    for side, name in enumerate((SOURCE_TOKENIZER, TARGET_TOKENIZER)):
-        Tokenizer.train((pair[side] for pair in sentences), folder / name, VOCABULARY)
-    config = ModelConfig(VOCABULARY, VOCABULARY, d_model=16, num_heads=2, num_layers=2, d_ff=32, max_seq_length=40)
-    config.save(folder / CONFIG)
-    torch.manual_seed(3)
-    save_weights(build_model(config, load_modules()), folder / WEIGHTS)
-    return folder
+    options = f"""--corpus own --vocab-size {VOCABULARY} --threads 1 --d-model 32 --num-layers 1 --d-ff 64
+        --epochs 40 --batch-tokens 400 --peak-rate 5e-3 --warmup-steps 30 --dropout-prob 0"""
+    folders = ["--corpus-dir", str(corpus_dir), "--state", str(folder / "state"), "--out", str(folder / "checkpoint")]
+    assert main([*folders, *options.split()]) == 0
+    return folder / "checkpoint"

@@ -33,9 +33,10 @@ def test_a_checkpoint_is_ready_to_translate(copy, sentences):
     checkpoint = load_checkpoint(copy)
     assert not checkpoint.model.training
     assert checkpoint.model.encoder_embedding.weight.dtype == torch.float32
-    source = checkpoint.source.encode(sentences[0][0])
-    decoded, _ = checkpoint.model.inference(torch.tensor([source]), torch.tensor([len(source)]), 5)
-    assert decoded[0][0] == checkpoint.config.sos_idx
+    german, english = sentences[5]
+    source = checkpoint.source.encode(german)
+    decoded, _ = checkpoint.model.inference(torch.tensor([source]), torch.tensor([len(source)]), 60)
+    assert checkpoint.target.decode(decoded[0].tolist()) == english
 
 
 def test_a_truncated_file_is_damaged(copy):
@@ -55,10 +56,11 @@ def change(folder, edit):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda t: t.pop("decoder.layers.1.fc1.bias"), "Missing key.*decoder.layers.1.fc1.bias"),
+        (lambda t: t.pop("decoder.layers.0.fc1.bias"), "Missing key.*decoder.layers.0.fc1.bias"),
         (lambda t: t.update(extra=torch.zeros(2)), "Unexpected key.*extra"),
         (lambda t: t.update({"encoder.layers.0.fc2.bias": torch.zeros(7)}), "size mismatch for encoder.layers.0.fc2.b"),
     ],
+    ids=["missing", "unknown", "another shape"],
 )
 def test_weights_of_other_names_or_shapes_are_refused_in_one_line(copy, edit, message):
     change(copy, edit)
@@ -69,7 +71,7 @@ def test_weights_of_other_names_or_shapes_are_refused_in_one_line(copy, edit, me
 
 
 def test_a_configuration_of_another_size_does_not_fit(copy):
-    ModelConfig(34, 34, d_model=32, num_heads=2, num_layers=2, d_ff=32, max_seq_length=40).save(copy / CONFIG)
+    ModelConfig(34, 34, d_model=16, num_layers=1, d_ff=64).save(copy / CONFIG)
     with pytest.raises(UserError, match="do not fit the model"):
         load_checkpoint(copy)
 

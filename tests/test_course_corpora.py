@@ -35,7 +35,7 @@ def upstream(tmp_path):
     (folder / "own.de.gz").write_bytes(gzip.compress(GERMAN.encode()))
     (folder / "own.en").write_text(ENGLISH, encoding="utf-8", newline="")
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
         yield folder, f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
@@ -63,6 +63,7 @@ def test_pairs_are_read(corpus_dir, sentences):
         (gzip.compress(bytes(range(256)) * 20)[:10] + b"\xff" * 200, "is damaged"),
         (b"Hallo\tHello\n", "is damaged: Not a gzipped file"),
     ],
+    ids=["one column", "three columns", "not UTF-8", "cut off", "garbled", "not gzipped"],
 )
 def test_a_damaged_file_is_described(tmp_path, content, message):
     (tmp_path / "bad.tsv.gz").write_bytes(content)
@@ -107,6 +108,7 @@ def test_another_address_can_be_given(own, upstream, tmp_path):
         ("own.de.gz", b"no gzip", "cannot download .*own.de.gz"),
         ("own.de.gz", gzip.compress(GERMAN.encode())[:-9], "cannot download .*own.de.gz"),
     ],
+    ids=["other text", "not UTF-8", "too few lines", "not gzipped", "cut off"],
 )
 def test_a_wrong_download_leaves_nothing(own, upstream, tmp_path, file, content, message):
     (upstream[0] / file).write_bytes(content)

@@ -1,36 +1,28 @@
-"""Greedy decoding of batches gives what the graded `Transformer.inference` gives, sentence by sentence."""
+"""Greedy decoding of batches gives what the graded `Transformer.inference` gives, token for token."""
 
 import pytest
 import torch
 
-from course.checkpoint import build_model
+from course.checkpoint import build_model, load_checkpoint
 from course.config import BOS, EOS, PAD, ModelConfig
 from course.decoding import greedy_decode
 from course.modules import load_modules
 
-VOCABULARY = 30
+VOCABULARY, LONGEST = 30, 60
 
 
-@pytest.fixture(scope="module")
-def model():
-    """Random and sharp, in float64 so that no two scores are nearly equal; it ends about half of the sentences."""
-    config = ModelConfig(VOCABULARY, VOCABULARY, d_model=16, num_heads=4, num_layers=2, d_ff=24, max_seq_length=60)
+@pytest.fixture
+def random_model():
+    """Random weights in float64, so that no two scores are nearly equal. It never ends a sentence."""
+    config = ModelConfig(VOCABULARY, VOCABULARY, d_model=16, num_layers=2, d_ff=24, max_seq_length=LONGEST)
     torch.manual_seed(11)
     model = build_model(config, load_modules()).double()
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "W_" in name:
-                parameter.mul_(3)
-        model.decoder.output_layer.bias[EOS] += 0.7
-        model.decoder.output_layer.bias[PAD] = -100  # batches never predict it, inference might
+        for parameter in model.parameters():
+            if parameter.dim() == 2:
+                parameter.normal_()
+        model.decoder.output_layer.bias[[PAD, EOS]] = -1000
     return model.eval()
-
-
-@pytest.fixture(scope="module")
-def sources():
-    generator = torch.Generator().manual_seed(4)
-    lengths = torch.randint(1, 30, (40,), generator=generator).tolist()
-    return [[BOS, *torch.randint(4, VOCABULARY, (n,), generator=generator).tolist(), EOS] for n in lengths]
 
 
 def one_by_one(model, source, steps):
@@ -40,30 +32,37 @@ def one_by_one(model, source, steps):
 
 
 @pytest.mark.parametrize("max_tokens", [1, 100, 4096])
-def test_batches_equal_inference_token_for_token(model, sources, max_tokens):
-    results = greedy_decode(model, sources, max_tokens)
-    ended = 0
+def test_sentences_that_end(tiny_checkpoint, sentences, max_tokens):
+    checkpoint = load_checkpoint(tiny_checkpoint)
+    chosen = [*sentences[::4], ("Der Hund.", ""), ("Ein Kind schläft schläft im Garten dort.", "")]
+    sources = [checkpoint.source.encode(german) for german, _ in chosen]
+    for source, result in zip(sources, greedy_decode(checkpoint.model, sources, max_tokens), strict=True):
+        assert [*result, EOS] == one_by_one(checkpoint.model, source, LONGEST)
+
+
+def test_sentences_that_do_not_end(random_model):
+    generator = torch.Generator().manual_seed(4)
+    sources = [
+        [BOS, *torch.randint(4, VOCABULARY, (length,), generator=generator).tolist(), EOS] for length in (1, 9, 4, 15)
+    ]
+    results = greedy_decode(random_model, sources)
+    assert len({tuple(result) for result in results}) > 1  # the source matters
     for source, result in zip(sources, results, strict=True):
-        tokens = one_by_one(model, source, len(result) + 1)
-        if tokens[-1] == EOS:
-            ended += 1
-            assert result == tokens[:-1]
-        else:  # stopped by the limit on the length
-            assert result == tokens[:-1]
-            assert len(result) >= len(source)
-    assert 5 < ended < len(sources)
+        assert len(source) < len(result) < LONGEST
+        assert result == one_by_one(random_model, source, len(result))
 
 
-def test_the_model_is_put_in_evaluation_mode(model, sources):
-    expected = greedy_decode(model, sources[:5])
-    model.train()
-    assert greedy_decode(model, sources[:5]) == expected
+def test_the_model_is_put_in_evaluation_mode(random_model):
+    sources = [[BOS, 7, 8, 9, EOS]]
+    expected = greedy_decode(random_model, sources)
+    random_model.train()
+    assert greedy_decode(random_model, sources) == expected
 
 
-def test_the_longest_source_stays_inside_the_encoding_table(model):
-    source = [BOS, *[5] * 58, EOS]
-    assert all(len(result) <= 59 for result in greedy_decode(model, [source]))
+def test_the_longest_source_stays_inside_the_encoding_table(random_model):
+    (result,) = greedy_decode(random_model, [[BOS, *[5] * (LONGEST - 2), EOS]])
+    assert len(result) == LONGEST - 1
 
 
-def test_no_sentences_give_no_translations(model):
-    assert greedy_decode(model, []) == []
+def test_no_sentences_give_no_translations(random_model):
+    assert greedy_decode(random_model, []) == []

@@ -128,7 +128,9 @@ def test_an_endless_loop_is_stopped(workers, place, monkeypatch):
 
 
 def test_what_the_code_prints_is_kept_and_does_not_disturb(workers):
-    text = sources(SOLUTION)["pe"].replace("        T = x.size(1)", "        print('T is', x.size(1))\n        T = x.size(1)")
+    text = sources(SOLUTION)["pe"].replace(
+        "        T = x.size(1)", "        print('T is', x.size(1))\n        T = x.size(1)"
+    )
     (test,) = graded(workers, {"pe": text}, "pe").tests
     assert test.status == "passed"
     assert "T is 9" in test.printed
@@ -152,7 +154,8 @@ def test_a_missing_module_is_named(workers):
 
 def test_a_worker_that_died_is_replaced_for_the_next_test(workers):
     text = sources(SOLUTION)["mha"].replace(
-        "        scores = query @", "        if key_padding_mask is None:\n            import os; os.abort()\n        scores = query @"
+        "        scores = query @",
+        "        if key_padding_mask is None:\n            import os; os.abort()\n        scores = query @",
     )
     report = graded(workers, {"mha": text}, "mha")
     assert [test.status for test in report.tests] == ["error", "passed", "error", "passed"]

@@ -28,7 +28,9 @@ CASES = {
     "Only the first sentence is wrong.": changed(np.s_[0]),
     "Only the even columns are wrong (counted from 0).": changed(np.s_[..., ::2]),
     "The numbers are wrong from query 3 on, and right elsewhere.": changed(np.s_[:, :, 3:]),
-    "These are the right numbers in other places": HEADS.reshape(-1)[::-1].reshape(HEADS.shape)[:, :, [1, 0, 2, 3, 4, 5]],
+    "These are the right numbers in other places": HEADS.reshape(-1)[::-1].reshape(HEADS.shape)[
+        :, :, [1, 0, 2, 3, 4, 5]
+    ],
 }
 
 

@@ -46,11 +46,10 @@ MISTAKES: tuple[Mistake, ...] = (
         id="encoder.pre-norm",
         module="encoder",
         old=LAYER,
-        new="normed = self.self_attn_layer_norm(x)\n"
-        "        x = x + self.dropout(self.self_attn(normed, normed, normed, key_padding_mask=self_attn_padding_mask))\n"
-        + BETWEEN
-        + "        hidden = self.activation_fn(self.fc1(self.final_layer_norm(x)))\n"
-        "        x = x + self.dropout(self.fc2(hidden))",
+        new=f"""normed = self.self_attn_layer_norm(x)
+        x = x + self.dropout(self.self_attn(normed, normed, normed, key_padding_mask=self_attn_padding_mask))
+{BETWEEN}        hidden = self.activation_fn(self.fc1(self.final_layer_norm(x)))
+        x = x + self.dropout(self.fc2(hidden))""",
         looks_like="Your result equals a pre-norm layer: each layer norm stands in front of its sub-layer.",
         read_again="Many newer models do that, but the paper of 2017 puts the layer norm after the sum. " + POST_NORM,
     ),
@@ -60,9 +59,8 @@ MISTAKES: tuple[Mistake, ...] = (
         id="encoder.norms-exchanged",
         module="encoder",
         old=f"{ATTENTION.text}\n{BETWEEN}        {HIDDEN}\n        {FEED_FORWARD.text}",
-        new=ATTENTION.text.replace("self_attn_layer_norm", "final_layer_norm")
-        + f"\n{BETWEEN}        {HIDDEN}\n        "
-        + FEED_FORWARD.text.replace("final_layer_norm", "self_attn_layer_norm"),
+        new=f"{ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm)}\n{BETWEEN}        {HIDDEN}\n"
+        f"        {FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm)}",
         looks_like="Your result equals a layer in which the two layer norms have changed places.",
         read_again="Both have weights of their own, learnt at their own place. The comments in the constructor say "
         "which one belongs to which sub-layer.",
@@ -71,7 +69,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="encoder.first-norm-twice",
         module="encoder",
         old=FEED_FORWARD.text,
-        new=FEED_FORWARD.text.replace("final_layer_norm", "self_attn_layer_norm"),
+        new=FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm),
         looks_like="Your result equals a layer that uses the layer norm of the self-attention for both sub-layers.",
         read_again="Each sub-layer has a layer norm of its own. The comments in the constructor say which one belongs "
         "to the feed-forward network.",
@@ -80,7 +78,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="encoder.last-norm-twice",
         module="encoder",
         old=ATTENTION.text,
-        new=ATTENTION.text.replace("self_attn_layer_norm", "final_layer_norm"),
+        new=ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm),
         looks_like="Your result equals a layer that uses the layer norm of the feed-forward network for both "
         "sub-layers.",
         read_again="Each sub-layer has a layer norm of its own. Look for the other one in the constructor.",
@@ -116,7 +114,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{HIDDEN}\n        {FEED_FORWARD.text}",
         new="hidden = self.activation_fn(self.fc2(x))\n"
         "        x = self.final_layer_norm(x + self.dropout(self.fc1(hidden)))",
-        looks_like="The shapes do not fit: the two linear maps of the feed-forward network are used in the wrong order.",
+        looks_like="The shapes do not fit: the two linear maps of the feed-forward network are in the wrong order.",
         read_again="The network first makes the features wider, then narrower again. The comments in the constructor "
         "say which map is which.",
     ),
@@ -206,8 +204,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=HIDDEN,
         new="hidden = self.activation_fn(self.fc1(attended))",
-        looks_like="Your result equals a layer whose feed-forward network reads what attention returned, before the sum "
-        "and the layer norm.",
+        looks_like="Your result equals a layer whose feed-forward network reads what attention returned, before the "
+        "sum and the layer norm.",
         read_again="The output of the first sub-layer, sum and layer norm included, is the input of the second. Follow "
         "the arrows in figure 1 of the paper.",
     ),

@@ -78,7 +78,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("-math.log", "math.log"),
-        looks_like="Your table equals one in which the position is multiplied by the power of 10000 instead of divided.",
+        looks_like="Your table equals one whose positions are multiplied by the power of 10000 instead of divided.",
         read_again="The wavelengths grow from left to right, so the later columns must change slowly. " + FORMULA,
     ),
     Mistake(

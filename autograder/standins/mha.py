@@ -58,7 +58,7 @@ class MultiHeadAttention(nn.Module):
             forbidden |= _forbidden("a key_padding_mask", key_padding_mask, (B, T_k)).unsqueeze(1)
         if attention_mask is not None:
             forbidden |= _forbidden("an attention_mask", attention_mask, (B, T_q, T_k))
-        # A query that may attend to nothing attends to everything: some finite result, as the interface asks.
+        # A query that may attend to nothing attends to everything: a finite result in every release of torch.
         allowed = ~forbidden | forbidden.all(dim=-1, keepdim=True)
         heads = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed.unsqueeze(1))
         return torch.cat(heads.unbind(dim=1), dim=-1)  # (B, H, T_q, d_k) -> (B, T_q, d_model)

@@ -179,6 +179,7 @@ class TransformerDecoder(nn.Module):
             y: (B, 1, d_model) or (B, 1, output_layer_size), the output at the last position.
             new_cache: a new list, for each layer its outputs at all positions, (B, T_d, d_model).
         """
+        # Make new_cache and y (before the output layer).
         raise NotImplementedError("Stage 5: TransformerDecoder.forward_one_step_ec is not written yet")
         if self.output_layer is not None:
             y = self.output_layer(y)

@@ -77,6 +77,7 @@ class MultiHeadAttention(nn.Module):
 
         A query that may attend to nothing at all must still give finite numbers (which ones does not matter).
         """
+        # Make x, (B, H, T_q, d_k), from which the last lines merge the heads.
         raise NotImplementedError("Stage 1: MultiHeadAttention.compute_scaled_dot_product_attention is not written yet")
         B, _, T_q, _ = x.shape
         # (B, H, T_q, d_k) -> (B, T_q, H, d_k) -> (B, T_q, d_model)

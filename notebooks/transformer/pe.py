@@ -25,6 +25,7 @@ class PositionalEncoding(nn.Module):
         self.d_model = d_model
         self.max_seq_length = max_seq_length
         pe = torch.zeros(max_seq_length, d_model)
+        # Fill the table.
         raise NotImplementedError("Stage 2: PositionalEncoding.__init__ is not written yet")
         self.register_buffer("pe", pe.unsqueeze(0))  # (1, max_seq_length, d_model)
 

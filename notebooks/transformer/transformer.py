@@ -97,6 +97,7 @@ class Transformer(nn.Module):
             src_padding_mask: (B, T_e), non-zero where src is padding.
         """
         src_embedded = self.dropout(self.positional_encoding(self.encoder_embedding(src)))  # (B, T_e, d_model)
+        # Make src_padding_mask and enc_output.
         raise NotImplementedError("Stage 3: Transformer.forward_encoder is not written yet")
         return enc_output, src_padding_mask
 
@@ -121,6 +122,7 @@ class Transformer(nn.Module):
             (B, T_d, tgt_vocab_size), scores before the softmax.
         """
         tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))  # (B, T_d, d_model)
+        # Make both masks of the target, then dec_output.
         raise NotImplementedError("Stage 4: Transformer.forward_decoder is not written yet")
         return dec_output
 

@@ -201,6 +201,7 @@ class TransformerDecoder(nn.Module):
             y: (B, 1, d_model) or (B, 1, output_layer_size), the output at the last position.
             new_cache: a new list, for each layer its outputs at all positions, (B, T_d, d_model).
         """
+        # Make new_cache and y (before the output layer).
         ### BEGIN SOLUTION
         new_cache = []
         for index, layer in enumerate(self.layers):

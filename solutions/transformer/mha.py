@@ -84,6 +84,7 @@ class MultiHeadAttention(nn.Module):
 
         A query that may attend to nothing at all must still give finite numbers (which ones does not matter).
         """
+        # Make x, (B, H, T_q, d_k), from which the last lines merge the heads.
         ### BEGIN SOLUTION
         scores = query @ key.transpose(-2, -1) / math.sqrt(self.d_k)  # (B, H, T_q, T_k)
         # A large finite number, not -inf: the softmax of a row of -inf is NaN.

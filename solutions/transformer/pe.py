@@ -25,6 +25,7 @@ class PositionalEncoding(nn.Module):
         self.d_model = d_model
         self.max_seq_length = max_seq_length
         pe = torch.zeros(max_seq_length, d_model)
+        # Fill the table.
         ### BEGIN SOLUTION
         position = torch.arange(max_seq_length).unsqueeze(1)  # (max_seq_length, 1)
         # 10000^(-2i / d_model), written with exp and log because that is more accurate than a power

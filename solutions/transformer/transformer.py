@@ -97,6 +97,7 @@ class Transformer(nn.Module):
             src_padding_mask: (B, T_e), non-zero where src is padding.
         """
         src_embedded = self.dropout(self.positional_encoding(self.encoder_embedding(src)))  # (B, T_e, d_model)
+        # Make src_padding_mask and enc_output.
         ### BEGIN SOLUTION
         src_padding_mask = length_to_padding_mask(src_lengths, device=src.device)
         enc_output = self.encoder(src_embedded, encoder_padding_mask=src_padding_mask)
@@ -124,6 +125,7 @@ class Transformer(nn.Module):
             (B, T_d, tgt_vocab_size), scores before the softmax.
         """
         tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))  # (B, T_d, d_model)
+        # Make both masks of the target, then dec_output.
         ### BEGIN SOLUTION
         tgt_padding_mask = length_to_padding_mask(tgt_lengths, device=tgt.device)  # (B, T_d)
         causal_mask = subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)  # (T_d, T_d) -> (1, T_d, T_d)

@@ -115,10 +115,8 @@ class Transformer(nn.Module):
                     encoder_out=enc_output,
                     cache=cache,
                 )
-                best = 0
-                for token in range(1, y.size(2)):
-                    if y[0, 0, token] > y[0, 0, best]:
-                        best = token
+                scores = y.flatten().tolist()  # one score for each token of the vocabulary
+                best = scores.index(max(scores))
                 tokens.append(best)
                 if best == self.eos_idx:
                     break

@@ -1,0 +1,212 @@
+"""The commands `course.translate` and `course.evaluate`; bad input ends in one line and status 2."""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from course import evaluate, translate
+from course.checkpoint import load_checkpoint
+from course.config import CHECKPOINTS, CONFIG, WEIGHTS
+from course.errors import UserError, run_command
+from course.modules import MODULE_NAMES, ROOT, default_folder
+
+STUB = 'raise NotImplementedError("Stage 5: write the loop of inference")'
+
+
+def run(module, *arguments, stdin=""):
+    """Run `python -m course.<module>` as a user does."""
+    command = [sys.executable, "-m", f"course.{module}", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, input=stdin.encode(), capture_output=True, timeout=120)
+    return done.returncode, done.stdout.decode("utf-8").splitlines(), done.stderr.decode("utf-8").splitlines()
+
+
+def error_line(capsys, module, *arguments):
+    """The one line on stderr with which a command in this process ends with status 2."""
+    assert run_command(lambda: module.main([str(argument) for argument in arguments])) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    (line,) = output.err.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+@pytest.fixture
+def stubs(tmp_path):
+    """The reference modules without the loop of inference."""
+    folder = tmp_path / "stubs"
+    folder.mkdir()
+    for name in MODULE_NAMES:
+        text = (default_folder() / f"{name}.py").read_text(encoding="utf-8")
+        if name == "transformer":
+            text += f"\n\ndef inference(self, src, src_lengths, max_output_length):\n    {STUB}\n\n"
+            text += "Transformer.inference = inference\n"
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_importing_the_commands_is_light():
+    code = (
+        "import sys, course.translate, course.evaluate, course.train, course.corpora; "
+        "print(*sorted({'torch', 'numpy', 'rich', 'sacrebleu', 'pooch', 'sentencepiece'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+# translate
+
+
+def test_sentences_are_translated(tiny_checkpoint, sentences):
+    german, english = zip(*sentences[3:6], strict=True)
+    assert run("translate", "--checkpoint", tiny_checkpoint, *german) == (0, list(english), [])
+
+
+def test_lines_are_read_from_standard_input(tiny_checkpoint, sentences):
+    german, english = zip(*sentences[3:6], strict=True)
+    stdin = "\r\n".join(german)
+    assert run("translate", "--checkpoint", tiny_checkpoint, stdin=stdin) == (0, list(english), [])
+
+
+def test_the_checkpoint_of_the_course_translates():
+    english = translate.Translator(CHECKPOINTS / "de-en").translate("Der Hund schläft unter dem Tisch.")
+    assert {"dog", "table"} <= set(re.findall(r"\w+", english.lower()))
+
+
+def test_max_tokens_cuts_the_translation(tiny_checkpoint, sentences, capsys):
+    german, english = sentences[0]
+    translate.main(["--checkpoint", str(tiny_checkpoint), "--max-tokens", "6", german])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert english.startswith(line)
+    assert 0 < len(line) < len(english)
+
+
+@pytest.mark.parametrize("sentence", ["", "  ", "\n"])
+def test_an_empty_sentence_is_refused(tiny_checkpoint, capsys, sentence):
+    assert "empty sentence" in error_line(capsys, translate, "--checkpoint", tiny_checkpoint, sentence)
+
+
+def test_a_sentence_that_is_too_long_is_refused_with_both_numbers(tiny_checkpoint, capsys):
+    sentence = "Der Hund schläft im Garten. " * 8
+    tokens = len(load_checkpoint(tiny_checkpoint).source.encode(sentence))
+    line = error_line(capsys, translate, "--checkpoint", tiny_checkpoint, sentence)
+    assert f"has {tokens} tokens, but the model takes at most 200" in line
+
+
+@pytest.mark.parametrize("number", [0, -3, 201])
+def test_an_impossible_length_is_refused(tiny_checkpoint, capsys, number):
+    line = error_line(capsys, translate, "--checkpoint", tiny_checkpoint, f"--max-tokens={number}", "Der Hund.")
+    assert f"--max-tokens must be from 1 to 200, the model's max_seq_length, not {number}" in line
+
+
+def test_a_checkpoint_that_cannot_be_used_is_refused(tiny_checkpoint, tmp_path, capsys):
+    arguments = ["--checkpoint", tmp_path / "copy", "Der Hund."]
+    assert "there is no checkpoint folder" in error_line(capsys, translate, *arguments)
+    copy = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    weights, config = (copy / WEIGHTS).read_bytes(), json.loads((copy / CONFIG).read_text(encoding="utf-8"))
+    (copy / WEIGHTS).write_bytes(weights[:2000])
+    assert "are damaged" in error_line(capsys, translate, *arguments)
+    (copy / WEIGHTS).write_bytes(weights)
+    (copy / CONFIG).write_text(json.dumps({**config, "num_layers": 2}), encoding="utf-8")
+    assert "do not fit the model" in error_line(capsys, translate, *arguments)
+    (copy / CONFIG).write_text(json.dumps({**config, "num_heads": 5}), encoding="utf-8")
+    assert "must be a multiple of num_heads" in error_line(capsys, translate, *arguments)
+
+
+def test_modules_that_are_not_written_yet_are_named(tiny_checkpoint, stubs, capsys):
+    arguments = ["--checkpoint", tiny_checkpoint, "--modules", stubs, "Der Hund."]
+    line = error_line(capsys, translate, *arguments)
+    assert "the modules are not finished: Stage 5: write the loop of inference" in line
+    stub = "class PositionalEncoding:\n    def __init__(self, *sizes): raise NotImplementedError('Stage 2: pe')\n"
+    (stubs / "pe.py").write_text(stub, encoding="utf-8")
+    assert "the modules are not finished: Stage 2: pe" in error_line(capsys, translate, *arguments)
+
+
+def test_bad_input_ends_without_a_traceback():
+    code, lines, errors = run("translate", "--checkpoint", "nowhere", "Der Hund.")
+    assert (code, lines, errors) == (2, [], ["error: there is no checkpoint folder nowhere"])
+
+
+def test_a_bad_line_ends_what_went_well_before(tiny_checkpoint, sentences):
+    german, english = sentences[0]
+    code, lines, errors = run("translate", "--checkpoint", tiny_checkpoint, "-", stdin=f"{german}\n\n{german}\n")
+    assert (code, lines, errors) == (2, [english], ["error: there is an empty sentence; give some German text"])
+
+
+# evaluate
+
+
+def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path, sentences):
+    changed = [(german, english.replace("sleeps", "is asleep")) for german, english in sentences]
+    text = "".join(f"{german}\t{english}\n" for german, english in changed)
+    folder = tmp_path / "corpora"
+    shutil.copytree(corpus_dir, folder)
+    (folder / "changed.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    report = tmp_path / "scores.json"
+    arguments = f"--threads 1 --corpus own changed --json {report} --corpus-dir {folder}".split()
+    code, lines, errors = run("evaluate", "--checkpoint", tiny_checkpoint, *arguments)
+    assert (code, errors) == (0, [])
+
+    import sacrebleu
+
+    scores = json.loads(report.read_text(encoding="utf-8"))["scores"]
+    assert [(score["corpus"], score["pairs"]) for score in scores] == [("own", 64), ("changed", 64)]
+    assert (scores[0]["bleu"], scores[0]["chrf"]) == pytest.approx((100, 100))
+    hypotheses, references = [english for _, english in sentences], [[english for _, english in changed]]
+    assert scores[1]["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
+    assert scores[1]["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score)
+    output = "\n".join(lines)
+    for score in scores:
+        assert re.search(rf"{score['corpus']}\W+64\W+{score['bleu']:.2f}\W+{score['chrf']:.2f}", output)
+    assert f"BLEU  nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}" in output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, r"there is no corpus file .*bad\.tsv\.gz"),
+        ("", "the corpus bad is empty"),
+        ("Hallo\n", "line 1 of .* has 1 columns instead of 2"),
+        ("Der Hund.\tThe dog.\n" + "Garten " * 200 + "\tgarden\n", r"line 2 of bad has \d+ tokens, .* only 200"),
+    ],
+    ids=["missing", "empty", "one column", "too long"],
+)
+def test_a_corpus_that_cannot_be_used_is_refused(tiny_checkpoint, tmp_path, capsys, text, message):
+    if text is not None:
+        (tmp_path / "bad.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    arguments = ["--checkpoint", tiny_checkpoint, "--corpus-dir", tmp_path, "--corpus", "bad", "--threads", 1]
+    assert re.search(message, error_line(capsys, evaluate, *arguments))
+
+
+def test_modules_that_are_not_written_yet_cannot_be_evaluated(tiny_checkpoint, corpus_dir, stubs, capsys):
+    text = (stubs / "transformer.py").read_text(encoding="utf-8").replace(".inference = ", ".forward_encoder = ")
+    (stubs / "transformer.py").write_text(text.replace("src_lengths, max_output_length", "lengths"), encoding="utf-8")
+    arguments = f"--checkpoint {tiny_checkpoint} --modules {stubs} --corpus own --corpus-dir {corpus_dir} --threads 1"
+    assert "the modules are not finished: Stage 5" in error_line(capsys, evaluate, *arguments.split())
+
+
+def test_the_number_of_threads_must_be_positive(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        evaluate.main(["--threads", "0"])
+    assert "--threads must be at least 1, not 0" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_quietly(capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    assert run_command(interrupted) == 130
+    assert capsys.readouterr().err == "stopped\n"
+
+
+def test_an_unknown_fault_is_not_hidden():
+    def faulty():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_command(faulty)
+    assert not issubclass(ZeroDivisionError, UserError)
