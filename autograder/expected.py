@@ -1,7 +1,8 @@
-"""Make the stored inputs and expected tensors of the visible tests: `python -m autograder.expected [--check]`.
+"""Make what the visible tests have stored: `python -m autograder.expected [--check]`.
 
-The values come from the reference modules in solutions/, computed in float64 on one thread. Inputs are stored, not
-drawn again when grading, because torch's random numbers differ between processors in their last digits.
+The expected tensors come from the reference modules in solutions/, computed in float64 on one thread. Inputs are
+stored, not drawn again when grading, because torch's random numbers differ between processors in their last digits.
+With them go the signatures of the known mistakes (see `diagnosis`).
 """
 
 import argparse
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.manifest import Assignment, assignment
 from autograder.testcase import EXPECTED
 from course.errors import UserError, run_command
 
@@ -188,6 +190,25 @@ def make(folder: Path) -> None:
             save_file(tensors, folder / f"{name}.safetensors")
 
 
+def store_signatures(assignment: Assignment) -> None:
+    """Run every known mistake through the visible tests of its stage and store what it shows."""
+    from autograder.diagnosis import store
+    from autograder.grading import mistakes_on, stage_tests
+    from autograder.mistakes import all_mistakes
+    from autograder.process import make_workers
+
+    workers = make_workers()
+    try:
+        signatures = {
+            name: list(mistakes_on(case, stage, assignment, workers))
+            for stage in assignment.stages
+            for name, case in stage_tests(stage).items()
+        }
+    finally:
+        workers.close()
+    store(assignment.name, {m.id: [m.looks_like, m.read_again] for m in all_mistakes()}, signatures)
+
+
 def differences(made: Path, stored: Path) -> list[str]:
     """What differs between two folders beyond the last digits, in which processors differ."""
     from safetensors.numpy import load_file
@@ -211,9 +232,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder.expected", description=__doc__)
     parser.add_argument("--check", action="store_true", help="only compare with the stored files")
     args = parser.parse_args(arguments)
-    folder = EXPECTED / "transformer"
+    chosen = assignment()
+    folder = EXPECTED / chosen.name
     if not args.check:
         make(folder)
+        store_signatures(chosen)
         return 0
     with tempfile.TemporaryDirectory() as made:
         make(Path(made))

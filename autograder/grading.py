@@ -158,34 +158,30 @@ def with_diagnosis(
     """The result with the name and the hints of the mistake that it looks like, if it looks like one."""
     if found is None:
         return result
+    dtype = case.student.dtype
     if case.hidden:
-        known = mistakes_on(case, stage, assignment, workers)
+        known = mistakes_on(case, stage, assignment, workers, dtype)
     else:
         known = iter(known_signatures(assignment.name, result.name))
-    mistake = diagnose(found, known, case.student.dtype)
+    mistake = diagnose(found, known, dtype)
     return replace(result, mistake=mistake, hints=hints(assignment.name, mistake)) if mistake else result
 
 
 def mistakes_on(
-    case: StageTestCase, stage: Stage, assignment: Assignment, workers: Workers
+    case: StageTestCase, stage: Stage, assignment: Assignment, workers: Workers, dtype: str = "float64"
 ) -> Iterator[tuple[str, Signature]]:
     """What the known mistakes of a stage show in a test, one after the other."""
     from autograder.mistakes import all_mistakes
 
     solution = read_submission(assignment.solution, assignment)
-    student = case.student
-    try:
-        for mistake in all_mistakes():
-            if mistake.stage != stage.name:
-                continue
+    for mistake in all_mistakes():
+        if mistake.stage == stage.name:
             mistaken = Submission(mistake.id, mistake.apply(solution.sources))
-            case.student = Student(workers, code_of_stage(mistaken, stage, assignment, {}), student.dtype)
+            case.student = Student(workers, code_of_stage(mistaken, stage, assignment, {}), dtype)
             _, error = run_test(case._testMethodName, case, stage)
             case.student.close()
             if (shown := signature(error, case.checks)) is not None:
                 yield mistake.id, shown
-    finally:
-        case.student = student
 
 
 def _line(place: Place) -> str:

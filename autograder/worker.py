@@ -106,10 +106,10 @@ class Worker:
         def leaf(kind: str, key: Any) -> Any:
             if kind == "$handle":
                 return self.objects[key]
-            tensor = tensors[key]
+            tensor = tensors[key] if kind == "$tensor" else tensors[key].transpose(-1, -2)
             if tensor.is_floating_point() and "cotangents" in request:
                 inputs.append(tensor.requires_grad_())
-            return tensor if kind == "$tensor" else tensor.transpose(-1, -2)
+            return tensor
 
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}

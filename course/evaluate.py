@@ -119,7 +119,9 @@ def main(arguments: list[str] | None = None) -> int:
         raise UserError(f"the modules are not finished: {error}") from error
     print_scores(scores)
     if args.json is not None:
-        text = json.dumps({"checkpoint": str(args.checkpoint), "scores": [asdict(score) for score in scores]}, indent=2)
+        text = json.dumps(
+            {"checkpoint": args.checkpoint.resolve().name, "scores": [asdict(score) for score in scores]}, indent=2
+        )
         args.json.write_text(text + "\n", encoding="utf-8")
     return 0
 

@@ -70,7 +70,7 @@ class HiddenTestCase(StageTestCase):
         """Random lengths of B sentences. One is T, and if there are others, one is shorter."""
         lengths = self.rng.integers(1, T + 1, size=B)
         lengths[0] = T
-        lengths[1:2] = self.rng.integers(1, T)
+        lengths[1:2] = self.rng.integers(1, max(T, 2))
         return self.rng.permutation(lengths)
 
     def padding(self, lengths: np.ndarray, T: int) -> np.ndarray:
@@ -153,13 +153,13 @@ class HiddenTestCase(StageTestCase):
             self.wrong(wrong, difference.message, *difference.details, actual=after)
 
     def same_gradients(
-        self, twins: Twins, output: np.ndarray, axes: str, method: str | None = None, **arguments: Any
+        self, twins: Twins, arguments: Mapping[str, Any], output: np.ndarray, axes: str, method: str | None = None
     ) -> Gradients:
         """Fail unless gradients flow back to all inputs and parameters as in the reference.
 
         Args:
             output: the gradient at the output of the call; zero where the output does not count.
-            axes: of the inputs.
+            axes: those of the inputs.
         """
 
         def differentiate(model: ObjectProxy) -> Gradients:
@@ -187,7 +187,7 @@ class HiddenTestCase(StageTestCase):
         limit = LIMITS[self.student.dtype] * max(1.0, largest)
         self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
 
-    def keeps_arguments(self, model: ObjectProxy, method: str | None = None, **arguments: Any) -> None:
+    def keeps_arguments(self, model: ObjectProxy, arguments: Mapping[str, Any], method: str | None = None) -> None:
         """Fail if a call changes one of its arguments, tensors or lists of tensors."""
         after = model.arguments_after(method, **arguments)
         for name, value in arguments.items():

@@ -23,9 +23,8 @@ def tokens(checkpoint: str) -> tuple[list[list[int]], list[list[int]]]:
     from course.text import Tokenizer
 
     pairs = [line.split("\t") for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
-    tokenizers = [Tokenizer(CHECKPOINTS / checkpoint / name) for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER)]
-    german, english = ([tokenizer.encode(text) for text in side] for tokenizer, side in zip(tokenizers, zip(*pairs)))
-    return german, english
+    source, target = (Tokenizer(CHECKPOINTS / checkpoint / name) for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER))
+    return [source.encode(german) for german, _ in pairs], [target.encode(english) for _, english in pairs]
 
 
 def padded(sentences: list[list[int]], fill: int = PAD) -> tuple[np.ndarray, np.ndarray]:

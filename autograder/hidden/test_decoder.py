@@ -103,19 +103,17 @@ class TestDecoder(ModelTestCase):
         wrong = "without a causal mask, a change of the target's padding changes real positions"
         self.unchanged(changed, y, wrong, "the output", AXES, real)
         y = run(**causal)
-        changed = layer.student(
-            np.where(np.arange(T_d)[:, None] < T_d // 2, x, self.random(*x.shape)), **source, **causal
-        )
-        wrong = "a change of later positions changes earlier ones"
-        self.unchanged(changed, y, wrong, "the output", AXES, (np.arange(T_d) < T_d // 2)[:, None])
+        early = (np.arange(T_d) < T_d // 2)[:, None]
+        changed = layer.student(np.where(early, x, self.random(*x.shape)), **source, **causal)
+        self.unchanged(changed, y, "a change of later positions changes earlier ones", "the output", AXES, early)
         run(real, self_attn_padding_mask=padding["self_attn_padding_mask"] != 0, **own)
         run(real, **padding, **causal)
         if not no_encoder_attn:
             self.check_source(layer, x, source, causal)
 
         arguments = {"x": x, **source, **padding, **causal}
-        self.keeps_arguments(layer.student, **arguments)
-        self.same_gradients(layer, self.random(*x.shape) * real, "B T d_model", **arguments)
+        self.keeps_arguments(layer.student, arguments)
+        self.same_gradients(layer, arguments, self.random(*x.shape) * real, "B T d_model")
         self.same_dropout(build, lambda model: model(**arguments), AXES, real)
 
     def check_source(
@@ -157,10 +155,9 @@ class TestDecoder(ModelTestCase):
         arguments = {"enc_output": memory, "src_padding_mask": mask, "tgt": tgt, "tgt_lengths": lengths}
         real = inside(lengths)[..., None]
         self.same(lambda model: model.forward_decoder(**arguments), model, "the scores", SCORES, real)
-        self.same_gradients(
-            model, self.random(B, T_d, config["tgt_vocab_size"]) * real, "B T d_model", "forward_decoder", **arguments
-        )
-        self.keeps_arguments(model.student, "forward_decoder", **arguments)
+        output = self.random(B, T_d, config["tgt_vocab_size"]) * real
+        self.same_gradients(model, arguments, output, "B T d_model", "forward_decoder")
+        self.keeps_arguments(model.student, arguments, "forward_decoder")
 
         model, batch = self.trained(), self.sentences(6)
         tgt, lengths = batch["tgt"], batch["tgt_lengths"]

@@ -36,8 +36,9 @@ class TestEncoder(ModelTestCase):
         self.same(lambda model: model(x[:1]), layer, "the output without a mask", AXES)
         other = layer.student(np.where(real, x, 10 * self.random(*x.shape)), self_attn_padding_mask=mask)
         self.unchanged(other, y, "a change of the padding changes real positions", "the output", AXES, real)
-        self.keeps_arguments(layer.student, x=x, self_attn_padding_mask=mask)
-        self.same_gradients(layer, self.random(*x.shape) * real, AXES, x=x, self_attn_padding_mask=mask)
+        arguments = {"x": x, "self_attn_padding_mask": mask}
+        self.keeps_arguments(layer.student, arguments)
+        self.same_gradients(layer, arguments, self.random(*x.shape) * real, AXES)
         self.same_dropout(build, lambda model: model(x, self_attn_padding_mask=mask), AXES, real)
 
     def check_stack(self) -> None:
@@ -77,7 +78,7 @@ class TestEncoder(ModelTestCase):
         alone, _ = self.items(model.student.forward_encoder(src[:1, :5], lengths[:1]), 2, "forward_encoder")
         wrong = "a sentence alone gives something else than in a batch"
         self.unchanged(alone, enc_output[:1, :5], wrong, "enc_output", "B T_e d_model")
-        self.keeps_arguments(model.student, "forward_encoder", src=src, src_lengths=lengths)
+        self.keeps_arguments(model.student, {"src": src, "src_lengths": lengths}, "forward_encoder")
 
     def encode(self, model: Twins, src: np.ndarray, src_lengths: np.ndarray) -> np.ndarray:
         """Fail unless both results of `forward_encoder` are right; the output is given back."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from autograder.hidden.case import ReferenceFault, Twins
 from autograder.hidden.models import CLEAR, ModelTestCase, padded
+from course.config import BOS, EOS
 
 AXES = "B T_d d_model"
 FAR = 1e3  # added to the score of a token, it decides alone
@@ -25,12 +26,9 @@ class TestInference(ModelTestCase):
             self.load(model, self.with_eos(config, weights, shift))
             self.translate(config, model, batch, limit)
         arguments = {"src": batch["src"], "src_lengths": batch["src_lengths"], "max_output_length": 1}
-        self.keeps_arguments(model.student, "inference", **arguments)
+        self.keeps_arguments(model.student, arguments, "inference")
         model, sentences = self.trained(), self.sentences(5)
-        trained = {
-            name: self.right(lambda m, n=name: m.attribute(n), model.reference) for name in ("sos_idx", "eos_idx")
-        }
-        self.translate(trained, model, sentences, 30)
+        self.translate({"sos_idx": BOS, "eos_idx": EOS}, model, sentences, 30)
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
         """The weights with another score for eos."""
@@ -49,7 +47,7 @@ class TestInference(ModelTestCase):
         for _ in range(20):
             weights, batch = self.weights(model.reference), self.batch(config, 3, 6, 1)
             self.load(model, self.with_eos(config, weights, -FAR))
-            decoded, scores = self.decode(model, batch)
+            scores = self.decode(model, batch)
             rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # what eos lacks at each step
             lowest = np.minimum.accumulate(rivals, axis=1)
             gain = lowest[:, 1:-2] - rivals[:, 2:-1]  # by how much a step is the best one for eos up to then
@@ -60,15 +58,15 @@ class TestInference(ModelTestCase):
                 return weights, batch
         raise ReferenceFault("found no sentence that ends in the middle")
 
-    def decode(self, model: Twins, batch: dict[str, np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
-        """The reference's sentences, all of the same length, and its scores at each step."""
+    def decode(self, model: Twins, batch: dict[str, np.ndarray]) -> np.ndarray:
+        """The scores in all steps of the reference, (B, T_d, tgt_vocab_size)."""
 
-        def run(reference: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        def run(reference: Any) -> np.ndarray:
             decoded, _ = reference.inference(batch["src"], batch["src_lengths"], LIMIT)
-            return decoded, self.score(reference, batch, decoded)
+            return self.score(reference, batch, decoded)
 
-        result: tuple[list[np.ndarray], np.ndarray] = self.right(run, model.reference)
-        return result
+        scores: np.ndarray = self.right(run, model.reference)
+        return scores
 
     def score(self, reference: Any, batch: dict[str, np.ndarray], decoded: list[np.ndarray]) -> np.ndarray:
         """The reference's scores for what follows each token but the last, (B, T_d, tgt_vocab_size)."""
@@ -174,8 +172,12 @@ class TestInference(ModelTestCase):
         ):
             where = real if "self_attn_padding_mask" in step else None
             name = "the output of a first step" if step["cache"] is None else "the output of one step"
-            self.same(lambda model, step=step: model.forward_one_step_ec(x, **step), layer, name, AXES, where)
-        self.keeps_arguments(layer.student, "forward_one_step_ec", x=x, **step)
+            self.one_step(layer, {"x": x, **step}, name, where)
+        self.keeps_arguments(layer.student, {"x": x, **source, "cache": known}, "forward_one_step_ec")
+
+    def one_step(self, layer: Twins, arguments: dict[str, Any], name: str, where: np.ndarray | None) -> None:
+        """Fail unless one step of a layer is right."""
+        self.same(lambda model: model.forward_one_step_ec(**arguments), layer, name, AXES, where)
 
     def check_stack(self, output_layer_size: int | None) -> None:
         """Fail unless one step of the stack gives the last position and a new list of caches."""
@@ -192,24 +194,24 @@ class TestInference(ModelTestCase):
         for t in range(1, T + 1):
             masks = {"decoder_padding_mask": padding[:, :t], "decoder_attention_mask": causal[:, :t, :t]}
             step = {"x": x[:, :t], **inputs, **masks, "cache": cache}
-            y, cache = self.step(stack, step, L, (padding[:, :t] == 0)[..., None])
+            cache = self.step(stack, step, L, (padding[:, :t] == 0)[..., None])
         self.step(stack, {**step, "cache": None}, L, (padding == 0)[..., None])
         # A cache that tells what is taken from it.
         step["cache"] = [self.random(H, T - 1, d_model) for _ in range(L)]
         self.step(stack, step, L, (padding == 0)[..., None])
-        self.keeps_arguments(stack.student, "forward_one_step_ec", **step)
+        self.keeps_arguments(stack.student, step, "forward_one_step_ec")
 
-    def step(self, stack: Twins, arguments: dict[str, Any], L: int, real: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Fail unless both results of a step are right; they are given back."""
+    def step(self, stack: Twins, arguments: dict[str, Any], L: int, real: np.ndarray) -> list[np.ndarray]:
+        """Fail unless both results of a step are right; the new cache is given back."""
         expected, expected_cache = self.right(
             lambda reference: reference.forward_one_step_ec(**arguments), stack.reference
         )
         y, new_cache = self.items(stack.student.forward_one_step_ec(**arguments), 2, "forward_one_step_ec")
         self.assert_tensor(y, expected, "y", "B 1 features", real[:, -1:])
-        self.items(new_cache, L, "new_cache")
+        tensors: list[np.ndarray] = self.items(new_cache, L, "new_cache")
         for layer, right in enumerate(expected_cache):
-            self.assert_tensor(new_cache[layer], right, f"new_cache[{layer}]", AXES, real)
-        return y, new_cache
+            self.assert_tensor(tensors[layer], right, f"new_cache[{layer}]", AXES, real)
+        return tensors
 
     def check_caches(self) -> None:
         """Fail unless `inference` gives back the caches of the last step, for sentences of different lengths."""

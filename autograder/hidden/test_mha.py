@@ -40,8 +40,8 @@ class TestMultiHeadAttention(HiddenTestCase):
     def mixed(self, mha: Twins, **inputs: np.ndarray) -> None:
         """Fail unless `forward`, with W_o, and all its gradients are right, and the arguments are left alone."""
         y = self.same(lambda model: model(**inputs), mha, "the output of forward", "B T_q d_model")
-        self.same_gradients(mha, self.random(*y.shape), "B T d_model", **inputs)
-        self.keeps_arguments(mha.student, **inputs)
+        self.same_gradients(mha, inputs, self.random(*y.shape), "B T d_model")
+        self.keeps_arguments(mha.student, inputs)
 
     def ignores(self, mha: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
         """Fail if what stands at forbidden keys, True in (B, T_k), changes the output `where` it counts."""
@@ -69,22 +69,20 @@ class TestMultiHeadAttention(HiddenTestCase):
             T_q, T_k = self.sizes(2)
             for B in (1, H + (H == 1), T_q):
                 inputs = self.inputs(B, T_q, T_k, mha)
-                for index, name in enumerate(("q B H T_q d_k", "k B H T_k d_k", "v B H T_k d_k")):
-                    self.project(mha, index, *name.split(maxsplit=1), inputs)
+                self.project(mha, inputs)
                 heads = self.heads(B, H, T_q, T_k, d_k)
                 self.attend(mha, **heads)
             self.mixed(mha, **inputs)
-        self.keeps_arguments(mha.student, "compute_scaled_dot_product_attention", **heads)
+        self.keeps_arguments(mha.student, heads, "compute_scaled_dot_product_attention")
         self.same(lambda model: model(**inputs), mha.train(), "the output in training mode", "B T_q d_model")
 
-    def project(self, mha: Twins, index: int, name: str, axes: str, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless one of the results of compute_mh_qkv_transformation is right."""
-
-        def compute(model):
-            result = model.compute_mh_qkv_transformation(inputs["query"], inputs["key"], inputs["value"])
-            return self.items(result, 3, "compute_mh_qkv_transformation")[index]
-
-        self.same(compute, mha, name, axes)
+    def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless queries, keys and values are right."""
+        actual = mha.student.compute_mh_qkv_transformation(*inputs.values())
+        right = self.right(lambda model: model.compute_mh_qkv_transformation(*inputs.values()), mha.reference)
+        results = zip("qkv", self.items(actual, 3, "compute_mh_qkv_transformation"), right, strict=True)
+        for name, tensor, expected in results:
+            self.assert_tensor(tensor, expected, name, f"B H T_{'q' if name == 'q' else 'k'} d_k")
 
     def test_mha_key_padding_mask(self):
         """Masks of other numbers and of booleans, large numbers at masked keys, and the gradients."""
@@ -99,15 +97,14 @@ class TestMultiHeadAttention(HiddenTestCase):
             self.ignores(mha, mask != 0, **heads, key_padding_mask=given)
         mask = self.holes(H, T_k)
         self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
-        self.gradients_of_heads(mha, mask, self.heads(H, H, T, T_k, d_k))
-
-    def gradients_of_heads(self, mha: Twins, mask: np.ndarray, heads: dict[str, np.ndarray]) -> None:
-        """Fail unless the gradients of query, key and value are right, and zero at masked keys and values."""
-        B, H, T_q, d_k = heads["query"].shape
+        heads = {**self.heads(H, H, T, T_k, d_k), "key_padding_mask": mask}
         method = "compute_scaled_dot_product_attention"
-        self.same_gradients(
-            mha, self.random(B, T_q, H * d_k), "B H T d_k", method=method, **heads, key_padding_mask=mask
-        )
+        gradients = self.same_gradients(mha, heads, self.random(H, T, H * d_k), "B H T d_k", method)
+        for name, gradient in zip(("key", "value"), gradients.inputs[1:], strict=True):
+            wrong = f"a gradient reaches masked keys: {name} should get none there"
+            self.unchanged(
+                gradient, np.zeros_like(gradient), wrong, "the gradient", "B H T d_k", (mask != 0)[:, None, :, None]
+            )
 
     def test_mha_key_padding_mask_attention_mask(self):
         """An attention mask for all or for each sentence, alone or with a key padding mask; nothing left to see."""

@@ -27,8 +27,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="attended = self.self_attn(x, x, x, self_attn_padding_mask)",
         looks_like="Your result equals a decoder without a causal mask: every position sees the tokens that it shall "
         "predict.",
-        read_again="With teacher forcing the whole target is in the input, so only the mask hides the answer. See the "
-        "arguments of forward, and section 3.2.3 of the paper.",
+        read_again="With teacher forcing the whole target is in the input, so only the mask hides the answer. Follow "
+        "it on its way: it is made for the target, given to the decoder, and used by the self-attention of each layer.",
     ),
     Mistake(
         id="decoder.causal-mask-not-passed",
@@ -57,8 +57,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND_ENCODER,
         new="attended = self.encoder_attn(x, encoder_out, encoder_out)",
         looks_like="Your result equals a layer whose cross-attention also looks at the padding of the source.",
-        read_again="The encoder's output has vectors at padded positions too, and they mean nothing. See the arguments "
-        "of forward for the mask that belongs to them.",
+        read_again="The encoder's output has vectors at padded positions too, and they mean nothing. Follow their mask "
+        "on its way: the encoder returns it, the decoder gets it, and the cross-attention of each layer uses it.",
     ),
     Mistake(
         id="decoder.source-mask-not-passed",
@@ -143,7 +143,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a decoder that is not told where the target is padding.",
         read_again="The causal mask hides the padding from real positions only, so padded positions differ. Look up "
         "the arguments of the decoder's forward.",
-        same_as=("decoder.padding-mask-ignored",),
         seen_by="hidden",
     ),
     Mistake(
@@ -172,7 +171,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="The padding mask of the target is used for the source, which has another length.",
         read_again="A padding mask speaks about the keys. In self-attention these are target positions, in "
         "cross-attention they are source positions.",
-        same_as=("decoder.source-mask-for-target",),
     ),
     Mistake(
         id="decoder.source-mask-in-self-attention",
@@ -181,7 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ATTEND.replace("self_attn_padding_mask", "encoder_padding_mask"),
         looks_like="The self-attention gets the padding mask of the source.",
         read_again="A padding mask speaks about the keys, and the keys of the self-attention are target positions.",
-        same_as=("decoder.source-mask-for-target", "decoder.target-mask-for-source"),
+        same_as=("decoder.source-mask-for-target",),
     ),
     Mistake(
         id="decoder.target-mask-in-cross-attention",
@@ -190,6 +188,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ATTEND_ENCODER.replace("encoder_padding_mask", "self_attn_padding_mask"),
         looks_like="The cross-attention gets the padding mask of the target.",
         read_again="A padding mask speaks about the keys, and the keys of the cross-attention are source positions.",
+        same_as=("decoder.target-mask-for-source",),
     ),
     Mistake(
         id="decoder.causal-mask-in-cross-attention",

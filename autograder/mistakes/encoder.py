@@ -28,9 +28,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=ENCODE,
         new="enc_output = self.encoder(src_embedded)",
-        looks_like="Your result equals an encoder that gets no padding mask: real positions attend to padding.",
-        read_again="A mask that is only returned does not protect the encoder. Look up the arguments of the encoder's "
-        "forward.",
+        looks_like="Your result equals an encoder without a padding mask: real positions attend to padding.",
+        read_again="Follow the mask on its way: it is made from the lengths of the sentences, given to the encoder, and "
+        "used by the self-attention of each layer. Somewhere it gets lost.",
     ),
     Mistake(
         id="encoder.padding-mask-ignored",
@@ -40,7 +40,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a layer whose self-attention gets no padding mask.",
         read_again="Without a mask, what a sentence means depends on how much padding stands behind it. See the "
         "arguments of forward in the docstring.",
-        same_as=("encoder.mask-not-passed", "encoder.mask-of-full-length"),
+        same_as=("encoder.mask-not-passed",),
     ),
     Mistake(
         id="encoder.pre-norm",
@@ -123,9 +123,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=ATTEND,
         new=ATTEND.replace("=self_attn_padding_mask", "=self_attn_padding_mask == 0"),
-        looks_like="Your result equals a layer that attends to the padding only: its mask is inverted.",
-        read_again="Attention and encoder read masks in the same way, so the layer hands its mask on as it is. See the "
-        "docstrings of both.",
+        looks_like="Your result equals an encoder that attends to the padding only: its mask is inverted.",
+        read_again="A non-zero entry marks padding wherever a mask is made, handed on or used. See the docstrings of "
+        "length_to_padding_mask and of the layer.",
     ),
     Mistake(
         id="encoder.mask-inverted",
@@ -135,6 +135,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your padding mask marks the real tokens instead of the padding.",
         read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. That is the "
         "form in which all masks of the course are passed on.",
+        same_as=("encoder.padding-mask-inverted",),
     ),
     Mistake(
         id="encoder.mask-of-full-length",
@@ -144,6 +145,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your padding mask treats all sentences as equally long: nothing in it is padding.",
         read_again="Each sentence has its own length, and the mask is made from these, not from the width of the "
         "batch.",
+        same_as=("encoder.mask-not-passed", "encoder.padding-mask-ignored"),
     ),
     Mistake(
         id="encoder.returned-mask-inverted",

@@ -35,8 +35,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=GROW,
         new="return last if cache is None else cache",
-        looks_like="Your layer returns the old cache, without the position that it has just computed.",
-        read_again="The next step and the layer above need the new position as well. " + SEE_CACHE,
+        looks_like="The second layer gets too few positions, because something is missing from what the first returns.",
+        read_again="A layer returns the cached positions with the new one behind them, and the layer above gets them "
+        "all. " + SEE_CACHE,
     ),
     Mistake(
         id="inference.new-position-only",
@@ -45,6 +46,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="return last",
         looks_like="Your layer returns the new position only, without the earlier ones.",
         read_again="The layer above attends to all positions, so it needs the cached ones too. " + SEE_CACHE,
+        same_as=("inference.cache-not-grown",),
     ),
     Mistake(
         id="inference.first-cache-missing",
@@ -127,6 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="The layers above the first get the last position only, without the earlier ones.",
         read_again="Every layer attends to all positions of its input. The docstring says which tensor is the input of "
         "the layer above.",
+        same_as=("inference.cache-not-grown", "inference.new-position-only"),
     ),
     Mistake(
         id="inference.all-positions-returned",
@@ -208,7 +211,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=NORM,
         new="last = self.self_attn_layer_norm(self.dropout(attended))",
-        looks_like="Your result equals a decoder whose single step lacks the residual connection of the self-attention.",
+        looks_like="Your result equals a decoder whose single step has no residual connection at the self-attention.",
         read_again="A step has the same three sub-layers as forward. Compare the two line by line.",
     ),
     Mistake(

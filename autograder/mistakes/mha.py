@@ -112,6 +112,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="split_heads(self.W_q(Q)), split_heads(self.W_q(K)), split_heads(self.W_q(V))",
         looks_like="Your keys and your values are projected with the weights of the queries.",
         read_again="Queries, keys and values each have their own projection. " + PROJECTING,
+        same_as=("mha.keys-by-W_q",),
     ),
     Mistake(
         id="mha.keys-values-exchanged",

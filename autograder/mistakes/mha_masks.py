@@ -57,6 +57,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention that forgets the attention mask as soon as a key padding mask is "
         "given too.",
         read_again="The two masks are independent of each other. The docstring says what holds if both are given.",
+        same_as=("mha.attention-mask-ignored",),
     ),
     Mistake(
         id="mha.fill-zero",
@@ -109,6 +110,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=PADDING.replace("!= 0", "== 1"),
         looks_like="Your result equals attention in which only the number 1 in the key padding mask marks padding.",
         read_again="Other numbers count as well, and so does a boolean mask. " + MASKING,
+        same_as=("mha.padding-mask-ignored",),
     ),
     Mistake(
         id="mha.attention-mask-one",
@@ -135,7 +137,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="The batch axis of the key padding mask meets the head axis of the scores.",
         read_again="The mask needs one axis more: with as many heads as sentences the error would even stay unnoticed. "
         "Write the axes of the mask and of the scores below each other, aligned on the right.",
-        same_as=("mha.padding-mask-not-unsqueezed",),
     ),
     Mistake(
         id="mha.attention-mask-not-unsqueezed",
@@ -180,7 +181,6 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Scores may be much larger or much lower than you expect, and a forbidden key must get no weight in "
         "any case. Think of the lowest number that the type of the scores can hold.",
     ),
-    # Below the limit of the visible tests: only keys and values that are large show it.
     Mistake(
         id="mha.fill-minus-20",
         module="mha",
@@ -189,7 +189,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention in which forbidden keys get the score -20, which is not low enough.",
         read_again="Scores may be much larger or much lower than you expect, and a forbidden key must get no weight in "
         "any case. Think of the lowest number that the type of the scores can hold.",
-        seen_by="hidden",
     ),
     # The stored inputs have no query without a single allowed key.
     Mistake(

@@ -53,8 +53,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=OUTPUT,
         new="return x + self.pe",
-        looks_like="The whole table is added, so that only inputs of the largest length work.",
-        read_again="Most sentences are shorter than the table, and need its first T positions only. " + SLICING,
+        looks_like="The encodings that are added do not have the length of the input.",
+        read_again="Most sentences are shorter than the table, and need its first T positions only; mind the axis. "
+        + SLICING,
     ),
     Mistake(
         id="pe.batch-axis-sliced",
