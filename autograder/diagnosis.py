@@ -100,7 +100,9 @@ def known_signatures(assignment: str, test: str) -> list[tuple[str, Signature]]:
     ]
 
 
-def store(assignment: str, hint_texts: dict[str, list[str]], signatures: dict[str, list[tuple[str, Signature]]]) -> None:
+def store(
+    assignment: str, hint_texts: dict[str, list[str]], signatures: dict[str, list[tuple[str, Signature]]]
+) -> None:
     """Write the signatures and hints; a short line for each signature keeps the file readable in a diff."""
     tests = {
         test: [{"mistake": mistake, **asdict(entry)} for mistake, entry in entries]

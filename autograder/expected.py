@@ -110,9 +110,7 @@ def decoder(checkpoint: "Checkpoint", rng: np.random.Generator) -> Tensors:
 
     sentences = encoded(checkpoint)
     enc_output, src_padding_mask = checkpoint.model.forward_encoder(sentences["src"], sentences["src_lengths"])
-    logits = checkpoint.model.forward_decoder(
-        enc_output, src_padding_mask, sentences["tgt"], sentences["tgt_lengths"]
-    )
+    logits = checkpoint.model.forward_decoder(enc_output, src_padding_mask, sentences["tgt"], sentences["tgt_lengths"])
     best = logits.topk(2).values
     vocab_size = logits.size(-1)
     columns = torch.from_numpy(np.sort(rng.choice(vocab_size, size=min(STORED_COLUMNS, vocab_size), replace=False)))

@@ -1,7 +1,7 @@
 """What the wrong elements of a tensor have in common, in a sentence: one head, the last step, a factor, a transpose."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def pattern(
         return "All numbers are zero."
     names = axes.split()
     everywhere = wrong[counted].mean() > 0.25
-    finders = (
+    finders: tuple[Callable[[], str | None], ...] = (
         lambda: _factor(actual, expected, counted, limit) if everywhere else None,
         lambda: _swapped(names, actual, expected, limit) if everywhere else None,
         lambda: _permuted(names, actual, expected, limit) if everywhere else None,
@@ -112,7 +112,7 @@ def _indices(names: list[str], wrong: np.ndarray, counted: np.ndarray) -> str | 
     """Whether along one axis only a few indices are wrong, and every counted element there (nearly) is."""
     for axis, name in enumerate(names):
         others = tuple(i for i in range(wrong.ndim) if i != axis)
-        bad, usable = wrong.any(axis=others), counted.any(axis=others)
+        bad, usable = np.asarray(wrong.any(axis=others)), np.asarray(counted.any(axis=others))
         found, size = np.flatnonzero(bad), int(usable.sum())
         if not 0 < len(found) < size:
             continue

@@ -9,7 +9,8 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable
-from typing import Any, BinaryIO, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from autograder.frames import PROCESS_ID as ID
 
@@ -41,7 +42,7 @@ class Printed:
     def __init__(self) -> None:
         self.descriptor, self._path = tempfile.mkstemp(prefix="printed-")
         # Opened a second time, since a duplicate would share the position in the file.
-        self._reader = open(self._path, "rb")
+        self._reader = Path(self._path).open("rb")  # noqa: SIM115, closed by close()
 
     def take(self) -> str:
         """What came since the last call, the last 16 KiB of it."""
@@ -59,8 +60,8 @@ class Printed:
 class WorkerProcess(Protocol):
     """A running worker."""
 
-    reader: BinaryIO
-    writer: BinaryIO
+    reader: Any  # a binary stream, as writer
+    writer: Any
     printed: Printed
 
     def kill(self) -> None:
@@ -75,7 +76,7 @@ class ForkedWorker:
 
     def __init__(self, pid: int, channel: socket.socket, printed: Printed, wait: Callable[[int], int]) -> None:
         self.pid, self.channel, self.printed, self._wait = pid, channel, printed, wait
-        self.reader = self.writer = channel.makefile("rwb")  # type: ignore[assignment]
+        self.reader = self.writer = channel.makefile("rwb")
         self._code: int | None = None
 
     def kill(self) -> None:
@@ -128,7 +129,9 @@ class ForkingWorkers:
             data = self._control.recv(ID.size, socket.MSG_WAITALL)
         if len(data) < ID.size:
             code = self._process.wait()
-            raise RuntimeError(f"the process that imports torch ended with exit code {code}:\n{self._complaints.take()}")
+            raise RuntimeError(
+                f"the process that imports torch ended with exit code {code}:\n{self._complaints.take()}"
+            )
         return int(ID.unpack(data)[0])
 
     def close(self) -> None:
@@ -150,9 +153,8 @@ class PlainWorker:
             stdout=subprocess.PIPE,
             stderr=self.printed.descriptor,
         )
-        assert self._process.stdin and self._process.stdout
-        self.writer: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self.reader: BinaryIO = self._process.stdout  # type: ignore[assignment]
+        self.writer: Any = self._process.stdin
+        self.reader: Any = self._process.stdout
 
     def kill(self) -> None:
         self._process.kill()

@@ -10,7 +10,7 @@ HEADS = RNG.standard_normal((3, 4, 6, 5))  # (B, H, T_q, d_k)
 SQUARE = RNG.standard_normal((2, 5, 5))  # (B, T_q, T_k)
 
 
-def changed(index: tuple) -> np.ndarray:
+def changed(index) -> np.ndarray:
     wrong = HEADS.copy()
     wrong[index] += 1 + RNG.random(wrong[index].shape)
     return wrong

@@ -134,17 +134,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "without one. See the arguments of forward.",
         seen_by="hidden",
     ),
-    # Here it shows in padded positions only, or in what arrives at the decoder.
-    Mistake(
-        id="decoder.padding-mask-not-passed",
-        module="transformer",
-        old=DECODE,
-        new=DECODE.replace("            decoder_padding_mask=tgt_padding_mask,\n", ""),
-        looks_like="Your result equals a decoder that is not told where the target is padding.",
-        read_again="The causal mask hides the padding from real positions only, so padded positions differ. Look up "
-        "the arguments of the decoder's forward.",
-        seen_by="hidden",
-    ),
     Mistake(
         id="decoder.padding-mask-inverted",
         module="transformer",

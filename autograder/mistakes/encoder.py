@@ -29,8 +29,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ENCODE,
         new="enc_output = self.encoder(src_embedded)",
         looks_like="Your result equals an encoder without a padding mask: real positions attend to padding.",
-        read_again="Follow the mask on its way: it is made from the lengths of the sentences, given to the encoder, and "
-        "used by the self-attention of each layer. Somewhere it gets lost.",
+        read_again="Follow the mask on its way: it is made from the lengths of the sentences, given to the encoder, "
+        "and used by the self-attention of each layer. Somewhere it gets lost.",
     ),
     Mistake(
         id="encoder.padding-mask-ignored",

@@ -44,6 +44,7 @@ class MultiHeadAttention(nn.Module):
 
         `compute_scaled_dot_product_attention` ends with the opposite step: it merges the heads again.
         """
+
         raise NotImplementedError("Stage 1: MultiHeadAttention.compute_mh_qkv_transformation is not written yet")
 
     def compute_scaled_dot_product_attention(

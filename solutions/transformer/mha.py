@@ -44,6 +44,7 @@ class MultiHeadAttention(nn.Module):
 
         `compute_scaled_dot_product_attention` ends with the opposite step: it merges the heads again.
         """
+
         ### BEGIN SOLUTION
         def split_heads(x: torch.Tensor) -> torch.Tensor:
             B, T, _ = x.shape

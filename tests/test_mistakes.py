@@ -1,0 +1,166 @@
+"""The bank of known mistakes: each is one change of what a stage writes, and the tests of that stage see it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.diagnosis import Signature, same, signature
+from autograder.grading import grade, run_test, stage_tests
+from autograder.manifest import assignment
+from autograder.mistakes import Mistake, all_mistakes
+from autograder.process import make_workers
+from autograder.release import find_leaks, secret_lines, strip_module
+from autograder.results import TestResult
+from autograder.student import Student, is_dtype_conflict
+from autograder.submission import Submission, code_of_stage, read_submission
+
+ASSIGNMENT = assignment()
+SOLUTION = Path(__file__).resolve().parent.parent / "solutions" / "transformer"
+SOURCES = read_submission(SOLUTION, ASSIGNMENT).sources
+MISTAKES = all_mistakes()
+# One of each kind: by its stage and the module that it is made in.
+SAMPLE = {(mistake.stage, mistake.module): mistake for mistake in reversed(MISTAKES)}.values()
+
+
+def each(mistakes):
+    return pytest.mark.parametrize("mistake", mistakes, ids=lambda mistake: mistake.id)
+
+
+# The texts
+
+
+def test_ids_are_unique_and_every_stage_has_mistakes():
+    ids = [mistake.id for mistake in MISTAKES]
+    assert len(set(ids)) == len(ids)
+    assert list(dict.fromkeys(mistake.stage for mistake in MISTAKES)) == [stage.name for stage in ASSIGNMENT.stages]
+    assert all(re.fullmatch(r"[a-z]+\.\w+(-\w+)*", name) for name in ids)
+
+
+def methods(module: str, source: str) -> dict[str, str]:
+    """The code of each method, without comments, by its name in the manifest."""
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    return {
+        f"{module}.{node.name}.{method.name}": ast.dump(method)
+        for node in classes
+        for method in node.body
+        if isinstance(method, ast.FunctionDef)
+    }
+
+
+@each(MISTAKES)
+def test_a_mistake_changes_only_what_students_write_in_its_stage(mistake: Mistake):
+    stage, module = ASSIGNMENT.stage(mistake.stage), mistake.module
+    mistaken = mistake.apply(SOURCES)
+    assert {name for name in SOURCES if mistaken[name] != SOURCES[name]} == {module}
+    before, after = methods(module, SOURCES[module]), methods(module, mistaken[module])
+    assert before.keys() == after.keys()
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed
+    assert changed <= set(stage.writes)
+    # Nor does it touch the given lines of a method: the stub is the same.
+    assert strip_module(mistaken[module], module, ASSIGNMENT) == strip_module(SOURCES[module], module, ASSIGNMENT)
+
+
+@pytest.mark.parametrize(("old", "number"), [("no such text", 0), ("return", SOURCES["mha"].count("return"))])
+def test_a_text_that_does_not_stand_exactly_once_is_refused(old, number):
+    with pytest.raises(LookupError, match=f"stands {number} times in mha.py"):
+        replace(MISTAKES[0], module="mha", old=old).apply(SOURCES)
+
+
+CODE = re.compile(r"\b(torch|self|math)\.\w|\.\w+\(|\w\[|[!=]=|\w=\w|masked_fill|unsqueeze")
+
+
+@each(MISTAKES)
+def test_hints_are_sentences_without_code(mistake: Mistake):
+    secrets = secret_lines(SOLUTION, ASSIGNMENT)
+    for hint in (mistake.looks_like, mistake.read_again):
+        assert re.fullmatch(r"[A-Z].*\w.*[.]", hint)
+        assert "  " not in hint
+        assert len(hint) <= 320
+        assert not CODE.search(hint)
+        assert not find_leaks({"hint": hint}, secrets)
+
+
+# What the tests see
+
+
+@pytest.fixture(scope="module")
+def workers():
+    workers = make_workers()
+    yield workers
+    workers.close()
+
+
+def run(workers, mistake: Mistake, package: str, seed: int = 0) -> Iterator[tuple[TestResult, Signature | None]]:
+    """Run the tests of the mistake's stage, one after the other: their results, and what shows in them."""
+    stage = ASSIGNMENT.stage(mistake.stage)
+    codes = [
+        code_of_stage(Submission(mistake.id, sources), stage, ASSIGNMENT, {})
+        for sources in (mistake.apply(SOURCES), SOURCES)
+    ]
+    student, reference = (Student(workers, code) for code in codes)
+    try:
+        for name, case in stage_tests(stage, package).items():
+            case.student, case.reference, case.seed = student, reference, seed
+            result, error = run_test(name, case, stage)
+            assert result.status != "fault", result
+            assert not is_dtype_conflict(error)
+            yield result, signature(error, case.checks)
+    finally:
+        student.close()
+        reference.close()
+
+
+@pytest.fixture(scope="module")
+def seen(workers):
+    """What the visible tests show of a mistake; they are run once for each."""
+    kept: dict[str, list[tuple[TestResult, Signature | None]]] = {}
+
+    def look(mistake: Mistake) -> list[tuple[TestResult, Signature | None]]:
+        if mistake.id not in kept:
+            kept[mistake.id] = list(run(workers, mistake, "autograder.visible"))
+        return kept[mistake.id]
+
+    return look
+
+
+@each(MISTAKES)
+def test_a_mistake_loses_points_unless_it_is_for_the_hidden_tests(seen, mistake: Mistake):
+    lost = any(result.points < result.max_points for result, _ in seen(mistake))
+    assert lost == (mistake.seen_by == "visible")
+
+
+@each([mistake for mistake in MISTAKES if mistake.seen_by == "hidden"])
+def test_hidden_tests_see_what_the_visible_tests_do_not(workers, mistake: Mistake):
+    assert any(result.status != "passed" for result, _ in run(workers, mistake, "autograder.hidden", seed=1))
+
+
+@pytest.mark.parametrize("stage", [stage.name for stage in ASSIGNMENT.stages])
+def test_mistakes_look_different_unless_they_say_so(seen, stage):
+    """What two mistakes show is the same in all visible tests if and only if the later one names the earlier one."""
+    visible = [mistake for mistake in MISTAKES if mistake.stage == stage and mistake.seen_by == "visible"]
+    for number, mistake in enumerate(visible):
+        alike = tuple(other.id for other in visible[:number] if look_alike(seen(other), seen(mistake)))
+        assert mistake.same_as == alike, mistake.id
+    assert not any(mistake.same_as for mistake in MISTAKES if mistake.seen_by == "hidden")
+
+
+def look_alike(some, others) -> bool:
+    for (a, shown_a), (b, shown_b) in zip(some, others, strict=True):
+        # An exception is told apart by its message too.
+        if a.status != b.status or (a.status == "error" and a.message != b.message):
+            return False
+        if shown_a != shown_b and not (shown_a and shown_b and same(shown_a, shown_b, "float64")):
+            return False
+    return True
+
+
+@each(SAMPLE)
+def test_a_mistake_costs_nothing_in_other_stages(workers, mistake: Mistake):
+    others = [stage for stage in ASSIGNMENT.stages if stage.name != mistake.stage]
+    report = grade(Submission(mistake.id, mistake.apply(SOURCES)), ASSIGNMENT, workers, others)
+    assert all(test.status == "passed" for test in report.tests)
