@@ -52,12 +52,15 @@ class StageTestCase(unittest.TestCase):
         start = prefix + "/"
         return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
 
+    def trained_config(self) -> ModelConfig:
+        """The configuration of the checkpoint."""
+        return ModelConfig.load(CHECKPOINTS / self.checkpoint / CONFIG)
+
     def trained_transformer(self, student: Student | None = None) -> Any:
         """The student's Transformer with the weights of the checkpoint, made once for all tests of a stage."""
         student = student or self.student
         if self.checkpoint not in student.kept:
-            config = ModelConfig.load(CHECKPOINTS / self.checkpoint / CONFIG)
-            model = student.transformer.Transformer(**vars(config))
+            model = student.transformer.Transformer(**vars(self.trained_config()))
             model.load_state(read_tensors(CHECKPOINTS / self.checkpoint / WEIGHTS))
             student.kept[self.checkpoint] = model
         return student.kept[self.checkpoint]

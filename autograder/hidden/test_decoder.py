@@ -24,7 +24,7 @@ class TestDecoder(ModelTestCase):
         other = self.config(num_heads=1, num_layers=1)
         self.predict(self.transformer(other), self.batch(other, 2, small, other["max_seq_length"]))
         self.check_dependence(config, model)
-        self.predict(self.trained(), self.sentences(8))
+        self.predict(self.trained(), self.sentences(6))
 
     def predict(self, model: Twins, batch: dict[str, np.ndarray]) -> None:
         """Fail unless all next tokens are right, except near ties."""
@@ -159,7 +159,7 @@ class TestDecoder(ModelTestCase):
         self.same_gradients(model, arguments, output, "B T d_model", "forward_decoder")
         self.keeps_arguments(model.student, arguments, "forward_decoder")
 
-        model, batch = self.trained(), self.sentences(6)
+        model, batch = self.trained(), self.sentences(4)
         tgt, lengths = batch["tgt"], batch["tgt_lengths"]
         enc_output, src_padding_mask = self.right(
             lambda reference: reference.forward_encoder(batch["src"], batch["src_lengths"]), model.reference

@@ -49,7 +49,7 @@ class PositionalEncoding(nn.Module):
             ValueError: if x has more than `max_seq_length` positions.
         """
         T = x.size(1)
-        if self.max_seq_length < T:
+        if T > self.max_seq_length:
             raise ValueError(f"the input has {T} positions, but the table has only {self.max_seq_length}")
         ### BEGIN SOLUTION
         return x + self.pe[:, :T]
