@@ -70,6 +70,13 @@ def compare(
     )
 
 
+def deviation(actual: np.ndarray, expected: np.ndarray, where: np.ndarray | None = None) -> float:
+    """The largest absolute difference of the elements that count; infinity if one of them is not finite."""
+    counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
+    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
+    return float(np.nan_to_num(difference, nan=np.inf).max(initial=0))
+
+
 def wrong_form(
     name: str,
     axes: str,

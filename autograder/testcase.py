@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.compare import LIMITS, Wrong, compare, wrong_form
+from autograder.compare import LIMITS, Wrong, compare, deviation, wrong_form
 from autograder.student import Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
 
@@ -41,6 +41,7 @@ class StageTestCase(unittest.TestCase):
     reference: Student | None = None
     seed = 0
     hidden = False
+    measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
     checks = 0  # made so far; the number of the one that fails is part of its signature
     assignment = "transformer"
     checkpoint = "de-en"
@@ -78,6 +79,8 @@ class StageTestCase(unittest.TestCase):
         """Fail unless `actual` is the expected tensor; see `autograder.compare`."""
         self.checks += 1
         limit = max(limit, LIMITS[self.student.dtype])
+        if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
+            self.measured.append((deviation(actual, expected, where), limit))
         if wrong := compare(name, axes, actual, expected, limit, where, groups):
             fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
             raise Incorrect(wrong, self.student.last_call, actual, where if fits else None)

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ MISTAKES = all_mistakes()
 SAMPLE = {(mistake.stage, mistake.module): mistake for mistake in reversed(MISTAKES)}.values()
 
 
-def each(mistakes):
+def each(mistakes: Iterable[Mistake]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("mistake", mistakes, ids=lambda mistake: mistake.id)
 
 

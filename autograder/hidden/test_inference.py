@@ -26,7 +26,7 @@ class TestInference(ModelTestCase):
             self.translate(config, model, batch, self.pick(2, 3))
         arguments = {"src": batch["src"], "src_lengths": batch["src_lengths"], "max_output_length": 1}
         self.keeps_arguments(model.student, arguments, "inference")
-        self.translate(vars(self.trained_config()), self.trained(), self.sentences(5), 30)
+        self.translate(vars(self.trained_config()), self.trained(), self.sentences(4), 30)
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
         """The weights with another score for eos."""

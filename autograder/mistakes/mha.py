@@ -9,7 +9,7 @@ SPLIT = """x = x.contiguous().view(B, T, self.num_heads, self.d_k)  # (B, T, d_m
 PROJECTIONS = "split_heads(self.W_q(Q)), split_heads(self.W_k(K)), split_heads(self.W_v(V))"
 SCALE = "math.sqrt(self.d_k)"
 
-SCALING = "Section 3.2.1 of the paper says which number tames the dot products, and why."
+SCALING = "Section 3.2.1 of the paper says what the dot products are divided by, and why."
 SPLITTING = "Section 3.2.2 of the paper describes the heads; the docstring of the class says where each one lies."
 PROJECTING = "Compare the three names in the signature with the three linear maps, one by one."
 
@@ -48,7 +48,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="return x.contiguous().view(B, self.num_heads, T, self.d_k)",
         looks_like="Your queries, keys and values have the right shape, but each head holds pieces of several "
         "positions: the head axis was made in front of the positions in a single step.",
-        read_again="A view only counts the numbers anew, it never moves one. In memory the features of one position "
+        read_again="A view gives the numbers new indices, but it never moves one. In memory the features of one position "
         "lie side by side, so an axis of heads can be made from the features only, and is moved to its place "
         "afterwards.",
     ),
@@ -161,7 +161,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCALE,
         new="math.sqrt(key.size(-2))",
         looks_like="Your result equals attention that is scaled by the square root of the number of keys.",
-        read_again="d_k is the length of one key vector, not the number of keys. " + SCALING,
+        read_again="The number d_k is the length of one key vector; how many keys there are does not matter. "
+        + SCALING,
     ),
     Mistake(
         id="mha.scale-after-softmax",

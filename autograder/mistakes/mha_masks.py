@@ -46,8 +46,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old="scores = " + ATTENTION,
         new=ATTENTION,  # the result is thrown away
         looks_like="Your result equals attention without the attention mask: forbidden keys are attended to.",
-        read_again="Either the mask is never used, or the masked scores are thrown away: methods whose names do not "
-        "end in an underscore leave their tensor as it is and return a new one.",
+        read_again="Either the mask is not used, perhaps only when there is a key padding mask too, or the masked scores "
+        "are thrown away: methods whose names do not end in an underscore return a new tensor.",
     ),
     Mistake(
         id="mha.one-mask-only",

@@ -1,0 +1,150 @@
+"""Measure how far correct code deviates and how far mistakes do: `python -m tests.tolerance` (`make tolerance`).
+
+Every correct formulation of tests/variants and every known mistake goes through the visible and the hidden tests of
+its stages. The table says for each limit of the grader how far both sides are away from it.
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from tests.variants.formulations import FORMULATIONS, apply
+
+from autograder.grading import run_test, stage_tests
+from autograder.manifest import Assignment, Stage, assignment
+from autograder.mistakes import all_mistakes
+from autograder.process import Workers, make_workers
+from autograder.student import Student, is_dtype_conflict
+from autograder.submission import Submission, code_of_stage, read_submission
+
+SUBMISSIONS = Path(__file__).parent / "variants"
+Key = tuple[str, str, float]  # stage, precision, limit
+
+
+@dataclass
+class Table:
+    """The largest deviation of correct code and the smallest of mistakes, for each limit."""
+
+    correct: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
+    mistaken: dict[Key, float] = field(default_factory=lambda: defaultdict(lambda: float("inf")))
+    refused: list[str] = field(default_factory=list)  # correct code that a test refused
+    unseen: list[str] = field(default_factory=list)  # mistakes that no test sees
+
+    def rows(self) -> list[tuple[Key, float, float, float, float]]:
+        """(key, largest correct, factor to the limit, smallest mistaken, factor above the limit)."""
+        rows = []
+        for key in sorted(self.correct.keys() | self.mistaken.keys()):
+            right, wrong = self.correct[key], self.mistaken[key]
+            rows.append((key, right, key[2] / right if right else float("inf"), wrong, wrong / key[2]))
+        return rows
+
+
+def measure(
+    submission: Submission, stage: Stage, chosen: Assignment, workers: Workers, seeds: list[int]
+) -> tuple[bool, dict[Key, list[float]]]:
+    """Run the visible tests and, for each seed, the hidden ones.
+
+    Returns:
+        whether all tests passed, and the deviations of all checks that compared values, by limit.
+    """
+    code = code_of_stage(submission, stage, chosen, {})
+    solution = code_of_stage(read_submission(chosen.solution, chosen), stage, chosen, {})
+    found: dict[Key, list[float]] = defaultdict(list)
+    passed = True
+    pairs = {dtype: (Student(workers, code, dtype), Student(workers, solution, dtype)) for dtype in ("float64", "float32")}
+    runs = [(stage_tests(stage), 0), *((stage_tests(stage, "autograder.hidden"), seed) for seed in seeds)]
+    for suite, seed in runs:
+        for name, case in suite.items():
+            case.seed = seed
+            for dtype, (case.student, case.reference) in pairs.items():
+                case.measured = []
+                result, error = run_test(name, case, stage)
+                if not is_dtype_conflict(error):
+                    break
+            passed = passed and result.status == "passed"
+            for deviation, limit in case.measured:
+                found[stage.name, dtype, limit].append(deviation)
+    for student, reference in pairs.values():
+        student.close()
+        reference.close()
+    return passed, found
+
+
+def measure_all(seeds: list[int]) -> Table:
+    """Run all formulations and all mistakes."""
+    chosen, workers, table = assignment(), make_workers(), Table()
+    solution = read_submission(chosen.solution, chosen)
+    variants = {f.id: (Submission(f.id, apply(f, chosen.solution)), {f.module}) for f in FORMULATIONS}
+    for name in ("einsum", "loops"):
+        variants[name] = (read_submission(SUBMISSIONS / name, chosen), set(chosen.modules))
+    try:
+        for stage in chosen.stages:
+            for name, (submission, modules) in variants.items():
+                if modules & set(stage.modules):
+                    passed, found = measure(submission, stage, chosen, workers, seeds)
+                    for key, deviations in found.items():
+                        table.correct[key] = max(table.correct[key], *deviations)
+                    if not passed:
+                        table.refused.append(f"{name} in stage {stage.name}")
+            for mistake in all_mistakes():
+                if mistake.stage != stage.name:
+                    continue
+                mistaken = Submission(mistake.id, mistake.apply(solution.sources))
+                passed, found = measure(mistaken, stage, chosen, workers, seeds)
+                if passed:
+                    table.unseen.append(mistake.id)
+                # A mistake is caught by the check that sees it best.
+                best = {key: max(deviations) for key, deviations in found.items() if max(deviations) > key[2]}
+                if best:
+                    key = max(best, key=lambda key: best[key] / key[2])
+                    table.mistaken[key] = min(table.mistaken[key], best[key])
+    finally:
+        workers.close()
+    return table
+
+
+def markdown(table: Table, seeds: list[int]) -> str:
+    """The table as the documentation shows it."""
+    lines = [
+        "# Tolerance",
+        "",
+        "How far correct code deviates from the reference, and how far known mistakes do, in the largest absolute",
+        f"difference over all checks. Made by `make tolerance`: {len(FORMULATIONS) + 2} correct formulations and",
+        f"{len(all_mistakes())} known mistakes, the visible tests and {len(seeds)} seeds of the hidden ones, torch {torch.__version__},",
+        "one thread. A mistake counts with the check that sees it best; mistakes that show in another way (a wrong",
+        "shape, an exception, other tokens) are not in the last columns.",
+        "",
+        "| stage | precision | limit | correct, largest | factor | mistakes, smallest | factor |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for (stage, dtype, limit), right, below, wrong, above in table.rows():
+        cells = [f"{right:.1e}", f"{below:,.0f}", f"{wrong:.1e}", f"{above:,.0f}"]
+        shown = [cell.replace("inf", "-") for cell in cells]
+        lines.append(f"| {stage} | {dtype} | {limit:g} | " + " | ".join(shown) + " |")
+    lines += ["", "Precision float32 is used only for code that cannot run in float64."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.tolerance", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3, help="seeds of the hidden tests (%(default)s)")
+    parser.add_argument("--out", type=Path, help="write the table there too")
+    args = parser.parse_args()
+    seeds = list(range(1, args.seeds + 1))
+    table = measure_all(seeds)
+    text = markdown(table, seeds)
+    print(text)
+    if args.out:
+        args.out.write_text(text, encoding="utf-8")
+    for name in table.refused:
+        print(f"correct code is refused: {name}")
+    for name in table.unseen:
+        print(f"no test sees the mistake {name}")
+    return 1 if table.refused or table.unseen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
