@@ -7,7 +7,7 @@ from them. For hidden tests, whose inputs are new each time, the mistakes are ru
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.student import Raised
+from autograder.faults import Raised
 from autograder.testcase import EXPECTED, Incorrect
 
 PROJECTIONS = 8
@@ -28,7 +28,7 @@ class Signature:
     """What a failed test shows."""
 
     check: int  # the how-manieth check of the test failed
-    what: str  # the message; for an exception its kind
+    what: str  # the message, or the exception with its message
     shape: tuple[int, ...] = ()
     projections: tuple[float, ...] = ()
 
@@ -41,7 +41,7 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
         check: the number of checks until then.
     """
     if isinstance(error, Raised):
-        return Signature(check, error.message.partition(":")[0])
+        return Signature(check, error.message.splitlines()[0][:200])
     if not isinstance(error, Incorrect):
         return None
     actual = error.actual
@@ -67,11 +67,37 @@ def same(a: Signature, b: Signature, dtype: str) -> bool:
     return all(abs(x - y) <= LIMITS[dtype] * (1 + abs(y)) for x, y in zip(a.projections, b.projections, strict=True))
 
 
-def diagnose(found: Signature | None, known: Iterable[tuple[str, Signature]], dtype: str) -> str | None:
-    """The id of the first known mistake with this signature, or None."""
-    if found is None:
-        return None
-    return next((mistake for mistake, other in known if same(found, other, dtype)), None)
+Known = list[tuple[str, Signature]]  # what each known mistake shows in a test; a mistake that it passes is left out
+
+
+def matching(found: Signature, known: Iterable[tuple[str, Signature]], dtype: str) -> Iterator[str]:
+    """The ids of the known mistakes with this signature, the likelier ones first."""
+    return (mistake for mistake, other in known if same(found, other, dtype))
+
+
+def name_mistakes(
+    failed: Mapping[str, Signature], passed: Iterable[str], known: Mapping[str, Known], dtype: str
+) -> dict[str, str]:
+    """Name the mistake behind the failed tests of a stage.
+
+    A mistake that explains all tests, those that passed too, is named for all of them. If there is none, each test
+    gets the first mistake that explains it.
+
+    Args:
+        failed: what each failed test shows.
+        passed: the tests that passed.
+        known: for each test what the known mistakes show.
+        dtype: the precision that the tests ran in.
+
+    Returns:
+        the ids of mistakes by test; a test without a known mistake is left out.
+    """
+    matches = {test: list(matching(found, known[test], dtype)) for test, found in failed.items()}
+    refuted = {mistake for test in passed for mistake, _ in known[test]}
+    for mistake in next(iter(matches.values()), []):
+        if mistake not in refuted and all(mistake in others for others in matches.values()):
+            return dict.fromkeys(failed, mistake)
+    return {test: mistakes[0] for test, mistakes in matches.items() if mistakes}
 
 
 def stored_file(assignment: str) -> Path:
@@ -91,7 +117,7 @@ def hints(assignment: str, mistake: str) -> tuple[str, ...]:
     return tuple(_stored(assignment)["hints"][mistake])
 
 
-def known_signatures(assignment: str, test: str) -> list[tuple[str, Signature]]:
+def known_signatures(assignment: str, test: str) -> Known:
     """What the known mistakes show in a visible test."""
     entries = _stored(assignment).get("signatures", {}).get(test, [])
     return [

@@ -61,8 +61,8 @@ def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
         tensors.update((f"{case}/{name}", mask) for name, mask in masks.items())
 
     def padding(lengths: "torch.Tensor") -> "torch.Tensor":
-        # Any non-zero number marks padding, so each sentence has another one.
-        marks = torch.tensor([[1], [2], [7]])
+        # Any non-zero number marks padding, so each sentence has another one (the first has no padding).
+        marks = torch.tensor([[7], [1], [2]])
         return modules.transformer.length_to_padding_mask(lengths) * marks
 
     # A mask of its own for each sentence; the diagonal stays open, so that no query loses all keys.
@@ -191,9 +191,10 @@ def make(folder: Path) -> None:
 def store_signatures(assignment: Assignment) -> None:
     """Run every known mistake through the visible tests of its stage and store what it shows."""
     from autograder.diagnosis import store
-    from autograder.grading import mistakes_on, stage_tests
     from autograder.mistakes import all_mistakes
+    from autograder.naming import mistakes_on
     from autograder.process import make_workers
+    from autograder.running import stage_tests
 
     workers = make_workers()
     try:

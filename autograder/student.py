@@ -1,6 +1,5 @@
 """The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
 
-import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.frames import FrameError, flatten, read_frame, unflatten, write_frame
 from autograder.process import WorkerProcess, Workers
 
@@ -33,58 +33,12 @@ class Foreign:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A line of the student's code."""
-
-    file: str
-    line: int | None
-    function: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Gradients:
     """What differentiating a call gave: the value, and gradients of floating-point arguments and of parameters."""
 
     value: Any
     inputs: list[Any]
     parameters: dict[str, Any]
-
-
-class StudentFault(Exception):
-    """The student's code did not give a result. `status` is the one that the test gets."""
-
-    status = "error"
-
-    def __init__(self, message: str, call: str = "", where: tuple[Place, ...] = ()) -> None:
-        super().__init__(message)
-        self.message, self.call, self.where = message, call, where
-
-
-class NotStarted(StudentFault):
-    """The student has not written this part yet."""
-
-    status = "not started"
-
-
-class TimedOut(StudentFault):
-    """A call did not return in time."""
-
-    status = "timed out"
-
-
-class Blocked(StudentFault):
-    """The call needs something that another stage reports."""
-
-    status = "blocked"
-
-
-class Raised(StudentFault):
-    """The student's code raised an exception."""
-
-
-class Crashed(StudentFault):
-    """The worker ended, or sent something that is not an answer."""
 
 
 @dataclass(frozen=True)
@@ -177,10 +131,10 @@ class Student:
             code = self._end_worker()
             if expired.is_set():
                 raise TimedOut(f"no result after {self._seconds:g} s", call) from error
-            raise Crashed(f"the Python process {_ending(code)}", call) from error
+            raise Crashed(f"the Python process {ending(code)}", call) from error
         finally:
             timer.cancel()
-        raise _fault(header["error"], call)
+        raise fault_of(header["error"], call)
 
     def _value(self, header: dict[str, Any], body: bytes) -> Any:
         from safetensors import SafetensorError, deserialize
@@ -352,36 +306,3 @@ def _show(value: Any) -> str:
     if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         return f"[{', '.join(_show(item) for item in value)}]"
     return repr(value)
-
-
-def _ending(code: int) -> str:
-    """How a process ended, in words."""
-    import signal
-
-    if code < 0:
-        try:
-            return f"was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was ended by signal {-code}"
-    return f"ended by itself with exit code {code}"
-
-
-def _fault(error: Any, call: str) -> StudentFault:
-    """The exception of an error reply, of which nothing is believed but that it is an error."""
-    error = error if isinstance(error, dict) else {}
-    kind, message = str(error.get("kind", ""))[:80], str(error.get("message", ""))[:4000]
-    where = []
-    for place in error.get("where", []) if isinstance(error.get("where"), list) else []:
-        if isinstance(place, list) and len(place) == 4:
-            line = place[1] if isinstance(place[1], int) else None
-            where.append(Place(str(place[0])[:80], line, str(place[2])[:80], str(place[3])[:200]))
-    if kind == "NotImplementedError":
-        return NotStarted(message or "not written yet", call, tuple(where))
-    if kind == "SystemExit":
-        return Raised(f"sys.exit({message}) was called", call, tuple(where))
-    return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))
-
-
-def is_dtype_conflict(fault: BaseException | None) -> bool:
-    """Whether code failed because it computes a part in float32 while the grader works in float64."""
-    return isinstance(fault, Raised) and bool(re.search(r"(?i)dtype|scalar type|double", fault.message))

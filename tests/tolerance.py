@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from tests.variants.formulations import FORMULATIONS, apply
 
-from autograder.grading import run_test, stage_tests
+from autograder.faults import is_dtype_conflict
 from autograder.manifest import Assignment, Stage, assignment
 from autograder.mistakes import all_mistakes
 from autograder.process import Workers, make_workers
-from autograder.student import Student, is_dtype_conflict
+from autograder.running import run_test, stage_tests
+from autograder.student import Student
 from autograder.submission import Submission, code_of_stage, read_submission
+from tests.variants.formulations import FORMULATIONS, apply
 
 SUBMISSIONS = Path(__file__).parent / "variants"
 Key = tuple[str, str, float]  # stage, precision, limit
@@ -54,19 +55,21 @@ def measure(
     solution = code_of_stage(read_submission(chosen.solution, chosen), stage, chosen, {})
     found: dict[Key, list[float]] = defaultdict(list)
     passed = True
-    pairs = {dtype: (Student(workers, code, dtype), Student(workers, solution, dtype)) for dtype in ("float64", "float32")}
+    pairs = {
+        dtype: (Student(workers, code, dtype), Student(workers, solution, dtype)) for dtype in ("float64", "float32")
+    }
     runs = [(stage_tests(stage), 0), *((stage_tests(stage, "autograder.hidden"), seed) for seed in seeds)]
     for suite, seed in runs:
         for name, case in suite.items():
             case.seed = seed
-            for dtype, (case.student, case.reference) in pairs.items():
+            for precision, (case.student, case.reference) in pairs.items():
                 case.measured = []
                 result, error = run_test(name, case, stage)
                 if not is_dtype_conflict(error):
                     break
             passed = passed and result.status == "passed"
-            for deviation, limit in case.measured:
-                found[stage.name, dtype, limit].append(deviation)
+            for deviation, limit in case.measured or []:
+                found[stage.name, precision, limit].append(deviation)
     for student, reference in pairs.values():
         student.close()
         reference.close()
@@ -112,10 +115,11 @@ def markdown(table: Table, seeds: list[int]) -> str:
         "# Tolerance",
         "",
         "How far correct code deviates from the reference, and how far known mistakes do, in the largest absolute",
-        f"difference over all checks. Made by `make tolerance`: {len(FORMULATIONS) + 2} correct formulations and",
-        f"{len(all_mistakes())} known mistakes, the visible tests and {len(seeds)} seeds of the hidden ones, torch {torch.__version__},",
-        "one thread. A mistake counts with the check that sees it best; mistakes that show in another way (a wrong",
-        "shape, an exception, other tokens) are not in the last columns.",
+        "difference over all checks. Made by `make tolerance`:",
+        f"{len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes())} known mistakes,",
+        f"the visible tests and {len(seeds)} seeds of the hidden ones, torch {torch.__version__}, one thread.",
+        "A mistake counts with the check that sees it best; mistakes that show in another way (a wrong shape, an",
+        "exception, other tokens) are not in the last columns.",
         "",
         "| stage | precision | limit | correct, largest | factor | mistakes, smallest | factor |",
         "|---|---|---:|---:|---:|---:|---:|",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from autograder.compare import LIMITS, compare
-from autograder.student import Gradients, ObjectProxy, Student, StudentFault
+from autograder.faults import StudentFault
+from autograder.student import Gradients, ObjectProxy, Student
 from autograder.testcase import StageTestCase
 
 SHARP = 2.0  # more peaked attention shows mistakes better

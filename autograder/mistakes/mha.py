@@ -48,8 +48,8 @@ MISTAKES: tuple[Mistake, ...] = (
         new="return x.contiguous().view(B, self.num_heads, T, self.d_k)",
         looks_like="Your queries, keys and values have the right shape, but each head holds pieces of several "
         "positions: the head axis was made in front of the positions in a single step.",
-        read_again="A view gives the numbers new indices, but it never moves one. In memory the features of one position "
-        "lie side by side, so an axis of heads can be made from the features only, and is moved to its place "
+        read_again="A view gives the numbers new indices, but it never moves one. In memory the features of one "
+        "position lie side by side, so an axis of heads can be made from the features only, and is moved to its place "
         "afterwards.",
     ),
     *mha_masks.MISTAKES,

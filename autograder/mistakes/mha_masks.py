@@ -46,8 +46,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old="scores = " + ATTENTION,
         new=ATTENTION,  # the result is thrown away
         looks_like="Your result equals attention without the attention mask: forbidden keys are attended to.",
-        read_again="Either the mask is not used, perhaps only when there is a key padding mask too, or the masked scores "
-        "are thrown away: methods whose names do not end in an underscore return a new tensor.",
+        read_again="Either the mask is not used, perhaps only when there is a key padding mask too, or the masked "
+        "scores are thrown away: methods whose names do not end in an underscore return a new tensor.",
     ),
     Mistake(
         id="mha.one-mask-only",
@@ -57,7 +57,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention that forgets the attention mask as soon as a key padding mask is "
         "given too.",
         read_again="The two masks are independent of each other. The docstring says what holds if both are given.",
-        same_as=("mha.attention-mask-ignored",),
     ),
     Mistake(
         id="mha.fill-zero",
@@ -110,7 +109,6 @@ MISTAKES: tuple[Mistake, ...] = (
         new=PADDING.replace("!= 0", "== 1"),
         looks_like="Your result equals attention in which only the number 1 in the key padding mask marks padding.",
         read_again="Other numbers count as well, and so does a boolean mask. " + MASKING,
-        same_as=("mha.padding-mask-ignored",),
     ),
     Mistake(
         id="mha.attention-mask-one",
@@ -189,17 +187,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention in which forbidden keys get the score -20, which is not low enough.",
         read_again="Scores may be much larger or much lower than you expect, and a forbidden key must get no weight in "
         "any case. Think of the lowest number that the type of the scores can hold.",
-    ),
-    # The stored inputs have no query without a single allowed key.
-    Mistake(
-        id="mha.fill-minus-infinity",
-        module="mha",
-        old=FILL,
-        new='lowest = float("-inf")',
-        looks_like="Your result holds NaN for a query that may attend to no key at all.",
-        read_again="The softmax of scores that are all minus infinity is undefined. The last sentence of the docstring "
-        "is about this case.",
-        seen_by="hidden",
     ),
     Mistake(
         id="mha.fill-largest",

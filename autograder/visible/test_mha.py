@@ -33,9 +33,9 @@ class TestMultiHeadAttention(StageTestCase):
         self.check_attention("key_padding", key_padding_mask="key_padding_mask")
 
     def test_mha_key_padding_mask_attention_mask(self):
-        """Use the key padding mask and an attention mask together, and an attention mask alone."""
-        self.check_attention("both_masks", key_padding_mask="key_padding_mask", attention_mask="attention_mask")
+        """Use an attention mask alone, and together with a key padding mask."""
         self.check_attention("causal", attention_mask="attention_mask")
+        self.check_attention("both_masks", key_padding_mask="key_padding_mask", attention_mask="attention_mask")
 
     def test_mha_different_query_and_key(self):
         """Attend with fewer queries than keys, as cross-attention does."""

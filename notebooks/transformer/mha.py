@@ -76,7 +76,8 @@ class MultiHeadAttention(nn.Module):
         Returns:
             (B, T_q, d_model): the heads side by side. W_o is not applied here.
 
-        A query that may attend to nothing at all must still give finite numbers (which ones does not matter).
+        A query that may attend to nothing at all should still give finite numbers; which ones does not matter, and
+        it is not graded.
         """
         # Make x, (B, H, T_q, d_k), from which the last lines merge the heads.
         raise NotImplementedError("Stage 1: MultiHeadAttention.compute_scaled_dot_product_attention is not written yet")

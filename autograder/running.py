@@ -1,0 +1,82 @@
+"""Run one test of a stage and turn what happens into a result."""
+
+import importlib
+import time
+import traceback
+import unittest
+from dataclasses import replace
+
+from autograder.faults import Place, StudentFault
+from autograder.manifest import Stage
+from autograder.results import TestResult
+from autograder.testcase import Incorrect, StageTestCase
+
+
+class Collector(unittest.TestResult):
+    """Keeps the exception of the one test that is run."""
+
+    error: BaseException | None = None
+
+    def addError(self, test, err):  # type: ignore[no-untyped-def]
+        self.error = self.error or err[1]
+
+    addFailure = addError
+
+    def addSubTest(self, test, subtest, err):  # type: ignore[no-untyped-def]
+        if err is not None:
+            self.error = self.error or err[1]
+
+    def addSkip(self, test, reason):  # type: ignore[no-untyped-def]
+        self.error = self.error or RuntimeError(f"a graded test was skipped: {reason}")
+
+
+def stage_tests(stage: Stage, package: str = "autograder.visible") -> dict[str, StageTestCase]:
+    """The tests of a stage by name, in teaching order.
+
+    Raises:
+        LookupError: if the manifest and the test module do not name the same tests.
+    """
+    module = importlib.import_module(f"{package}.{stage.tests}")
+    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+    found = {case._testMethodName: case for cases in suite for case in cases}  # type: ignore[union-attr]
+    if set(found) != set(stage.points):
+        raise LookupError(f"the manifest and {module.__name__} do not name the same tests")
+    return {name: found[name] for name in stage.points}  # type: ignore[misc]
+
+
+def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, BaseException | None]:
+    """Run one test. Gives back its result and the exception that ended it, if there was one."""
+    started = time.monotonic()
+    collector = Collector()
+    case.checks = 0
+    case.run(collector)
+    result = TestResult(
+        stage=stage.name,
+        name=name,
+        title=name,
+        status="passed",
+        points=stage.points[name],
+        max_points=stage.points[name],
+        hidden=case.hidden,
+        printed=case.student.take_printed(),
+        seconds=time.monotonic() - started,
+    )
+    error = collector.error
+    if error is None:
+        return result, None
+    result = replace(result, points=0)
+    if isinstance(error, StudentFault):
+        details = [f"called    {error.call}"] if error.call else []
+        details += [_line(place) for place in error.where[-3:]]
+        return replace(result, status=error.status, message=error.message, details=tuple(details)), error
+    if isinstance(error, Incorrect):
+        details = [f"called    {error.call}", *error.wrong.details]
+        return replace(result, status="failed", message=error.wrong.message, details=tuple(details)), error
+    lines = "".join(traceback.format_exception(error)).splitlines()
+    message = f"the grader failed: {type(error).__name__}: {error}"
+    return replace(result, status="fault", message=message, details=tuple(lines)), error
+
+
+def _line(place: Place) -> str:
+    function = f" in {place.function}" if place.function and not place.function.startswith("<") else ""
+    return f"{place.file}, line {place.line}{function}: {place.text}"
