@@ -55,22 +55,20 @@ def measure(
     solution = code_of_stage(read_submission(chosen.solution, chosen), stage, chosen, {})
     found: dict[Key, list[float]] = defaultdict(list)
     passed = True
-    pairs = {
-        dtype: (Student(workers, code, dtype), Student(workers, solution, dtype)) for dtype in ("float64", "float32")
-    }
+    pairs = [(Student(workers, code, dtype), Student(workers, solution, dtype)) for dtype in ("float64", "float32")]
     runs = [(stage_tests(stage), 0), *((stage_tests(stage, "autograder.hidden"), seed) for seed in seeds)]
     for suite, seed in runs:
         for name, case in suite.items():
             case.seed = seed
-            for precision, (case.student, case.reference) in pairs.items():
+            for case.student, case.reference in pairs:
                 case.measured = []
                 result, error = run_test(name, case, stage)
                 if not is_dtype_conflict(error):
                     break
             passed = passed and result.status == "passed"
             for deviation, limit in case.measured or []:
-                found[stage.name, precision, limit].append(deviation)
-    for student, reference in pairs.values():
+                found[stage.name, case.student.dtype, limit].append(deviation)
+    for student, reference in pairs:
         student.close()
         reference.close()
     return passed, found
