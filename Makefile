@@ -15,7 +15,7 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test lint format release expected tolerance train evaluate constraints clean
+.PHONY: help grade test lint format release expected tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
@@ -24,6 +24,7 @@ help:
 	@echo "make release    write notebooks/ anew from solutions/"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
+	@echo "make bench      what grading costs, as ratios"
 	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
 	@echo "make evaluate   BLEU and chrF of the model CORPORA=folder ARGS=..."
 	@echo "make constraints  pin the dependencies of pyproject.toml anew (needs uv)"
@@ -55,6 +56,9 @@ expected: $(VENV)/installed
 
 tolerance: $(VENV)/installed
 	$(RUN) -m tests.tolerance --out docs/tolerance.md $(ARGS)
+
+bench: $(VENV)/installed
+	$(RUN) -m tests.bench $(ARGS)
 
 train: $(VENV)/installed
 	$(RUN) -m course.train --out checkpoints/de-en $(CORPUS_DIR) $(ARGS)

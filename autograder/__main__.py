@@ -2,10 +2,11 @@
 
 import argparse
 import os
+import secrets
 import sys
 from pathlib import Path
 
-from autograder.manifest import assignment
+from autograder.manifest import Assignment, assignment
 from course.errors import UserError, run_command
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,6 +23,10 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--submission", type=Path, metavar="DIR", help="folder of the modules (notebooks/transformer)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
+    instructors = parser.add_argument_group("for instructors")
+    instructors.add_argument("--hidden", action="store_true", help="run the hidden tests too (needs solutions/)")
+    instructors.add_argument("--seed", type=int, metavar="N", help="seed of the hidden tests (a new one each time)")
+    instructors.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
     return parser.parse_args(arguments)
 
 
@@ -30,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
     from autograder.process import make_workers
 
     chosen = assignment()
-    stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or list(chosen.stages)
+    stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or None
+    seed = hidden_seed(args, chosen)
     folder = args.submission or ROOT / "notebooks" / chosen.name
     check_writable(args.json)
     if not folder.is_dir():
@@ -47,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
         submission = read_submission(folder, chosen)
         console = Console(highlight=False, emoji=False, markup=False)
         console.print(Text(f"{chosen.title}: {submission.name}", style="bold"))
-        report = grade(submission, chosen, workers, stages, lambda stage: print_stage(console, stage, args.verbose))
+        report = grade(
+            submission, chosen, workers, stages, lambda stage: print_stage(console, stage, args.verbose), seed
+        )
         print_total(console, report)
     finally:
         workers.close()
@@ -56,6 +64,28 @@ def run(args: argparse.Namespace) -> int:
 
         write_results(report, args.json)
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
+
+
+def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
+    """The seed of the hidden tests, or None if they are not wanted.
+
+    Raises:
+        UserError: if they cannot be run.
+    """
+    if not args.hidden:
+        if args.seed is not None:
+            raise UserError("--seed is for the hidden tests: give --hidden too")
+        return None
+    if not chosen.solution.is_dir():
+        raise UserError("the hidden tests need the reference modules in solutions/, which are not here")
+    if not args.unconfined:
+        raise UserError(
+            "the hidden tests would run code of others, and this version cannot confine it: "
+            "give --unconfined if you trust the submission"
+        )
+    if args.seed is not None and args.seed < 0:
+        raise UserError(f"the seed must not be negative: {args.seed}")
+    return args.seed if args.seed is not None else secrets.randbits(63)
 
 
 def check_writable(path: Path | None) -> None:

@@ -45,6 +45,8 @@ def print_test(console: Console, test: TestResult, verbose: bool) -> None:
     if test.status == "passed" and not verbose:
         return
     _indented(console, test.title, "dim")
+    if test.hidden:
+        _indented(console, "The visible test passed, the hidden one did not:")
     if test.message:
         _indented(console, test.message, "" if test.status == "not started" else "bold")
     shown = test.details if verbose or test.status not in ("fault", "not started") else ()
@@ -66,12 +68,21 @@ def _indented(console: Console, text: str, style: str = "") -> None:
 
 
 def print_total(console: Console, report: Report) -> None:
-    """Print the sum, with the extra credit apart."""
+    """Print how the modules work together, and the sum with the extra credit apart."""
+    whole = report.end_to_end
+    if whole and whole.status != "not started":
+        console.print()
+        console.print(Text("End to end, with your own modules only (no points)", style="bold"))
+        console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))
+        if whole.message:
+            _indented(console, whole.message)
     extra = sum(stage.points for stage in report.stages if stage.extra_credit)
     extra_note = f", {points(extra)} of them extra credit" if extra else ""
     console.print()
     total = f"Total: {points(report.points)} of {points(report.max_points)} points{extra_note}"
     console.print(Text(total, style="bold green" if report.complete else "bold"), end="")
     console.print(Text(f"  ({report.seconds:.1f} s)", style="dim"))
+    if report.hidden_seed is not None:
+        console.print(Text(f"Visible and hidden tests, seed {report.hidden_seed}."))
     if report.faulty:
         console.print(Text("The grader itself failed; this says nothing about the submission.", style="bold magenta"))

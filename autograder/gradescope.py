@@ -32,7 +32,11 @@ def results(report: Report) -> dict[str, Any]:
 
 
 def output(test: TestResult) -> str:
-    """What the student reads about a test."""
+    """What the student reads about a test; of a hidden test neither inputs nor values."""
+    if test.hidden and test.status != "passed":
+        return clean(
+            "\n".join([test.title, f"{test.status}: the visible test passed, a hidden one did not", *test.hints])
+        )
     # The traceback of a fault is for the instructor, who finds it on the console.
     details = () if test.status in ("fault", "not started", "passed") else test.details
     verdict = f"{test.status}: {test.message}" if test.message else test.status

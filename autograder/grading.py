@@ -13,7 +13,7 @@ from autograder.process import Workers
 from autograder.results import Report, StageResult, TestResult
 from autograder.running import run_test, stage_tests
 from autograder.student import Student
-from autograder.submission import Submission, code_of_stage, read_submission
+from autograder.submission import Submission, code_of_all, code_of_stage, read_submission
 
 
 def grade(
@@ -38,7 +38,30 @@ def grade(
     for stage in assignment.stages if stages is None else stages:
         results.append(grade_stage(submission, stage, assignment, workers, reported, hidden_seed))
         on_stage(results[-1])
-    return Report(assignment.title, submission.name, tuple(results), time.monotonic() - started, hidden_seed)
+    return Report(
+        title=assignment.title,
+        submission=submission.name,
+        stages=tuple(results),
+        seconds=time.monotonic() - started,
+        hidden_seed=hidden_seed,
+        end_to_end=end_to_end(submission, assignment, workers) if stages is None else None,
+    )
+
+
+def end_to_end(submission: Submission, assignment: Assignment, workers: Workers) -> TestResult:
+    """Run one test with the student's own modules only. It gives no points."""
+    name = assignment.end_to_end
+    stage = next(stage for stage in assignment.stages if name in stage.points)
+    case = stage_tests(stage)[name]
+    for dtype in ("float64", "float32"):
+        case.student = Student(workers, code_of_all(submission, assignment), dtype)
+        try:
+            result, error = run_test(name, case, stage)
+        finally:
+            case.student.close()
+        if not is_dtype_conflict(error):
+            break
+    return replace(result, title=case.shortDescription() or name, points=0, max_points=0)
 
 
 def grade_stage(

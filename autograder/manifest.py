@@ -48,6 +48,7 @@ class Assignment:
     title: str
     modules: tuple[str, ...]
     checkpoint: str
+    end_to_end: str
     stages: tuple[Stage, ...]
 
     @property
@@ -97,6 +98,7 @@ def assignments() -> dict[str, Assignment]:
             title=entry["title"],
             modules=tuple(entry["modules"]),
             checkpoint=entry["checkpoint"],
+            end_to_end=entry["end_to_end"],
             stages=tuple(_stage(number, stage) for number, stage in enumerate(entry["stage"], start=1)),
         )
         for entry in entries

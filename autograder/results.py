@@ -55,6 +55,7 @@ class Report:
     stages: tuple[StageResult, ...]
     seconds: float
     hidden_seed: int | None = None  # of the hidden tests, if they were run; the same seed gives the same inputs
+    end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
 
     @property
     def tests(self) -> tuple[TestResult, ...]:
@@ -71,7 +72,8 @@ class Report:
     @property
     def faulty(self) -> bool:
         """Whether the grader itself failed somewhere."""
-        return any(test.status == "fault" for test in self.tests)
+        extra = (self.end_to_end,) if self.end_to_end else ()
+        return any(test.status == "fault" for test in (*self.tests, *extra))
 
     @property
     def complete(self) -> bool:

@@ -66,3 +66,9 @@ def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, 
         unreadable=submission.unreadable,
         reported=reported,
     )
+
+
+def code_of_all(submission: Submission, assignment: Assignment) -> Code:
+    """All modules as the student wrote them, without stand-ins."""
+    sources = {module: submission.sources.get(module, "") for module in assignment.modules}
+    return Code(sources, replace={}, modules=assignment.modules, unreadable=submission.unreadable)
