@@ -97,7 +97,7 @@ def grade_stage(
             if (found := signature(error, case.checks)) is not None:
                 shown[name] = found
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
-        dtype = suites[-1][name].student.dtype
+        dtype = case.student.dtype
         for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, hidden_seed, dtype).items():
             tests[name] = replace(tests[name], mistake=mistake, hints=hints(assignment.name, mistake))
     finally:

@@ -168,9 +168,8 @@ class HiddenTestCase(StageTestCase):
 
         actual, right = differentiate(twins.student), self.right(differentiate, twins.reference)
         inputs = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]
-        if len(actual.inputs) == len(inputs):
-            for name, gradient, expected in zip(inputs, actual.inputs, right.inputs, strict=True):
-                self.same_gradient(name, gradient, expected, axes)
+        for number, (name, expected) in enumerate(zip(inputs, right.inputs, strict=True)):
+            self.same_gradient(name, actual.inputs[number] if number < len(actual.inputs) else None, expected, axes)
         for name, expected in right.parameters.items():
             parts = "out in" if expected is None or expected.ndim == 2 else "features"
             self.same_gradient(name, actual.parameters.get(name), expected, parts)

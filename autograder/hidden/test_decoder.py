@@ -94,20 +94,21 @@ class TestDecoder(ModelTestCase):
             source["encoder_out"] = self.transposed(H, T_e, d_model)
             source["encoder_padding_mask"] = self.padding(self.lengths(H, T_e), T_e)
 
-        def run(where: Any = None, **masks: np.ndarray) -> np.ndarray:
-            return self.same(lambda model: model(x, **source, **masks), layer, "the output", AXES, where)
+        def run(masks: dict[str, np.ndarray], words: str, where: Any = None) -> np.ndarray:
+            return self.same(lambda model: model(x, **source, **masks), layer, f"the output {words}", AXES, where)
 
         # Without a causal mask the padding of the target shows.
-        y = run(real, **padding)
+        y = run(padding, "with a padding mask and no causal mask", real)
         changed = layer.student(np.where(real, x, 10 * self.random(*x.shape)), **source, **padding)
         wrong = "without a causal mask, a change of the target's padding changes real positions"
         self.unchanged(changed, y, wrong, "the output", AXES, real)
-        y = run(**causal)
+        y = run(causal, "with a causal mask and no padding mask")
         early = (np.arange(T_d) < T_d // 2)[:, None]
         changed = layer.student(np.where(early, x, self.random(*x.shape)), **source, **causal)
         self.unchanged(changed, y, "a change of later positions changes earlier ones", "the output", AXES, early)
-        run(real, self_attn_padding_mask=padding["self_attn_padding_mask"] != 0, **own)
-        run(real, **padding, **causal)
+        flags = {"self_attn_padding_mask": padding["self_attn_padding_mask"] != 0}
+        run({**flags, **own}, "with a mask of its own for each sentence", real)
+        run({**padding, **causal}, "with padding mask and causal mask", real)
         if not no_encoder_attn:
             self.check_source(layer, x, source, causal)
 
@@ -120,7 +121,7 @@ class TestDecoder(ModelTestCase):
         self, layer: Twins, x: np.ndarray, source: dict[str, np.ndarray], causal: dict[str, np.ndarray]
     ) -> None:
         """Fail unless cross-attention sees the real positions of the source, all of them without a mask."""
-        y = self.same(lambda model: model(x, **source, **causal), layer, "the output", AXES)
+        y = self.same(lambda model: model(x, **source, **causal), layer, "the output with a source", AXES)
         padding = source["encoder_padding_mask"][..., None] != 0
         noise = 10 * self.random(*source["encoder_out"].shape)
         noisy = {**source, "encoder_out": np.where(padding, noise, source["encoder_out"])}

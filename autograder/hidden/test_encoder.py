@@ -32,7 +32,8 @@ class TestEncoder(ModelTestCase):
         mask, real = self.padding(lengths, T), inside(lengths)[..., None]
 
         y = self.same(lambda model: model(x, self_attn_padding_mask=mask), layer, "the output", AXES, real)
-        self.same(lambda model: model(x, self_attn_padding_mask=mask != 0), layer, "the output", AXES, real)
+        flags = mask != 0
+        self.same(lambda model: model(x, self_attn_padding_mask=flags), layer, "the output with booleans", AXES, real)
         self.same(lambda model: model(x[:1]), layer, "the output without a mask", AXES)
         other = layer.student(np.where(real, x, 10 * self.random(*x.shape)), self_attn_padding_mask=mask)
         self.unchanged(other, y, "a change of the padding changes real positions", "the output", AXES, real)
