@@ -15,7 +15,7 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test lint format release expected tolerance bench train evaluate constraints clean
+.PHONY: help grade test lint format release expected figures tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
@@ -23,6 +23,7 @@ help:
 	@echo "make lint       ruff and mypy only;  make format  lets ruff correct what it can"
 	@echo "make release    write notebooks/ anew from solutions/"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
+	@echo "make figures    draw the figures in img/ anew"
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
 	@echo "make bench      what grading costs, as ratios"
 	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
@@ -53,6 +54,9 @@ release: $(VENV)/installed
 
 expected: $(VENV)/installed
 	$(RUN) -m autograder.expected
+
+figures: $(VENV)/installed
+	$(RUN) -m course.heatmaps "Mein Bruder hat heute Morgen den Hund gefüttert." --out img/cross_attention.png
 
 tolerance: $(VENV)/installed
 	$(RUN) -m tests.tolerance --out docs/tolerance.md $(ARGS)

@@ -90,3 +90,17 @@ def test_bad_input(arguments, message, tmp_path):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_figure_is_the_one_that_make_figures_draws(tmp_path):
+    """Pixel by pixel, but for what fonts and rounding may change."""
+    import numpy as np
+    from matplotlib.image import imread
+
+    from course.heatmaps import draw_cross_attention
+
+    made = tmp_path / "made.png"
+    draw_cross_attention("Mein Bruder hat heute Morgen den Hund gefüttert.").savefig(made, dpi=150)
+    new, stored = imread(made), imread(ROOT / "img" / "cross_attention.png")
+    assert new.shape == stored.shape
+    assert np.abs(new - stored).mean() < 0.01
