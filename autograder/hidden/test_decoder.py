@@ -145,9 +145,9 @@ class TestDecoder(ModelTestCase):
         self.same(lambda model: model(x, **masks), stack, "the output", "B T_d features", inside(lengths)[..., None])
 
     def check_scores(self) -> None:
-        """Fail unless `forward_decoder` is right for a small model and for the trained one."""
-        config = self.config()
-        model = self.transformer(config)
+        """Fail unless `forward_decoder` is right for a small model in training mode and for the trained one."""
+        config = self.config(dropout_prob=0.0)
+        model = self.transformer(config).train()
         B, T_e, T_d = config["num_heads"], 6, config["max_seq_length"]
         batch = self.batch(config, B, T_e, T_d)
         tgt, lengths = batch["tgt"], batch["tgt_lengths"]
@@ -155,7 +155,8 @@ class TestDecoder(ModelTestCase):
         mask = self.padding(batch["src_lengths"], T_e)
         arguments = {"enc_output": memory, "src_padding_mask": mask, "tgt": tgt, "tgt_lengths": lengths}
         real = inside(lengths)[..., None]
-        self.same(lambda model: model.forward_decoder(**arguments), model, "the scores", SCORES, real)
+        name = "the scores in training mode, with a dropout of 0,"
+        self.same(lambda model: model.forward_decoder(**arguments), model, name, SCORES, real)
         output = self.random(B, T_d, config["tgt_vocab_size"]) * real
         self.same_gradients(model, arguments, output, "B T d_model", "forward_decoder")
         self.keeps_arguments(model.student, arguments, "forward_decoder")

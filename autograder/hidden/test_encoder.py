@@ -65,10 +65,7 @@ class TestEncoder(ModelTestCase):
         model, T = self.transformer(config), config["max_seq_length"]
         for B, T_e in ((config["num_heads"], T), (6, 6), (1, 1 + self.pick(2, 4))):
             batch = self.batch(config, B, T_e, 1)
-            src, lengths = batch["src"], batch["src_lengths"]
-            enc_output = self.encode(model, src, lengths)
-        self.encode(self.transformer(self.config(num_layers=1, num_heads=1)), src % 40, lengths)
-
+            self.encode(model, batch["src"], batch["src_lengths"])
         src, lengths = self.rng.integers(40, size=(3, 8)), np.array([5, 8, 3])
         real = inside(lengths)
         enc_output = self.encode(model, src, lengths)
@@ -80,13 +77,15 @@ class TestEncoder(ModelTestCase):
         wrong = "a sentence alone gives something else than in a batch"
         self.unchanged(alone, enc_output[:1, :5], wrong, "enc_output", "B T_e d_model")
         self.keeps_arguments(model.student, {"src": src, "src_lengths": lengths}, "forward_encoder")
+        training = self.transformer(self.config(num_layers=1, num_heads=1, dropout_prob=0.0)).train()
+        self.encode(training, src, lengths, "enc_output in training mode, with a dropout of 0,")
 
-    def encode(self, model: Twins, src: np.ndarray, src_lengths: np.ndarray) -> np.ndarray:
+    def encode(self, model: Twins, src: np.ndarray, src_lengths: np.ndarray, name: str = "enc_output") -> np.ndarray:
         """Fail unless both results of `forward_encoder` are right; the output is given back."""
         real = inside(src_lengths)
         result = self.items(model.student.forward_encoder(src, src_lengths), 2, "forward_encoder")
         expected, _ = self.right(lambda reference: reference.forward_encoder(src, src_lengths), model.reference)
-        self.assert_tensor(result[0], expected, "enc_output", "B T_e d_model", real[..., None])
+        self.assert_tensor(result[0], expected, name, "B T_e d_model", real[..., None])
         mask = result[1] != 0 if isinstance(result[1], np.ndarray) else result[1]
         self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
         enc_output: np.ndarray = result[0]
