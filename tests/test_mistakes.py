@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.diagnosis import Signature, same, signature
+from autograder.diagnosis import Signature, known_signatures, name_mistakes, same, signature
 from autograder.faults import is_dtype_conflict
 from autograder.grading import grade
 from autograder.manifest import assignment
@@ -159,6 +159,43 @@ def look_alike(some, others) -> bool:
         if shown_a != shown_b and not (shown_a and shown_b and same(shown_a, shown_b, "float64")):
             return False
     return True
+
+
+def test_mistakes_are_named(seen):
+    """By their own name, or by that of an earlier mistake that looks the same in all visible tests."""
+    visible = [mistake for mistake in MISTAKES if mistake.seen_by == "visible"]
+    known = {name: known_signatures(ASSIGNMENT.name, name) for stage in ASSIGNMENT.stages for name in stage.points}
+    unnamed = []
+    for mistake in visible:
+        results = seen(mistake)
+        failed = {result.name: shown for result, shown in results if result.status != "passed" and shown}
+        passed = [result.name for result, _ in results if result.status == "passed"]
+        names = set(name_mistakes(failed, passed, known, "float64").values())
+        if not names or not names <= {mistake.id, *mistake.same_as}:
+            unnamed.append((mistake.id, names))
+    assert len(unnamed) <= 0.02 * len(visible), unnamed
+
+
+WRONG = {
+    "a factor": ("mha", "torch.softmax(scores, dim=-1) @ value", "torch.softmax(scores, dim=-1) @ value * 1.37"),
+    "a power": ("mha", "math.sqrt(self.d_k)", "self.d_k ** 0.61"),
+    "sine of sine": ("pe", "torch.sin(angle)", "torch.sin(torch.sin(angle))"),
+    "a rolled table": ("pe", "return x + self.pe[:, :T]", "return x + self.pe[:, :T].roll(3, dims=-1)"),
+    "a clamp": ("encoder", "self.activation_fn(self.fc1(x))", "self.fc1(x).clamp(-0.3, 0.8)"),
+    "half the attention": ("encoder", "self.dropout(attended)", "0.5 * attended"),
+    "a tanh": ("decoder", "x + self.dropout(self.fc2(hidden))", "x + self.fc2(hidden).tanh()"),
+    "another token": ("transformer", "[tgt, next_token]", "[tgt, (next_token * 7) % 400 + 4]"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_other_wrong_code_is_not_named(workers, what):
+    module, old, new = WRONG[what]
+    wrong = SOURCES[module].replace(old, new)
+    assert wrong != SOURCES[module]
+    report = grade(Submission(what, {**SOURCES, module: wrong}), ASSIGNMENT, workers)
+    assert not report.complete or report.points < report.max_points
+    assert {test.mistake for test in report.tests} == {""}
 
 
 @each(SAMPLE)
