@@ -65,7 +65,11 @@ def compare(
             f"expected  {_number(expected[first])}",
             f"got       {_number(actual[first])}",
             *((common,) if common else ()),
-            f"The largest difference is {difference[counted].max():.2g}; up to {limit:g} would be right.",
+            *(
+                (f"The largest difference is {difference[counted].max():.2g}; up to {limit:g} is right.",)
+                if floating
+                else ()
+            ),
         ),
     )
 

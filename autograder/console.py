@@ -32,11 +32,12 @@ def print_stage(console: Console, stage: StageResult, verbose: bool = False) -> 
     title = f"Stage {stage.number}: {stage.title}"
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
     console.print(Text(f"{title:<58}{score:>18}", style="bold"))
+    hints: set[str] = set()  # those that were printed; one mistake often explains several tests
     for test in stage.tests:
-        print_test(console, test, verbose)
+        print_test(console, test, verbose, hints)
 
 
-def print_test(console: Console, test: TestResult, verbose: bool) -> None:
+def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str]) -> None:
     line = Text("  ")
     line.append(f"{test.status:<12}", style=STYLES[test.status])
     line.append(f"{test.name:<46}")
@@ -49,12 +50,15 @@ def print_test(console: Console, test: TestResult, verbose: bool) -> None:
         _indented(console, "The visible test passed, the hidden one did not:")
     if test.message:
         _indented(console, test.message, "" if test.status == "not started" else "bold")
+    if test.hints:
+        again = test.mistake in hints
+        hints.add(test.mistake)
+        _indented(console, "Known mistake: " + ("the same." if again else test.hints[0]), "cyan")
+        if not again:
+            _indented(console, test.hints[1] if verbose else "(--verbose says where to read again)", "cyan")
     shown = test.details if verbose or test.status not in ("fault", "not started") else ()
     for detail in shown:
         _indented(console, detail)
-    if test.hints:
-        _indented(console, f"Known mistake: {test.hints[0]}", "cyan")
-        _indented(console, test.hints[1] if verbose else "(--verbose says where to read again)", "cyan")
     if test.printed.strip() and verbose:
         _indented(console, "your code printed:", "dim")
         for row in clean(test.printed).splitlines():

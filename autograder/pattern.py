@@ -95,7 +95,7 @@ def _permuted(names: list[str], actual: np.ndarray, expected: np.ndarray, limit:
 
 def _reordered(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
     if counted.all() and np.abs(np.sort(actual, axis=None) - np.sort(expected, axis=None)).max() <= limit:
-        return "These are the right numbers in other places: look at the order of view, transpose and reshape."
+        return "These are the right numbers in other places."
     return None
 
 
@@ -127,7 +127,8 @@ def _indices(names: list[str], wrong: np.ndarray, counted: np.ndarray) -> str | 
         if len(right) == 1:
             which = {0: "first", last: "last"}.get(right[0])
             return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
-        if (np.diff(found) == 1).all() and (found[0] == 0 or found[-1] == last):
+        mostly = wrong.sum(axis=others)[found] > 0.8 * counted.sum(axis=others)[found]
+        if mostly.all() and (np.diff(found) == 1).all() and (found[0] == 0 or found[-1] == last):
             side = f"from {word} {int(found[0])} on" if found[-1] == last else f"up to {word} {int(found[-1])}"
             return f"The numbers are wrong {side}, and right elsewhere."
     return None

@@ -82,7 +82,9 @@ class Student:
         if self._worker is not None:
             return
         self._worker = self._workers.start()
-        self._ask({"do": "load", "sources": self._code.sources, "replace": self._code.replace, "dtype": self.dtype})
+        code = self._code
+        load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
+        self._ask({**load, "dtype": self.dtype})
         for module in self._code.modules:
             try:
                 if module in self._code.unreadable:

@@ -3,7 +3,8 @@
 Nothing in this process is secret and nothing that it says is believed: it never sees an expected value, a tolerance
 or a verdict, and the grader looks at the tensors themselves. Requests (see `frames` for values):
 
-    load    sources: {module: text}, replace: {module: {path: stand-in module}}, dtype
+    load    sources: {module: text}, own: the names of the student's modules, dtype,
+            replace: {module: methods that are taken from its stand-in}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call
@@ -20,6 +21,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import linecache
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +37,8 @@ STANDIN = "standin_"
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports modules from text that is held in memory."""
 
-    def __init__(self, sources: dict[str, str]) -> None:
-        self.sources = sources
+    def __init__(self, sources: dict[str, str], own: list[str]) -> None:
+        self.sources, self.own = sources, own
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -47,7 +49,8 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        filename, text = f"{name}.py", self.sources[name]
+        # Only the student's own modules have names that `describe` shows.
+        filename, text = f"{name}.py" if name in self.own else f"<stand-in {name}>", self.sources[name]
         linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
         code: CodeType = compile(text, filename, "exec", dont_inherit=True)
         exec(code, module.__dict__)
@@ -70,7 +73,7 @@ class Worker:
             for name in self.finder.sources:
                 sys.modules.pop(name, None)
         self.objects.clear()
-        self.finder = SourceFinder(request["sources"])
+        self.finder = SourceFinder(request["sources"], request["own"])
         self.replace = request["replace"]
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
@@ -218,8 +221,7 @@ def dropout_as(factor: float | None) -> Iterator[None]:
 def describe(error: BaseException) -> dict[str, Any]:
     """An exception as text: its kind, its message, and the lines of the student's modules it went through."""
     frames = traceback.extract_tb(error.__traceback__)
-    where = [[f.filename, f.lineno, f.name, f.line] for f in frames if "/" not in f.filename and "\\" not in f.filename]
-    where = [place for place in where if str(place[0]).endswith(".py") and not str(place[0]).startswith(STANDIN)]
+    where = [[f.filename, f.lineno, f.name, f.line] for f in frames if re.fullmatch(r"\w+\.py", f.filename)]
     if isinstance(error, SyntaxError):
         where.append([error.filename, error.lineno, "", (error.text or "").strip()])
         message = error.msg

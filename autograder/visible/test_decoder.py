@@ -14,7 +14,7 @@ class TestDecoder(StageTestCase):
             src=stored["src"], tgt=stored["tgt"], src_lengths=stored["src_lengths"], tgt_lengths=stored["tgt_lengths"]
         )
         real = inside(stored["tgt_lengths"])
-        self.assert_form(logits, (*real.shape, int(stored["vocab_size"])), "the scores", "B T_d tgt_vocab_size")
+        self.assert_form(logits, (*real.shape, int(stored["vocab_size"])), "dec_output", "B T_d tgt_vocab_size")
         predicted = logits.argmax(axis=-1)
         # A near tie between two tokens may fall either way.
         self.assert_tensor(predicted, stored["predicted"], "the next token", "B T_d", where=real & ~stored["near_tie"])
@@ -30,8 +30,8 @@ class TestDecoder(StageTestCase):
             tgt_lengths=stored["tgt_lengths"],
         )
         real = inside(stored["tgt_lengths"])
-        self.assert_form(logits, (*real.shape, int(stored["vocab_size"])), "the scores", "B T_d tgt_vocab_size")
+        self.assert_form(logits, (*real.shape, int(stored["vocab_size"])), "dec_output", "B T_d tgt_vocab_size")
         # Of the vocabulary a part is stored. Its columns of the output layer have full rank, so any change of the
         # decoder's last state shows in them.
         scores = logits[..., stored["columns"]]
-        self.assert_tensor(scores, stored["logits"], "the scores", "B T_d tokens", where=real[..., None])
+        self.assert_tensor(scores, stored["logits"], "dec_output", "B T_d tokens", where=real[..., None])
