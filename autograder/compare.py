@@ -14,7 +14,7 @@ from autograder.pattern import pattern
 from autograder.student import Foreign
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
-LIMITS = {"float64": 1e-5, "float32": 1e-3}
+LIMITS = {"float64": 1e-4, "float32": 1e-3}
 # Where the student's own positional encoding goes in, which correct code may compute in float32.
 ENCODING_LIMIT = 1e-3
 

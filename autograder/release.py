@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -241,12 +242,17 @@ def generate(root: Path) -> dict[str, str]:
     return release
 
 
+def path_with_programs() -> str:
+    """The search path with the programs of this Python first: nbgrader calls `alembic` by its bare name."""
+    return os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")])
+
+
 def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", assignment, "--force", "--log-level=WARN"]
     command += [f"--CourseDirectory.release_directory={scratch / RELEASE}"]
     command += [f"--CourseDirectory.db_url=sqlite:///{(scratch / 'gradebook.db').as_posix()}"]
     # The settings of this machine's user must not change what students get.
-    environment = {**os.environ, "JUPYTER_NO_CONFIG": "1"}
+    environment = {**os.environ, "JUPYTER_NO_CONFIG": "1", "PATH": path_with_programs()}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, encoding="utf-8", errors="replace")
     if done.returncode:
         print(done.stderr, file=sys.stderr)

@@ -15,7 +15,7 @@ import torch
 
 from autograder import release
 from autograder.manifest import Stage, assignment, assignments
-from autograder.release import find_leaks, make_stubs, secret_lines
+from autograder.release import find_leaks, make_stubs, path_with_programs, secret_lines
 from course.errors import UserError
 from course.modules import load_modules
 
@@ -68,7 +68,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nbgrader", *arguments, ASSIGNMENT.name]
-    environment = {**os.environ, "JUPYTER_NO_CONFIG": "1"}
+    environment = {**os.environ, "JUPYTER_NO_CONFIG": "1", "PATH": path_with_programs()}
     return subprocess.run(command, cwd=course, env=environment, capture_output=True, encoding="utf-8")
 
 

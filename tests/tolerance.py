@@ -1,7 +1,7 @@
 """Measure how far correct code deviates and how far mistakes do: `python -m tests.tolerance` (`make tolerance`).
 
 Every correct formulation of tests/variants and every known mistake goes through the visible and the hidden tests of
-its stages. The table says for each limit of the grader how far both sides are away from it.
+its stages. The table says how far both sides are away from the limits of the grader.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from autograder.compare import ENCODING_LIMIT, LIMITS
 from autograder.faults import is_dtype_conflict
 from autograder.manifest import Assignment, Stage, assignment
 from autograder.mistakes import all_mistakes
@@ -22,25 +23,18 @@ from autograder.submission import Submission, code_of_stage, read_submission
 from tests.variants.formulations import FORMULATIONS, apply
 
 SUBMISSIONS = Path(__file__).parent / "variants"
-Key = tuple[str, str, float]  # stage, precision, limit
+Key = tuple[str, str]  # stage, precision
 
 
 @dataclass
 class Table:
-    """The largest deviation of correct code and the smallest of mistakes, for each limit."""
+    """The largest deviation of correct code and the smallest of mistakes, as shares of the limit."""
 
     correct: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
     mistaken: dict[Key, float] = field(default_factory=lambda: defaultdict(lambda: float("inf")))
+    smallest: dict[Key, str] = field(default_factory=dict)  # the mistake that deviates least
     refused: list[str] = field(default_factory=list)  # correct code that a test refused
     unseen: list[str] = field(default_factory=list)  # mistakes that no test sees
-
-    def rows(self) -> list[tuple[Key, float, float, float, float]]:
-        """(key, largest correct, factor to the limit, smallest mistaken, factor above the limit)."""
-        rows = []
-        for key in sorted(self.correct.keys() | self.mistaken.keys()):
-            right, wrong = self.correct[key], self.mistaken[key]
-            rows.append((key, right, key[2] / right if right else float("inf"), wrong, wrong / key[2]))
-        return rows
 
 
 def measure(
@@ -49,7 +43,7 @@ def measure(
     """Run the visible tests and, for each seed, the hidden ones.
 
     Returns:
-        whether all tests passed, and the deviations of all checks that compared values, by limit.
+        whether all tests passed, and the deviations of all checks that compared values, as shares of their limits.
     """
     code = code_of_stage(submission, stage, chosen, {})
     solution = code_of_stage(read_submission(chosen.solution, chosen), stage, chosen, {})
@@ -67,7 +61,7 @@ def measure(
                     break
             passed = passed and result.status == "passed"
             for deviation, limit in case.measured or []:
-                found[stage.name, case.student.dtype, limit].append(deviation)
+                found[stage.name, case.student.dtype].append(deviation / limit)
     for student, reference in pairs:
         student.close()
         reference.close()
@@ -86,8 +80,8 @@ def measure_all(seeds: list[int]) -> Table:
             for name, (submission, modules) in variants.items():
                 if modules & set(stage.modules):
                     passed, found = measure(submission, stage, chosen, workers, seeds)
-                    for key, deviations in found.items():
-                        table.correct[key] = max(table.correct[key], *deviations)
+                    for key, shares in found.items():
+                        table.correct[key] = max(table.correct[key], *shares)
                     if not passed:
                         table.refused.append(f"{name} in stage {stage.name}")
             for mistake in all_mistakes():
@@ -98,10 +92,9 @@ def measure_all(seeds: list[int]) -> Table:
                 if passed:
                     table.unseen.append(mistake.id)
                 # A mistake is caught by the check that sees it best.
-                best = {key: max(deviations) for key, deviations in found.items() if max(deviations) > key[2]}
-                if best:
-                    key = max(best, key=lambda key: best[key] / key[2])
-                    table.mistaken[key] = min(table.mistaken[key], best[key])
+                for key, shares in found.items():
+                    if 1 < max(shares) < table.mistaken[key]:
+                        table.mistaken[key], table.smallest[key] = max(shares), mistake.id
     finally:
         workers.close()
     return table
@@ -112,20 +105,22 @@ def markdown(table: Table, seeds: list[int]) -> str:
     lines = [
         "# Tolerance",
         "",
-        "How far correct code deviates from the reference, and how far known mistakes do, in the largest absolute",
-        "difference over all checks. Made by `make tolerance`:",
-        f"{len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes())} known mistakes,",
+        "How far the limits of the grader are from what correct code does, and from what known mistakes do.",
+        f"The limit of a tensor is {LIMITS['float64']:g} in float64 and {ENCODING_LIMIT:g} where the student's own",
+        "encoding is in it; for gradients it grows with the size of the numbers.",
+        "",
+        f"Made by `make tolerance`: {len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes())} known mistakes,",
         f"the visible tests and {len(seeds)} seeds of the hidden ones, torch {torch.__version__}, one thread.",
         "A mistake counts with the check that sees it best; mistakes that show in another way (a wrong shape, an",
         "exception, other tokens) are not in the last columns.",
         "",
-        "| stage | precision | limit | correct, largest | factor | mistakes, smallest | factor |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| stage | precision | limit / deviation of correct code | deviation of mistakes / limit | smallest mistake |",
+        "|---|---|---:|---:|---|",
     ]
-    for (stage, dtype, limit), right, below, wrong, above in table.rows():
-        cells = [f"{right:.1e}", f"{below:,.0f}", f"{wrong:.1e}", f"{above:,.0f}"]
-        shown = [cell.replace("inf", "-") for cell in cells]
-        lines.append(f"| {stage} | {dtype} | {limit:g} | " + " | ".join(shown) + " |")
+    for key in sorted(table.correct.keys() | table.mistaken.keys()):
+        right = f"{1 / table.correct[key]:,.0f}" if table.correct[key] else "no deviation"
+        wrong = f"{table.mistaken[key]:,.0f}" if key in table.smallest else "-"
+        lines.append(f"| {key[0]} | {key[1]} | {right} | {wrong} | {table.smallest.get(key, '-')} |")
     lines += ["", "Precision float32 is used only for code that cannot run in float64."]
     return "\n".join(lines) + "\n"
 

@@ -129,13 +129,15 @@ class TestMultiHeadAttention(HiddenTestCase):
         self.nothing_left(mha, T, self.heads(2, H, T, T, d_k))
 
     def nothing_left(self, mha: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
-        """Fail unless queries without a key give finite numbers, and the others what they should."""
+        """Fail unless the other queries give what they should where some may attend to nothing.
+
+        What those give is not graded: filling with minus infinity, as many do, gives NaN there.
+        """
         mask = self.holes(2, T, T)
         mask[0, 1] = 1
         padding = np.stack([np.zeros(T, dtype=np.int64), np.ones(T, dtype=np.int64)])
         some = ((mask == 0) & (padding[:, None] == 0)).any(axis=-1, keepdims=True)
-        x = self.attend(mha, some, **heads, key_padding_mask=padding, attention_mask=mask)
-        self.assert_form(x, x.shape, "x, where a query may attend to nothing,", "B T_q d_model")
+        self.attend(mha, some, **heads, key_padding_mask=padding, attention_mask=mask)
 
     def test_mha_different_query_and_key(self):
         """More keys than queries and fewer, a single query, with masks for all, for each sentence, and both."""

@@ -179,6 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Scores may be much larger or much lower than you expect, and a forbidden key must get no weight in "
         "any case. Think of the lowest number that the type of the scores can hold.",
     ),
+    # On the stored inputs it deviates less than correct code may.
     Mistake(
         id="mha.fill-minus-20",
         module="mha",
@@ -187,6 +188,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention in which forbidden keys get the score -20, which is not low enough.",
         read_again="Scores may be much larger or much lower than you expect, and a forbidden key must get no weight in "
         "any case. Think of the lowest number that the type of the scores can hold.",
+        seen_by="hidden",
     ),
     Mistake(
         id="mha.fill-largest",
