@@ -16,6 +16,8 @@ def results(report: Report) -> dict[str, Any]:
         "score": report.points,
         "execution_time": round(report.seconds, 2),
         "stdout_visibility": "hidden",
+        # Kept by Gradescope for instructors; the same seed repeats the hidden tests.
+        "extra_data": {"hidden_seed": report.hidden_seed},
         "tests": [
             {
                 "number": f"{stage.number}.{place}",

@@ -48,14 +48,8 @@ def lost(results) -> list[TestResult]:
 # Correct code
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_solution_passes(workers, seed):
-    assert lost(hidden_only(workers, SOURCES, seed)) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5, 25))
-def test_the_solution_passes_with_many_seeds(workers, seed):
     assert lost(hidden_only(workers, SOURCES, seed)) == []
 
 
@@ -152,7 +146,6 @@ BUGS = [
     Bug("no booleans", "mha", "mha", KEY_MASK, f"-{KEY_MASK}", 2, "bool tensor"),
     Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 3, "changes its argument"),
     Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 3, "forbidden keys have weight"),
-    Bug("fill with -inf", "mha", "mha", "torch.finfo(scores.dtype).min", "-torch.inf", 1, "holds NaN"),
     Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward has the right shape but wrong"),
     Bug("size of the visible test", "pe", "pe", "/ d_model)", "/ 32)", 1, "wrong values"),
     Bug("one row short", "pe", "pe", "T > self.max_seq_length", "T >= self.max_seq_length", 1, "ValueError"),

@@ -26,7 +26,7 @@ class TestInference(ModelTestCase):
             self.translate(config, model, batch, self.pick(2, 3))
         arguments = {"src": batch["src"], "src_lengths": batch["src_lengths"], "max_output_length": 1}
         self.keeps_arguments(model.student, arguments, "inference")
-        self.translate(vars(self.trained_config()), self.trained(), self.sentences(4), 30)
+        self.translate(vars(self.trained_config()), self.trained(), self.sentences(3), 30)
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
         """The weights with another score for eos."""
@@ -118,41 +118,38 @@ class TestInference(ModelTestCase):
 
     def test_decoder_inference_cache_extra_credit(self):
         """Step by step equals all at once, in layers and stacks, with masks of all kinds; caches of `inference`."""
-        self.check_layer(no_encoder_attn=False)
-        self.check_layer(no_encoder_attn=True)
-        self.check_stack(output_layer_size=None)
-        self.check_stack(output_layer_size=13)
+        self.check_layer()
+        self.check_stack(no_encoder_attn=True, output_layer_size=None)
+        self.check_stack(no_encoder_attn=False, output_layer_size=13)
         self.check_caches()
 
-    def step_inputs(self, d_model: int, B: int, T: int, source: bool) -> dict[str, Any]:
-        """Random inputs of a decoder: an embedded target with padding between its tokens, and a source."""
+    def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
+        """A padding mask with padding between the tokens, where it shows, and a causal mask."""
         padding = self.rng.choice((0, 0, 7), size=(B, T))
         padding[:, 0] = padding[:, -1] = 0
-        inputs = {"x": self.random(B, T, d_model), "padding": padding, "causal": np.triu(np.full((1, T, T), 7), k=1)}
-        if source:
-            T_e = T + self.pick(1, 2)
-            inputs["encoder_out"] = self.transposed(B, T_e, d_model)
-            inputs["encoder_padding_mask"] = self.padding(self.lengths(B, T_e), T_e)
-        return inputs
+        return padding, np.triu(np.full((1, T, T), 7), k=1)
 
-    def check_layer(self, no_encoder_attn: bool) -> None:
+    def source(self, B: int, T_e: int, d_model: int) -> dict[str, np.ndarray]:
+        """A random output of an encoder, with its padding mask."""
+        mask = self.padding(self.lengths(B, T_e), T_e)
+        return {"encoder_out": self.transposed(B, T_e, d_model), "encoder_padding_mask": mask}
+
+    def check_layer(self) -> None:
         """Fail unless one step of a layer appends the right position to the cache."""
         d_model, d_ff, H = self.layer_sizes()
-        layer = self.twins(
-            lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1, no_encoder_attn)
-        )
+        layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1))
         T = 5
-        inputs = self.step_inputs(d_model, H, T, source=not no_encoder_attn)
-        x, padding, causal = inputs.pop("x"), inputs.pop("padding"), inputs.pop("causal")
+        x, source = self.random(H, T, d_model), self.source(H, T + self.pick(1, 2), d_model)
+        padding, causal = self.step_masks(H, T)
         real = (padding == 0)[..., None]
 
         # Step by step, from the first position.
         cache = None
         for t in range(1, T + 1):
             masks = {"self_attn_padding_mask": padding[:, :t], "self_attn_mask": causal[:, :t, :t]}
-            cache = layer.student.forward_one_step_ec(x[:, :t], **inputs, **masks, cache=cache)
+            cache = layer.student.forward_one_step_ec(x[:, :t], **source, **masks, cache=cache)
             self.assert_form(cache, (H, t, d_model), f"the output of step {t}", AXES)
-        at_once = self.right(lambda reference: reference(x, **inputs, **masks), layer.reference)
+        at_once = self.right(lambda reference: reference(x, **source, **masks), layer.reference)
         wrong = "decoding step by step gives something else than all positions at once"
         self.unchanged(cache, at_once, wrong, "the output of the last step", AXES, real)
 
@@ -160,12 +157,12 @@ class TestInference(ModelTestCase):
         some = self.rng.choice((0, 1), size=(H, T, T)) * (np.arange(T) > 0)
         some[:, -1, 1] = 1
         known = self.random(H, T - 1, d_model)
-        source = {name: value for name, value in inputs.items() if name == "encoder_out"}
+        encoder_out = source["encoder_out"]
         for step in (
-            {**inputs, "self_attn_mask": some, "cache": known},
-            {**inputs, "self_attn_padding_mask": padding != 0, "cache": known},
-            {**inputs, "self_attn_padding_mask": padding, "self_attn_mask": some, "cache": None},
-            {**source, "cache": known},
+            {**source, "self_attn_mask": some, "cache": known},
+            {**source, "self_attn_padding_mask": padding != 0, "cache": known},
+            {**source, "self_attn_padding_mask": padding, "self_attn_mask": some, "cache": None},
+            {"encoder_out": encoder_out, "cache": known},
         ):
             where = real if "self_attn_padding_mask" in step else None
             name = "the output of a first step" if step["cache"] is None else "the output of one step"
@@ -176,27 +173,28 @@ class TestInference(ModelTestCase):
         """Fail unless one step of a layer is right."""
         self.same(lambda model: model.forward_one_step_ec(**arguments), layer, name, AXES, where)
 
-    def check_stack(self, output_layer_size: int | None) -> None:
+    def check_stack(self, no_encoder_attn: bool, output_layer_size: int | None) -> None:
         """Fail unless one step of the stack gives the last position and a new list of caches."""
         d_model, d_ff, H = self.layer_sizes()
-        L, T = 2, 4
+        L, T = 2, 3
         stack = self.twins(
             lambda modules: modules.decoder.TransformerDecoder(
-                L, d_model, d_ff, H, 0.1, output_layer_size=output_layer_size
+                L, d_model, d_ff, H, 0.1, no_encoder_attn, output_layer_size
             )
         )
-        inputs = self.step_inputs(d_model, H, T, source=True)
-        x, padding, causal = inputs.pop("x"), inputs.pop("padding"), inputs.pop("causal")
+        x, source = self.random(H, T, d_model), {} if no_encoder_attn else self.source(H, T + 1, d_model)
+        padding, causal = self.step_masks(H, T)
+        real = (padding == 0)[..., None]
         cache: Any = None
         for t in range(1, T + 1):
             masks = {"decoder_padding_mask": padding[:, :t], "decoder_attention_mask": causal[:, :t, :t]}
-            step = {"x": x[:, :t], **inputs, **masks, "cache": cache}
-            cache = self.step(stack, step, L, (padding[:, :t] == 0)[..., None])
-        self.step(stack, {**step, "cache": None}, L, (padding == 0)[..., None])
+            arguments: dict[str, Any] = {"x": x[:, :t], **source, **masks}
+            cache = self.step(stack, {**arguments, "cache": cache}, L, real[:, :t])
+        self.step(stack, {**arguments, "cache": None}, L, real)
         # A cache that tells what is taken from it.
-        step["cache"] = [self.random(H, T - 1, d_model) for _ in range(L)]
-        self.step(stack, step, L, (padding == 0)[..., None])
-        self.keeps_arguments(stack.student, step, "forward_one_step_ec")
+        arguments["cache"] = [self.random(H, T - 1, d_model) for _ in range(L)]
+        self.step(stack, arguments, L, real)
+        self.keeps_arguments(stack.student, arguments, "forward_one_step_ec")
 
     def step(self, stack: Twins, arguments: dict[str, Any], L: int, real: np.ndarray) -> list[np.ndarray]:
         """Fail unless both results of a step are right; the new cache is given back."""

@@ -144,7 +144,7 @@ class TestMultiHeadAttention(HiddenTestCase):
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
         small, large = sorted(self.sizes(2))
-        for B, T_q, T_k in ((H, small, large), (small, small, large), (small, large, small), (2, 1, large)):
+        for B, T_q, T_k in ((H, large, small), (small, small, large), (2, 1, large)):
             heads = self.heads(B, H, T_q, T_k, d_k)
             padding = self.padding(self.lengths(B, T_k), T_k)
             self.attend(mha, **heads, key_padding_mask=padding)
