@@ -1,6 +1,7 @@
-"""The command line: `python grade.py [stage ...]`, the same as `python -m autograder`."""
+"""The command line: `python grade.py [stage ...]`, the same as `python -m autograder`, and the instructors' commands."""
 
 import argparse
+import importlib
 import os
 import secrets
 import sys
@@ -11,6 +12,7 @@ from course.errors import UserError, run_command
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
+COMMANDS = ("batch", "doctor")  # modules with a main() of their own
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -103,6 +105,9 @@ def check_writable(path: Path | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] and arguments[0] in COMMANDS:
+        return int(importlib.import_module(f"autograder.{arguments[0]}").main(arguments[1:]))
     args = parse_arguments(arguments)
     return run_command(lambda: run(args))
 

@@ -1,6 +1,7 @@
 """The results of grading: plain data, from which every report is made."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 # What can become of a test. "fault" is a failure of the grader itself, never of the student.
 STATUSES = ("passed", "failed", "not started", "error", "timed out", "blocked", "fault")
@@ -56,6 +57,8 @@ class Report:
     seconds: float
     hidden_seed: int | None = None  # of the hidden tests, if they were run; the same seed gives the same inputs
     end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
+    confined: bool | None = None  # whether the workers were confined; None where it is the student's own run
+    review: tuple[str, ...] = ()  # what an instructor should look at; students do not see it
 
     @property
     def tests(self) -> tuple[TestResult, ...]:
@@ -79,3 +82,26 @@ class Report:
     def complete(self) -> bool:
         """Whether all required points (those that are not extra credit) are reached."""
         return all(stage.points == stage.max_points for stage in self.stages if not stage.extra_credit)
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """A report as an object for JSON."""
+    return asdict(report)
+
+
+def from_json(entry: dict[str, Any]) -> Report:
+    """The report of such an object.
+
+    Raises:
+        KeyError, TypeError: if it is not one.
+    """
+
+    def test(fields: dict[str, Any]) -> TestResult:
+        return TestResult(**{**fields, "details": tuple(fields["details"]), "hints": tuple(fields["hints"])})
+
+    def stage(fields: dict[str, Any]) -> StageResult:
+        return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})
+
+    end_to_end = test(entry["end_to_end"]) if entry["end_to_end"] else None
+    stages = tuple(map(stage, entry["stages"]))
+    return Report(**{**entry, "stages": stages, "end_to_end": end_to_end, "review": tuple(entry["review"])})

@@ -296,6 +296,8 @@ class RemoteFunction:
             request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in self._cotangents]
         shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
         result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
+        if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):
+            raise StudentFault(f"{self._name}(...) did not make an nn.Module", self._student.last_call)
         if isinstance(result, ObjectProxy):
             result._name = self._name.removesuffix(".eval").removesuffix(".train")
         return result

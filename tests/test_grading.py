@@ -101,6 +101,7 @@ FAULTS = {
     "nan": ("", LAST, LAST.rstrip() + " * float('nan')\n", "failed", "x holds NaN"),
     "raises": ("", LAST, "        raise ValueError('no idea')\n", "error", "ValueError: no idea"),
     "memory": ("", LAST, "        return torch.zeros(10**15)\n", "error", "memory"),
+    "torch does not implement it": ("", LAST, "        return (x > 0).abs()\n", "error", "NotImplementedError"),
     "values": ("", LAST, LAST.rstrip() + " + 1e-3\n", "failed", "x has the right shape but wrong values"),
 }
 
@@ -115,6 +116,24 @@ def test_each_fault_has_its_message_and_costs_its_own_stage(workers, fault):
     assert tests[0].status == status
     assert message in tests[0].message
     assert points(report) == {**FULL, "mha": 0}
+
+
+NO_MODULE = {
+    "mha": "def MultiHeadAttention(d_model, num_heads):\n    return 'attention'\n",
+    "pe": "class PositionalEncoding:\n    def __init__(self, d_model, max_seq_length):\n        pass\n",
+    "transformer": "def Transformer(**sizes):\n    return [sizes]\n",
+}
+
+
+@pytest.mark.parametrize("module", NO_MODULE)
+def test_a_class_that_is_no_module_is_an_error_of_the_student(workers, module):
+    class_name = NO_MODULE[module].split()[1].split("(")[0].rstrip(":")
+    report = graded(workers, {module: NO_MODULE[module]})
+    assert not report.faulty
+    for test in report.tests:
+        assert test.status == ("error" if test.stage in NEED[module] else "passed"), test
+        if test.stage in NEED[module]:
+            assert test.message == f"{class_name}(...) did not make an nn.Module"
 
 
 @pytest.mark.parametrize("place", ["import", "call"])
