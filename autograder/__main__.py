@@ -7,6 +7,7 @@ import secrets
 import sys
 from pathlib import Path
 
+from autograder.confine import unsupported
 from autograder.manifest import Assignment, assignment
 from course.errors import UserError, run_command
 
@@ -22,7 +23,9 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         epilog="exit status: 0 all required points, 1 not all, 2 wrong usage, 3 the grader itself failed",
     )
     parser.add_argument("stage", nargs="*", help="stages to grade (all)")
-    parser.add_argument("--submission", type=Path, metavar="DIR", help="folder of the modules (notebooks/transformer)")
+    parser.add_argument(
+        "--submission", type=Path, metavar="DIR", help="folder or zip file of the modules (notebooks/transformer)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
     instructors = parser.add_argument_group("for instructors")
@@ -41,9 +44,10 @@ def run(args: argparse.Namespace) -> int:
     seed = hidden_seed(args, chosen)
     folder = args.submission or ROOT / "notebooks" / chosen.name
     check_writable(args.json)
-    if not folder.is_dir():
+    if not folder.is_dir() and folder.suffix.lower() != ".zip":
         raise UserError(f"there is no folder {folder}")
-    workers = make_workers(plain="AUTOGRADER_PLAIN" in os.environ)
+    confined = args.hidden and not args.unconfined
+    workers = make_workers(plain="AUTOGRADER_PLAIN" in os.environ, confined=confined)
     try:
         from rich.console import Console
         from rich.text import Text
@@ -56,7 +60,13 @@ def run(args: argparse.Namespace) -> int:
         console = Console(highlight=False, emoji=False, markup=False)
         console.print(Text(f"{chosen.title}: {submission.name}", style="bold"))
         report = grade(
-            submission, chosen, workers, stages, lambda stage: print_stage(console, stage, args.verbose), seed
+            submission,
+            chosen,
+            workers,
+            stages,
+            on_stage=lambda stage: print_stage(console, stage, args.verbose),
+            hidden_seed=seed,
+            jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)
     finally:
@@ -80,10 +90,11 @@ def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
         return None
     if not chosen.solution.is_dir():
         raise UserError("the hidden tests need the reference modules in solutions/, which are not here")
-    if not args.unconfined:
+    if not args.unconfined and (reason := unsupported()):
         raise UserError(
-            "the hidden tests would run code of others, and this version cannot confine it: "
-            "give --unconfined if you trust the submission"
+            f"the hidden tests would run code of others without confinement: {reason}. "
+            "Grade on a Linux machine that can (python -m autograder doctor says more), "
+            "or give --unconfined if you trust the submission"
         )
     if args.seed is not None and args.seed < 0:
         raise UserError(f"the seed must not be negative: {args.seed}")

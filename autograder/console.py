@@ -14,6 +14,7 @@ STYLES = {
     "not started": "yellow",
     "blocked": "yellow",
 }
+UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
 
 
 def points(value: float) -> str:
@@ -88,5 +89,7 @@ def print_total(console: Console, report: Report) -> None:
     console.print(Text(f"  ({report.seconds:.1f} s)", style="dim"))
     if report.hidden_seed is not None:
         console.print(Text(f"Visible and hidden tests, seed {report.hidden_seed}."))
+    if report.confined is False:
+        console.print(Text(UNCONFINED, style="bold yellow"))
     if report.faulty:
         console.print(Text("The grader itself failed; this says nothing about the submission.", style="bold magenta"))

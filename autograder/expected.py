@@ -28,6 +28,7 @@ SENTENCES = Path(__file__).parent / "visible" / "sentences.tsv"
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 40
 TRANSLATED = 12  # sentences; greedy decoding is the slowest part of grading
+CACHES = 4  # sentences whose caches are stored, which are large
 STORED_COLUMNS = 256  # of the vocabulary, in the test of the decoder's states
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie
 
@@ -142,24 +143,16 @@ def inference(checkpoint: "Checkpoint") -> Tensors:
         best = checkpoint.model.forward_decoder(memory, mask, tokens[None, :-1], length).topk(2).values
         if (margin := float((best[..., 0] - best[..., 1]).min())) < CLEAR:
             raise UserError(f"sentence {number + 1} is decided by {margin:.1g}: a near tie; use another sentence")
-    shared = {"max_output_length": torch.tensor(MAX_OUTPUT_LENGTH)}
-    outputs = {
+    tensors = {
         "src": src,
         "src_lengths": src_lengths,
+        "max_output_length": torch.tensor(MAX_OUTPUT_LENGTH),
         "decoded": torch.cat(decoded),
         "decoded_lengths": torch.tensor([len(tokens) for tokens in decoded]),
-    }
-    few = range(4)
-    width = int(src_lengths[: len(few)].max())
-    cached = {
-        "src": src[: len(few), :width],
-        "src_lengths": src_lengths[: len(few)],
         "num_layers": torch.tensor(len(caches[0])),
-        **{f"cache.{n}.{layer}": tensor for n in few for layer, tensor in enumerate(caches[n])},
+        **{f"cache.{n}.{layer}": tensor for n in range(CACHES) for layer, tensor in enumerate(caches[n])},
     }
-    return {f"sentences/{name}": tensor for name, tensor in (outputs | shared).items()} | {
-        f"cached/{name}": tensor for name, tensor in (cached | shared).items()
-    }
+    return {f"sentences/{name}": tensor for name, tensor in tensors.items()}
 
 
 def make(folder: Path) -> None:

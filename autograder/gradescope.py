@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.console import clean
+from autograder.console import UNCONFINED, clean
 from autograder.results import Report, TestResult
 from course.errors import UserError
 
@@ -15,9 +15,10 @@ def results(report: Report) -> dict[str, Any]:
     return {
         "score": report.points,
         "execution_time": round(report.seconds, 2),
+        **({"output": UNCONFINED} if report.confined is False else {}),
         "stdout_visibility": "hidden",
         # Kept by Gradescope for instructors; the same seed repeats the hidden tests.
-        "extra_data": {"hidden_seed": report.hidden_seed},
+        "extra_data": {"hidden_seed": report.hidden_seed, "confined": report.confined},
         "tests": [
             {
                 "number": f"{stage.number}.{place}",

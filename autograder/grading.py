@@ -3,8 +3,10 @@
 import itertools
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from autograder.clock import Clock
 from autograder.diagnosis import Signature, hints, signature
 from autograder.faults import is_dtype_conflict
 from autograder.manifest import Assignment, Stage
@@ -23,6 +25,8 @@ def grade(
     stages: Iterable[Stage] | None = None,
     on_stage: Callable[[StageResult], None] = lambda stage: None,
     hidden_seed: int | None = None,
+    clock: Clock | None = None,
+    jobs: int = 1,
 ) -> Report:
     """Grade the stages of a submission, each in a worker of its own.
 
@@ -31,30 +35,52 @@ def grade(
         on_stage: called with each stage as soon as it is graded.
         hidden_seed: run the hidden tests too, with inputs from this seed. The points of a test are then earned by
             the visible and the hidden one together.
+        clock: limits the time of all calls of the submission together.
+        jobs: how many stages to grade at the same time.
     """
     started = time.monotonic()
-    reported: dict[str, str] = {}
+    chosen = list(assignment.stages if stages is None else stages)
+    names = [stage.name for stage in chosen]
+    failed: dict[str, str] = {}  # modules that cannot be imported, with the first stage that says so
+
+    def grade_one(stage: Stage) -> tuple[StageResult, dict[str, str]]:
+        known = dict(failed)
+        result, failure = grade_stage(submission, stage, assignment, workers, known, hidden_seed, clock)
+        if failure:
+            failed[failure] = min(failed.get(failure, stage.name), stage.name, key=names.index)
+        return result, known
+
     results = []
-    for stage in assignment.stages if stages is None else stages:
-        results.append(grade_stage(submission, stage, assignment, workers, reported, hidden_seed))
-        on_stage(results[-1])
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(grade_one, stage) for stage in chosen]
+        whole = pool.submit(end_to_end, submission, assignment, workers, clock) if stages is None else None
+        for stage, future in zip(chosen, futures, strict=True):
+            result, known = future.result()
+            # Of stages that met the same failure at the same time, the first one says so.
+            if any(failed.get(module) not in (None, stage.name, known.get(module)) for module in stage.modules):
+                result, _ = grade_one(stage)
+            results.append(result)
+            on_stage(result)
     return Report(
         title=assignment.title,
         submission=submission.name,
         stages=tuple(results),
         seconds=time.monotonic() - started,
         hidden_seed=hidden_seed,
-        end_to_end=end_to_end(submission, assignment, workers) if stages is None else None,
+        confined=None if hidden_seed is None else workers.confined,
+        end_to_end=whole.result() if whole else None,
     )
 
 
-def end_to_end(submission: Submission, assignment: Assignment, workers: Workers) -> TestResult:
+def end_to_end(
+    submission: Submission, assignment: Assignment, workers: Workers, clock: Clock | None = None
+) -> TestResult:
     """Run one test with the student's own modules only. It gives no points."""
     name = assignment.end_to_end
     stage = next(stage for stage in assignment.stages if name in stage.points)
     case = stage_tests(stage)[name]
     for dtype in ("float64", "float32"):
-        case.student = Student(workers, code_of_all(submission, assignment), dtype)
+        case.student = Student(workers, code_of_all(submission, assignment), dtype, clock)
         try:
             result, error = run_test(name, case, stage)
         finally:
@@ -71,11 +97,12 @@ def grade_stage(
     workers: Workers,
     reported: dict[str, str],
     hidden_seed: int | None = None,
-) -> StageResult:
-    """Grade one stage. A module that cannot be imported is added to `reported`."""
+    clock: Clock | None = None,
+) -> tuple[StageResult, str]:
+    """Grade one stage; its result, and the module that could not be imported, if there is one."""
     code = code_of_stage(submission, stage, assignment, reported)
     # Correct code that computes a part in float32 does not run in float64; it is right in the students' own float32.
-    students = [Student(workers, code, dtype) for dtype in ("float64", "float32")]
+    students = [Student(workers, code, dtype, clock) for dtype in ("float64", "float32")]
     references: list[Student] = []
     suites = [stage_tests(stage)]
     if hidden_seed is not None:
@@ -85,25 +112,23 @@ def grade_stage(
     tests: dict[str, TestResult] = {}
     shown: dict[str, Signature] = {}
     try:
-        for name in stage.points:
-            for case in (suite[name] for suite in suites):
-                case.seed = hidden_seed or 0
-                for case.student, case.reference in itertools.zip_longest(students, references):
-                    tests[name], error = run_test(name, case, stage)
-                    if not is_dtype_conflict(error):
-                        break
-                if tests[name].status != "passed":
+        # All visible tests come first, so that what they show of the student's code cannot carry a hidden input.
+        for name, case in [item for suite in suites for item in suite.items()]:
+            if name in tests and tests[name].status != "passed":
+                continue
+            case.seed = hidden_seed or 0
+            for case.student, case.reference in itertools.zip_longest(students, references):
+                tests[name], error = run_test(name, case, stage)
+                if not is_dtype_conflict(error):
                     break
             if (found := signature(error, case.checks)) is not None:
                 shown[name] = found
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
-        dtype = case.student.dtype
+            dtype = case.student.dtype
         for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, hidden_seed, dtype).items():
             tests[name] = replace(tests[name], mistake=mistake, hints=hints(assignment.name, mistake))
     finally:
         for student in (*students, *references):
             student.close()
-    for student in students:
-        if student.import_failure:
-            reported[student.import_failure] = stage.name
-    return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests.values()))
+    failure = next((student.import_failure for student in students if student.import_failure), "")
+    return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests.values())), failure

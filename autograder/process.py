@@ -8,11 +8,14 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from autograder.confine import unsupported
 from autograder.frames import PROCESS_ID as ID
+from course.errors import UserError
 
 KEPT_OUTPUT = 16 * 1024
 
@@ -33,7 +36,8 @@ def clean_environment() -> dict[str, str]:
     """What a worker may know of the environment: nothing that the system does not need to start a program."""
     kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "HOME")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    return {**environment, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    # Graded on the processor: a graphics card would be one more thing that differs between machines.
+    return {**environment, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 
 
 class Printed:
@@ -98,10 +102,12 @@ class ForkedWorker:
 class ForkingWorkers:
     """Makes workers by forking the warm process, which starts at once and gets ready in the background."""
 
-    def __init__(self) -> None:
+    def __init__(self, confined: bool = False) -> None:
+        self.confined = confined
         self._control, theirs = socket.socketpair()
+        self._asking = threading.Lock()  # stages may be graded at the same time
         self._complaints = Printed()
-        command = python_command(f"from autograder.warm import main; main({theirs.fileno()})")
+        command = python_command(f"from autograder.warm import main; main({theirs.fileno()}, confined={confined})")
         self._process = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
@@ -115,13 +121,14 @@ class ForkingWorkers:
     def start(self) -> WorkerProcess:
         ours, theirs = socket.socketpair()
         printed = Printed()
-        with theirs:
+        with theirs, self._asking:
             socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), printed.descriptor])
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def _wait(self, pid: int) -> int:
-        self._control.sendall(b"W" + ID.pack(pid))
-        return self._answer()
+        with self._asking:
+            self._control.sendall(b"W" + ID.pack(pid))
+            return self._answer()
 
     def _answer(self) -> int:
         data = b""
@@ -166,6 +173,8 @@ class PlainWorker:
 class PlainWorkers:
     """Makes workers that import torch themselves; some are started ahead, to import while others work."""
 
+    confined = False
+
     def __init__(self, ahead: int = 2) -> None:
         self._spare = [PlainWorker() for _ in range(ahead)]
 
@@ -183,6 +192,16 @@ class PlainWorkers:
 Workers = ForkingWorkers | PlainWorkers
 
 
-def make_workers(plain: bool = False) -> Any:
-    """The quickest kind of workers that this system has."""
-    return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers()
+def make_workers(plain: bool = False, confined: bool = False) -> Any:
+    """The quickest kind of workers that this system has.
+
+    Args:
+        plain: processes of their own, as on systems that cannot fork.
+        confined: workers for code of others, which can reach nothing but the grader (see `confine`).
+
+    Raises:
+        UserError: if workers cannot be confined here.
+    """
+    if confined and (reason := "plain workers are never confined" if plain else unsupported()):
+        raise UserError(f"code of others cannot be confined here: {reason}")
+    return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.clock import Clock
 from autograder.faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.frames import FrameError, flatten, read_frame, unflatten, write_frame
 from autograder.process import WorkerProcess, Workers
@@ -58,13 +59,14 @@ class Student:
     The worker starts with the first call and is started anew after it died.
     """
 
-    def __init__(self, workers: Workers, code: Code, dtype: str = "float64") -> None:
+    def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
         self.dtype, self.last_call, self.import_failure = dtype, "", ""
-        self.kept: dict[str, ObjectProxy] = {}  # what tests share by name, because making it takes time
+        self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
         self._workers, self._code, self._seconds = workers, code, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
         self._printed = ""
+        self._clock = clock or Clock()
 
     def __getattr__(self, module: str) -> "ModuleProxy":
         if module.startswith("_"):
@@ -77,6 +79,7 @@ class Student:
         Raises:
             StudentFault: if a module cannot be imported. It is not tried again.
         """
+        self._clock.check()
         if self._failed is not None:
             raise self._failed
         if self._worker is not None:
@@ -119,11 +122,12 @@ class Student:
             worker.kill()
 
         # Whatever the worker does, killing it ends our blocked read or write.
-        timer = threading.Timer(self._seconds, expire)
-        timer.start()
+        timer = threading.Timer(min(self._seconds, self._clock.left), expire)
         try:
-            write_frame(worker.writer, request, body)
-            header, body = read_frame(worker.reader)
+            with self._clock.running():
+                timer.start()
+                write_frame(worker.writer, request, body)
+                header, body = read_frame(worker.reader)
             if "error" not in header:
                 return self._value(header, body)
         except FrameError as error:
@@ -132,7 +136,7 @@ class Student:
         except (EOFError, OSError) as error:
             code = self._end_worker()
             if expired.is_set():
-                raise TimedOut(f"no result after {self._seconds:g} s", call) from error
+                raise TimedOut(self._clock.expired(self._seconds), call) from error
             raise Crashed(f"the Python process {ending(code)}", call) from error
         finally:
             timer.cancel()
@@ -212,9 +216,13 @@ class ObjectProxy:
         name = f"{self._name}.{method}" if method else self._name
         return RemoteFunction(self._student, self._handle, method, name, dropout=self._dropout, **options)
 
-    def load_state(self, tensors: Mapping[str, np.ndarray]) -> None:
-        """Load weights by name, all of them, and switch to evaluation mode."""
-        request = {"do": "state", "target": self._handle}
+    def load_state(self, tensors: Mapping[str, np.ndarray], stored: str | None = None) -> None:
+        """Load weights by name, all of them, and switch to evaluation mode.
+
+        Args:
+            stored: the checkpoint to load instead.
+        """
+        request = {"do": "state", "target": self._handle, "stored": stored}
         self._student.request(request, tensors, f"{self._name}.load_state_dict(...)")
 
     def shapes(self) -> dict[str, tuple[int, ...]]:

@@ -1,15 +1,21 @@
-"""A submission: the source texts of a student's modules, read by name from a folder."""
+"""A submission: the source texts of a student's modules, read by name from a folder or a zip file."""
 
+import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from autograder.files import MAX_ARCHIVE, MAX_FILE, Archive, Folder, Tree, Unreadable, open_zip, printable, read_regular
 from autograder.manifest import Assignment, Stage
 from autograder.student import Code
 from autograder.worker import STANDIN
 from course.errors import UserError
 
 STANDINS = Path(__file__).with_name("standins")
-MAX_BYTES = 1_000_000
+MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into the header of a frame
+MAX_NOTES = 8
+IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # what Python would load by itself if it lay in its path
 
 
 @dataclass(frozen=True)
@@ -19,35 +25,128 @@ class Submission:
     name: str
     sources: dict[str, str]
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
+    review: tuple[str, ...] = ()  # what an instructor should know about the files
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what counts for the grade: the same for the same modules, wherever they lie."""
+        content = json.dumps([sorted(self.sources.items()), sorted(self.unreadable.items())])
+        return hashlib.sha256(content.encode()).hexdigest()
 
 
-def read_submission(folder: Path, assignment: Assignment) -> Submission:
-    """Read the modules of an assignment from a folder; other files are not looked at.
+def read_submission(path: Path, assignment: Assignment) -> Submission:
+    """Read the modules of an assignment from one student's folder or zip file; other files are not looked at.
 
     Raises:
-        UserError: if the folder does not exist or holds none of the modules.
+        UserError: if it does not exist or holds none of the modules.
     """
-    if not folder.is_dir():
-        raise UserError(f"there is no folder {folder}")
+    if path.suffix.lower() == ".zip" and path.is_file():
+        submission = read_zip(str(path), path, assignment)
+    elif path.is_dir():
+        submission = read_tree(str(path), Folder(path), assignment)
+    else:
+        raise UserError(f"there is no folder {path}")
+    if not submission.sources and set(submission.unreadable.values()) == set(_missing(assignment).values()):
+        raise UserError(f"{path} holds none of the modules {_names(assignment)}")
+    return submission
+
+
+def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
+    """Read the modules from one student's zip file; a damaged one makes all modules unreadable."""
+    try:
+        archive = Archive.of_bytes(read_regular(path, MAX_ARCHIVE))
+    except Unreadable as error:
+        return nothing_readable(name, f"{printable(path.name)} {error}", assignment)
+    return read_tree(name, archive, assignment)
+
+
+def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
+    """Read the modules from a folder or an archive: from its top, a folder named after the assignment, or another.
+
+    A zip file is opened where there are no modules beside it.
+    """
+    allowed = {f"{module}.py": module for module in assignment.modules}
+    listing = tree.listing()
+    folders: dict[str, list[str]] = {}  # folder -> the modules in it
+    for file in map(PurePosixPath, listing.files):
+        if file.name in allowed:
+            folders.setdefault(str(file.parent), []).append(file.name)
+    if not folders:
+        zips = [path for path in listing.files if path.lower().endswith(".zip")]
+        if len(zips) == 1:
+            try:
+                return read_tree(name, open_zip(tree, zips[0]), assignment)
+            except Unreadable as error:
+                return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
+        return Submission(name, {}, _missing(assignment, listing.files), tuple(listing.notes[:MAX_NOTES]))
+
+    def rank(folder: str) -> tuple[bool, int, bool]:
+        return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
+
+    best = max(map(rank, folders))
+    chosen, *others = sorted(folder for folder in folders if rank(folder) == best)
+    if others:
+        where = ", ".join(map(printable, [chosen, *others][:4]))
+        return nothing_readable(name, f"there are modules in several folders ({where}): hand in one", assignment)
+
     sources: dict[str, str] = {}
-    unreadable: dict[str, str] = {}
-    for module in assignment.modules:
-        path = folder / f"{module}.py"
+    unreadable = _missing(assignment, listing.files)
+    for file_name in sorted(folders[chosen]):
+        path, module = str(PurePosixPath(chosen, file_name)), allowed[file_name]
         try:
-            if path.stat().st_size > MAX_BYTES:
-                unreadable[module] = f"{module}.py is larger than {MAX_BYTES:,} bytes"
-            else:
-                sources[module] = path.read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            unreadable[module] = f"{module}.py is missing from the submission"
-        except UnicodeDecodeError:
-            unreadable[module] = f"{module}.py is not UTF-8 text"
-        except OSError as error:
-            unreadable[module] = f"{module}.py cannot be read: {error.strerror}"
-    if not any((folder / f"{module}.py").exists() for module in assignment.modules):
-        names = ", ".join(f"{module}.py" for module in assignment.modules)
-        raise UserError(f"{folder} holds none of the modules {names}")
-    return Submission(str(folder), sources, unreadable)
+            if why := listing.files[path]:
+                raise Unreadable(why)
+            sources[module] = _text(tree.read(path, MAX_FILE))
+            del unreadable[module]
+        except Unreadable as error:
+            unreadable[module] = f"{file_name} {error}"
+    while len(json.dumps(sources)) > MAX_TOTAL:
+        largest = max(sources, key=lambda module: len(json.dumps(sources[module])))
+        unreadable[largest] = f"{largest}.py is too large: all modules together may have {MAX_TOTAL:,} bytes"
+        del sources[largest]
+    used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen]}
+    ignored = [path for path in listing.files if path not in used and path.lower().endswith(IMPORTED)]
+    ignored += [path for path, why in listing.files.items() if why and path not in used and path not in ignored]
+    notes = [*listing.notes[:MAX_NOTES], *_ignored(ignored)]
+    order = [module for module in assignment.modules if module in sources]
+    return Submission(name, {module: sources[module] for module in order}, unreadable, tuple(notes))
+
+
+def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
+    """The submission of a student whose modules cannot be reached, for one reason."""
+    return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,))
+
+
+def _text(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable("is not UTF-8 text") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _names(assignment: Assignment) -> str:
+    return ", ".join(f"{module}.py" for module in assignment.modules)
+
+
+def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str]:
+    """For each module that it is missing, and whether there is one that differs in upper and lower case only."""
+    others = {name.lower(): name for name in (PurePosixPath(path).name for path in files) if name != name.lower()}
+    reasons = {}
+    for module in assignment.modules:
+        reasons[module] = f"{module}.py is missing from the submission"
+        if other := others.get(f"{module}.py"):
+            reasons[module] += f" (there is {printable(other)}: the name must be in lower case)"
+    return reasons
+
+
+def _ignored(paths: list[str]) -> list[str]:
+    """A note about files that Python would load by itself, and that nobody asked for."""
+    if not paths:
+        return []
+    more = f" and {len(paths) - MAX_NOTES} more" if len(paths) > MAX_NOTES else ""
+    shown = ", ".join(map(printable, paths[:MAX_NOTES])) + more
+    return [f"ignored {shown}"]
 
 
 def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, reported: dict[str, str]) -> Code:

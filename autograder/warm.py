@@ -5,45 +5,113 @@ Importing torch takes seconds, a fork milliseconds. The grader talks to this pro
 its process id; "W" and a process id asks how that worker ended. The process stays single-threaded, which forking needs.
 """
 
+import contextlib
+import importlib
 import os
 import resource
 import signal
 import socket
 import sys
+import tempfile
+import traceback
+from pathlib import Path
 
+from autograder.confine import PR_SET_PDEATHSIG, PRINTED, confine, libraries_are_public, prepare
 from autograder.frames import PROCESS_ID as ID
 from autograder.worker import prepare_torch, serve
 
-MAX_PRINTED = 16 * 1024 * 1024
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h, prctl(2)
+# What modules import, and what Python and torch import late by themselves. A confined worker can import the rest of
+# the standard library and of torch as well, but only if its user may read them.
+MODULES = (
+    "__future__ abc array bisect cmath collections.abc colorsys copy csv dataclasses datetime decimal enum "
+    "fractions functools getpass heapq inspect io itertools json linecache logging math numbers operator os.path "
+    "pathlib pprint random re secrets statistics string struct textwrap time timeit token tokenize traceback "
+    "types typing unittest warnings weakref numpy.linalg numpy.random numpy.typing torch.linalg "
+    "torch.nn.functional torch.nn.init torch.nn.utils.rnn torch.nn.utils.parametrizations torch.optim "
+    "torch.optim.lr_scheduler torch.utils.data torch.utils.checkpoint typing_extensions encodings.ascii "
+    "encodings.idna encodings.latin_1 encodings.utf_8_sig einops tqdm "
+)
+LATE = "torch._dynamo torch.nn.attention cProfile ctypes.util zoneinfo"
 
 
-def die_with_parent() -> None:
-    """Let the kernel end this process when the one that started it ends (prctl(2), PR_SET_PDEATHSIG)."""
+def call_prctl(option: int, value: int) -> None:
+    """Set something of this process (prctl(2))."""
     import ctypes
 
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def be_worker(connection: int, output: int) -> None:
+def be_worker(connection: int, output: int, rules: int | None, parent: int) -> None:
     """The life of a worker, from the fork to its end."""
     os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
-    die_with_parent()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_PRINTED, MAX_PRINTED))
+    call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    with socket.socket(fileno=connection) as channel:
-        stream = channel.makefile("rwb")
+    if rules is None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
         os.closerange(3, connection)
         os.closerange(connection + 1, 256)
-        serve(stream, stream)  # type: ignore[arg-type]
+    else:
+        os.environ.clear()
+        os.environ.update(HOME="/", USER="student", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+        sys.path[:] = [entry for entry in sys.path if not (Path(entry) / "torch").is_dir()]
+        tempfile.tempdir = "/"  # torch asks for its name and writes nothing; there is no folder to be found
+        confine(rules, connection)
+    if os.getppid() != parent:
+        return  # it ended before this process asked to end with it
+    with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:
+        serve(requests, replies)
 
 
-def main(control_fd: int) -> None:
+def prepare_confinement() -> int:
+    """Import what confined workers may not be able to import, make the rules, and see that a fork can be confined.
+
+    Raises:
+        RuntimeError: if it cannot; then there are no workers, rather than free ones.
+    """
+    import torch
+
+    late = "" if os.geteuid() or libraries_are_public() else LATE
+    for name in f"{MODULES} {late}".split():
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
+    torch.set_num_threads = lambda number: None
+    rules = prepare()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            confine(rules, 2)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    if os.waitpid(pid, 0)[1] != 0:
+        raise RuntimeError("a worker cannot be confined")
+    return rules
+
+
+def end_strays(workers: set[int]) -> None:
+    """End what dead workers have left behind: as their children lose their parent, they become ours."""
+    mine = Path(f"/proc/self/task/{os.getpid()}/children")
+    while mine.exists() and (strays := {int(pid) for pid in mine.read_text().split()} - workers):
+        for pid in strays:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def main(control_fd: int, confined: bool = False) -> None:
     """Fork workers until the grader is gone."""
-    die_with_parent()
+    # The end of the connection tells that the grader is gone. PR_SET_PDEATHSIG would speak of the thread that started
+    # this process, and that may end earlier.
+    call_prctl(PR_SET_CHILD_SUBREAPER, 1)
     prepare_torch()
+    rules = prepare_confinement() if confined else None
     control = socket.socket(fileno=control_fd)
+    workers: set[int] = set()
+    own = os.getpid()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 + ID.size, 2)
         if not message:
@@ -51,15 +119,19 @@ def main(control_fd: int) -> None:
         if message[:1] == b"F":
             pid = os.fork()
             if pid == 0:
-                try:
+                with contextlib.suppress(BaseException):
                     control.close()
-                    be_worker(*descriptors)
-                finally:
+                    be_worker(*descriptors, rules, own)
+                with contextlib.suppress(BaseException):
                     sys.stdout.flush()
-                    os._exit(0)
+                os._exit(0)
+            workers.add(pid)
             for descriptor in descriptors:
                 os.close(descriptor)
             control.sendall(ID.pack(pid))
         else:
-            _, status = os.waitpid(ID.unpack(message[1:])[0], 0)
+            pid = ID.unpack(message[1:])[0]
+            _, status = os.waitpid(pid, 0)
+            workers.discard(pid)
+            end_strays(workers)
             control.sendall(ID.pack(os.waitstatus_to_exitcode(status)))

@@ -27,10 +27,10 @@ def sources(folder: Path) -> dict[str, str]:
     return read_submission(folder, ASSIGNMENT).sources
 
 
-def graded(workers, changes: dict[str, str], stages: str = "") -> Report:
+def graded(workers, changes: dict[str, str], stages: str = "", jobs: int = 1) -> Report:
     """The report of the solution with some modules replaced."""
     chosen = [ASSIGNMENT.stage(name) for name in stages.split()] or None
-    return grade(Submission("test", {**sources(SOLUTION), **changes}), ASSIGNMENT, workers, chosen)
+    return grade(Submission("test", {**sources(SOLUTION), **changes}), ASSIGNMENT, workers, chosen, jobs=jobs)
 
 
 def points(report: Report) -> dict[str, float]:
@@ -71,11 +71,11 @@ def test_a_stub_costs_only_the_stages_that_are_written_in_it(workers, module):
         assert test.status == ("not started" if test.stage in NEED[module] else "passed"), test
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_syntax_error_is_told_once_with_its_line(workers, module):
+@pytest.mark.parametrize(("module", "jobs"), [*((module, 1) for module in MODULES), ("decoder", 2), ("transformer", 5)])
+def test_a_syntax_error_is_told_once_with_its_line(workers, module, jobs):
     broken = sources(SOLUTION)[module] + "\ndef broken(:\n"
     line = broken.count("\n")
-    report = graded(workers, {module: broken})
+    report = graded(workers, {module: broken}, jobs=jobs)
     first = next(test for test in report.tests if test.stage in NEED[module])
     assert first.status == "error"
     assert "SyntaxError" in first.message

@@ -1,0 +1,225 @@
+"""Grade a class: `python -m autograder batch SUBMISSIONS --out DIR`, on one machine or on a Dask cluster.
+
+Each result is kept as soon as it is known, so a run can be stopped at any moment in any way; the same command goes on
+where it stopped, and grades only what is new or has changed.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+
+from autograder.archive import Found, find_submissions
+from autograder.jobs import Outcome, Queue, Settings, grade_here
+from autograder.manifest import Assignment, assignment
+from autograder.records import Records, grader_hash
+from autograder.submission import Submission
+from course.errors import UserError, run_command
+
+DONE, FAULT, STOPPED = 0, 3, 130
+TIME_LIMIT = 120.0  # the reference needs a few seconds of it
+LINE_SECONDS = 10.0
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder batch",
+        description="Grade all submissions of a class with the visible and the hidden tests.",
+        epilog="exit status: 0 all graded, 2 wrong usage, 3 the grader failed on some, 130 stopped",
+    )
+    parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
+    parser.add_argument("--assignment", default="transformer", metavar="NAME", help="(%(default)s)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded at the same time (one a processor)")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (a new one; kept in DIR)")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=TIME_LIMIT,
+        metavar="SECONDS",
+        help="for all that the code of one submission does (%(default)g)",
+    )
+    parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
+    cluster = parser.add_argument_group("on a Dask cluster, instead of --jobs")
+    cluster.add_argument("--scheduler", metavar="ADDRESS", help="of the scheduler, for instance tcp://host:8786")
+    cluster.add_argument("--scheduler-file", type=Path, metavar="FILE", help="that the scheduler has written")
+    return parser.parse_args(arguments)
+
+
+def run(args: argparse.Namespace) -> int:
+    chosen = assignment(args.assignment)
+    check(args, chosen)
+    found = find_submissions(args.submissions, chosen)
+    records = Records(args.out)
+    try:
+        settings = Settings(
+            assignment=chosen.name,
+            seed=records.seed(chosen, args.seed),
+            time_limit=args.time_limit,
+            confined=not args.unconfined,
+            grader=grader_hash(chosen.name),
+        )
+        return grade_class(found, records, settings, chosen, args)
+    except KeyboardInterrupt:
+        print(f"Stopped. What was graded is kept in {args.out}; the same command goes on.")
+        return STOPPED
+    finally:
+        records.close()
+
+
+def check(args: argparse.Namespace, chosen: Assignment) -> None:
+    """Find out before the work what would stop it.
+
+    Raises:
+        UserError: if something would.
+    """
+    if not chosen.solution.is_dir():
+        raise UserError("the hidden tests need the reference modules in solutions/, which are not here")
+    if args.jobs is not None and args.jobs < 1:
+        raise UserError(f"--jobs must be 1 or more, not {args.jobs}")
+    if not args.time_limit > 0:
+        raise UserError(f"--time-limit must be more than 0 seconds, not {args.time_limit:g}")
+    if args.seed is not None and args.seed < 0:
+        raise UserError(f"the seed must not be negative: {args.seed}")
+    if args.scheduler and args.scheduler_file:
+        raise UserError("give --scheduler or --scheduler-file, not both")
+    if on_cluster(args) and args.jobs is not None:
+        raise UserError("on a cluster the number of its workers counts: leave out --jobs")
+    if args.out.resolve().is_relative_to(args.submissions.resolve()):
+        raise UserError(f"{args.out} lies among the submissions: choose a folder elsewhere for --out")
+    if not args.unconfined and not on_cluster(args):
+        check_confinement()
+
+
+def check_confinement() -> None:
+    """Refuse to run foreign code that this machine cannot confine.
+
+    Raises:
+        UserError: if it cannot.
+    """
+    from autograder.confine import unsupported
+
+    if why := unsupported():
+        raise UserError(f"{why}; give --unconfined if you trust the submissions")
+
+
+def on_cluster(args: argparse.Namespace) -> bool:
+    return bool(args.scheduler or args.scheduler_file)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def grade_class(
+    found: list[Found], records: Records, settings: Settings, chosen: Assignment, args: argparse.Namespace
+) -> int:
+    """Grade what has no current grade, then write the reports about all."""
+    by_name = {one.student: one for one in found}
+    started, graded, faults = time.monotonic(), 0, {}
+    with Progress(len(found)) as progress:
+
+        def changed() -> Iterator[Submission]:
+            for one in found:
+                submission = one.read()
+                if records.is_current(one, submission.digest, settings):
+                    progress.skip()
+                else:
+                    yield submission
+
+        for outcome in outcomes(Queue(changed()), settings, args):
+            records.write(by_name[outcome.student], outcome, settings)
+            graded += 1
+            progress.advance()
+            if outcome.fault:
+                faults[outcome.student] = outcome.fault
+                progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
+    records.write_grades(found, chosen)
+    records.write_report(found)
+    seconds = time.monotonic() - started
+    print(f"Graded {graded} submissions in {seconds:.0f} s; {len(found) - graded} had not changed.")
+    print(f"Seed {settings.seed}. Results are in {args.out}: grades.csv, report.html, feedback, results.")
+    if not settings.confined:
+        print("The submissions were not confined: a hostile one could have changed any grade.")
+    if faults:
+        print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
+        for student, fault in sorted(faults.items()):
+            print(f"  {student}: {fault.splitlines()[-1]}")
+    return FAULT if faults else DONE
+
+
+def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Iterable[Outcome]:
+    """Grade what is in the queue, here or on a cluster."""
+    if on_cluster(args):
+        from autograder.cluster import grade_on_cluster
+
+        return grade_on_cluster(queue, settings, args.scheduler, args.scheduler_file)
+    return grade_here(queue, settings, args.jobs or processors())
+
+
+class Progress:
+    """How far the work is: a bar on a terminal, else a line every few seconds."""
+
+    def __init__(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        self.total, self.done = total, 0
+        self._started = self._last = time.monotonic()
+        self._console = Console(highlight=False, emoji=False, markup=False)
+        columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
+        # A submission takes seconds, so the speed is an average over minutes.
+        bar = Bar(*columns, TimeRemainingColumn(), console=self._console, speed_estimate_period=600)
+        self._bar = bar if self._console.is_terminal else None
+        self._task = bar.add_task("", total=total, rate="")
+
+    def __enter__(self) -> "Progress":
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def skip(self) -> None:
+        """One submission needs no grading."""
+        self.total -= 1
+        if self._bar:
+            self._bar.update(self._task, total=self.total)
+
+    def advance(self) -> None:
+        """One submission more is graded."""
+        self.done += 1
+        now = time.monotonic()
+        rate = self.done / max(now - self._started, 1e-9)
+        if self._bar:
+            self._bar.update(self._task, completed=self.done, rate=f"{60 * rate:.1f} a minute")
+        elif now - self._last >= LINE_SECONDS:
+            self._last = now
+            left = (self.total - self.done) / rate
+            self.say(f"{self.done} of {self.total} graded, {60 * rate:.1f} a minute, {duration(left)} left")
+
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        from rich.text import Text
+
+        from autograder.console import clean
+
+        self._console.print(Text(clean(line)))
+
+
+def duration(seconds: float) -> str:
+    """A time in words: 40 s, 12 min, 3.5 h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def main(arguments: list[str]) -> int:
+    args = parse_arguments(arguments)
+    return run_command(lambda: run(args))

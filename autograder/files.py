@@ -1,0 +1,258 @@
+"""Read files out of folders and zip archives that nobody trusts, by name and within limits, without extracting."""
+
+import io
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+MAX_FILE = 100_000  # bytes of a module; long ones of honest students have a third of that
+MAX_ARCHIVE = 64 * 1024 * 1024  # bytes of a student's zip file, which is held in memory while it is read
+MAX_MEMBERS = 4_000  # files and folders of a student
+MAX_CLASS_MEMBERS = 500_000  # files in a download of a whole class
+MAX_DEPTH = 5  # folders above a file
+MAX_NAME = 300  # characters of a path
+MAX_NESTING = 2  # a zip file in a zip file, and no further
+MAX_RATIO = 100  # bytes for each compressed byte, from FREE_SIZE on
+FREE_SIZE = 64 * 1024
+UNINTERESTING = ("__MACOSX", "__pycache__")  # folders that operating systems and Python add
+CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's list (APPNOTE.TXT, 4.3.12)
+
+# What `zipfile` raises for damaged archives, beside its own exception.
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class Unreadable(Exception):
+    """A file or an archive is not read. The text says why, in words for the student."""
+
+
+@dataclass
+class Listing:
+    """What a folder or an archive holds."""
+
+    files: dict[str, str] = field(default_factory=dict)  # path, with slashes -> why it must not be read, or ""
+    notes: list[str] = field(default_factory=list)  # what was left out
+
+
+class Tree(Protocol):
+    """A folder or an archive of a student."""
+
+    nesting: int  # how many zip files stand around it
+
+    def listing(self) -> Listing:
+        """The files by path."""
+
+    def read(self, path: str, limit: int) -> bytes:
+        """A file that is not larger than the limit.
+
+        Raises:
+            Unreadable: if it cannot be read, is larger, or is no ordinary file.
+        """
+
+
+def printable(name: str) -> str:
+    """A name from outside as messages may show it: no control characters, no half characters, not too long."""
+    shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
+    return shown if len(shown) <= 80 else shown[:60] + "..." + shown[-17:]
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """An ordinary file, as a whole. Links are not followed, and a pipe or a device does not block.
+
+    Raises:
+        Unreadable: if it cannot be read, is larger than the limit, or is no ordinary file.
+    """
+    try:
+        if path.is_symlink():  # where the system has no O_NOFOLLOW, nothing else sees it
+            raise Unreadable("is a symbolic link, which is not followed")
+        flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+        with open(os.open(path, os.O_RDONLY | sum(flags)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Unreadable("is not an ordinary file")
+            data = file.read(limit + 1)
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > limit:
+        raise Unreadable(f"is larger than {limit:,} bytes")
+    return data
+
+
+class Folder:
+    """A folder on disk."""
+
+    nesting = 0
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def listing(self) -> Listing:
+        found = Listing()
+        for number, (path, entry) in enumerate(self._walk(self.path, "", found)):
+            if number >= MAX_MEMBERS:
+                found.notes.append(f"more than {MAX_MEMBERS:,} files: the others were not looked at")
+                break
+            if entry.is_symlink():
+                found.files[path] = "is a symbolic link, which is not followed"
+            else:
+                found.files[path] = "" if entry.is_file(follow_symlinks=False) else "is not an ordinary file"
+        return found
+
+    def _walk(self, folder: Path, prefix: str, found: Listing) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+        """All files, those near the top first. Folders that are links are not entered."""
+        try:
+            with os.scandir(folder) as entries:
+                # Not more than the limit, since sorting needs them all in memory.
+                listed = sorted(islice(entries, MAX_MEMBERS + 1), key=lambda entry: entry.name)
+        except OSError as error:
+            found.notes.append(f"the folder {printable(prefix) or '.'} cannot be read: {error.strerror}")
+            return
+        yield from ((prefix + entry.name, entry) for entry in listed if not entry.is_dir(follow_symlinks=False))
+        for entry in listed if prefix.count("/") < MAX_DEPTH else ():
+            uninteresting = entry.name in UNINTERESTING or entry.name.startswith(".")
+            if entry.is_dir(follow_symlinks=False) and not uninteresting:
+                yield from self._walk(folder / entry.name, f"{prefix}{entry.name}/", found)
+
+    def read(self, path: str, limit: int) -> bytes:
+        return read_regular(self.path / path, limit)
+
+
+class Archive:
+    """A zip archive, or the part of one that lies in a folder of it."""
+
+    def __init__(self, archive: zipfile.ZipFile, members: "Iterable[Member]", nesting: int) -> None:
+        self.archive, self.members, self.nesting = archive, list(members), nesting
+
+    @classmethod
+    def of_bytes(cls, data: bytes, nesting: int = 1) -> "Archive":
+        """The archive of a student, from the content of the zip file.
+
+        Raises:
+            Unreadable: if it is damaged or has too many members.
+        """
+        # Counted before `zipfile` makes an object for each.
+        if (count := data.count(CENTRAL_HEADER)) > MAX_MEMBERS:
+            raise Unreadable(f"holds {count:,} files, more than {MAX_MEMBERS:,}")
+        try:
+            archive = zipfile.ZipFile(io.BytesIO(data))
+            return cls(archive, members(archive), nesting)
+        except DAMAGED as error:
+            raise Unreadable(f"is not a zip file or is damaged ({printable(str(error))})") from error
+
+    def listing(self) -> Listing:
+        found = Listing()
+        taken: dict[str, str] = {}  # how file systems without upper and lower case would see it
+        for number, member in enumerate(self.members):
+            if number >= MAX_MEMBERS:
+                found.notes.append(f"more than {MAX_MEMBERS:,} files: the others were not looked at")
+                break
+            if member.refused:
+                found.notes.append(f"ignored {printable(member.info.orig_filename)}: {member.refused}")
+            elif not member.uninteresting:
+                if member.path in found.files:
+                    found.files[member.path] = "stands in the archive more than once"
+                    found.notes.append(f"{printable(member.path)} stands in the archive more than once")
+                    continue
+                found.files[member.path] = _forbidden(member.info)
+                other = taken.setdefault(member.path.casefold(), member.path)
+                if other != member.path:
+                    names = f"{printable(other)} and {printable(member.path)}"
+                    found.notes.append(f"{names} differ in upper and lower case only")
+        return found
+
+    def read(self, path: str, limit: int) -> bytes:
+        info = next(member.info for member in self.members if member.path == path and not member.refused)
+        allowed = min(limit, max(FREE_SIZE, MAX_RATIO * info.compress_size))
+        try:
+            with self.archive.open(info) as file:
+                data = file.read(allowed + 1)  # counts what really comes out, whatever the archive says
+        except DAMAGED as error:
+            raise Unreadable(f"cannot be read from the archive ({printable(str(error))})") from error
+        if len(data) > allowed:
+            why = f"larger than {limit:,} bytes" if allowed == limit else f"compressed more than {MAX_RATIO}-fold"
+            raise Unreadable(f"is {why}")
+        return data
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in an archive."""
+
+    path: str  # without "." and with slashes
+    info: zipfile.ZipInfo
+    refused: str = ""  # why its name is not taken
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.path.split("/"))
+
+    @property
+    def uninteresting(self) -> bool:
+        return any(part in UNINTERESTING or part.startswith(".") for part in self.parts)
+
+    def below(self, folder: tuple[str, ...]) -> "Member":
+        """The same file, seen from a folder of the archive."""
+        return Member("/".join(self.parts[len(folder) :]), self.info, self.refused)
+
+
+def members(archive: zipfile.ZipFile) -> Iterator[Member]:
+    """The files of an archive; those with names that no honest archive has are marked as refused."""
+    for info in archive.infolist():
+        # `filename` ends at a NUL character and is changed on Windows; this is what the archive says.
+        raw = info.orig_filename
+        parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]
+        if parts[-1:] == [""]:
+            continue  # a folder
+        refused = ""
+        if not all(char.isprintable() for char in raw):
+            refused = "its name holds control characters"
+        elif len(raw) > MAX_NAME:
+            refused = f"its name has more than {MAX_NAME} characters"
+        elif ".." in parts:
+            refused = "its name leads out of the archive"
+        elif "" in parts or not parts or re.match("[A-Za-z]:", parts[0]):
+            refused = "its name is absolute"
+        elif len(parts) > MAX_DEPTH + 1:
+            continue
+        yield Member("/".join(parts), info, refused)
+
+
+def _forbidden(info: zipfile.ZipInfo) -> str:
+    """Why a member of an archive must not be read, or an empty text."""
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        return "is a symbolic link, which is not followed"
+    if kind not in (0, stat.S_IFREG):
+        return "is not an ordinary file"
+    if info.flag_bits & 0x41:  # bit 0: encrypted, bit 6: strongly encrypted (APPNOTE.TXT, 4.4.4)
+        return "is encrypted"
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "is compressed by an unusual method"
+    return ""
+
+
+def open_zip(tree: Tree, path: str) -> Archive:
+    """A zip file inside a folder or an archive.
+
+    Raises:
+        Unreadable: if it cannot be read or lies too deep.
+    """
+    if tree.nesting >= MAX_NESTING:
+        raise Unreadable("lies in a zip file in a zip file")
+    return Archive.of_bytes(tree.read(path, MAX_ARCHIVE), tree.nesting + 1)

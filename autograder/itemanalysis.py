@@ -1,0 +1,69 @@
+"""Item analysis of a class: how hard a test is, how well it tells strong from weak submissions, how points spread."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+FEWEST = 3  # submissions for a correlation: between two points it is always 1, -1 or undefined
+MOST_BINS = 25
+
+
+@dataclass(frozen=True)
+class Item:
+    """What the points of a class in a test, or in a stage, say about it. None where it is undefined."""
+
+    share: float | None  # mean share of its points: the difficulty index, 1 if everybody has all of them
+    discrimination: float | None  # corrected item-total correlation
+
+
+@dataclass(frozen=True)
+class Bin:
+    """How many totals lie from `low` to below `high`; the last bin holds `high` too."""
+
+    low: float
+    high: float
+    count: int
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> float | None:
+    """Pearson's correlation, or None if it is undefined: too few values, or one side does not vary."""
+    if len(x) < FEWEST or x.max() == x.min() or y.max() == y.min():
+        return None
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1, 1))
+
+
+def item_analysis(points: np.ndarray, maxima: Sequence[float], totals: np.ndarray) -> list[Item]:
+    """Difficulty and discrimination of each item.
+
+    Args:
+        points: of each submission in each item: (N, K); NaN where a submission has no result for an item.
+        maxima: the points that each item can give: (K,)
+        totals: the points of each submission in all items: (N,). An item's own points are taken out of the total
+            before it is compared with it, otherwise every item would seem to agree with the total.
+    """
+    items = []
+    for column, maximum in zip(points.T, maxima, strict=True):
+        known = ~np.isnan(column)
+        values = column[known]
+        share = float(values.mean() / maximum) if len(values) and maximum else None
+        # Rounded, because sums of parts of points that are equal may differ in the last digit.
+        items.append(Item(share, correlation(values, np.round(totals[known] - values, 9))))
+    return items
+
+
+def histogram(totals: Sequence[float], maximum: float) -> list[Bin]:
+    """Bins of one round width (1, 2 or 5 times a power of ten) from 0 to the maximum, at most MOST_BINS."""
+    if maximum <= 0:
+        return []
+    least = maximum / MOST_BINS
+    power = 10.0 ** np.floor(np.log10(least))
+    width = float(next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9)))
+    number = int(np.ceil(maximum / width - 1e-9))
+    places = np.clip(np.floor(np.asarray(totals, dtype=float) / width + 1e-9), 0, number - 1).astype(int)
+    counts = np.bincount(places, minlength=number)
+    return [
+        Bin(round(place * width, 9), round(min((place + 1) * width, maximum), 9), int(count))
+        for place, count in enumerate(counts)
+    ]

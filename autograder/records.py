@@ -1,0 +1,208 @@
+"""The folder in which the results of a class are kept: a file for each student, complete at any moment.
+
+batch.json             assignment and seed
+results/anna.json      the report of a student, with what it depends on
+feedback/anna.html     the student's page
+grades.csv             a row a student
+report.html            for the instructor
+"""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any, overload
+
+from autograder.archive import Found
+from autograder.jobs import Outcome, Settings
+from autograder.manifest import MANIFEST, Assignment, assignment
+from autograder.results import Report, from_json
+from course.config import CHECKPOINTS
+from course.errors import UserError
+
+# Modules that read, print or write but do not decide about a grade: a change in them is no reason to grade again.
+NOT_DECIDING = {
+    *("__main__", "archive", "batch", "classreport", "cluster", "console", "doctor", "expected", "feedback", "files"),
+    *("gradescope", "itemanalysis", "nbgrader_plugin", "pages", "records", "release"),
+}
+
+
+@cache
+def grader_hash(name: str) -> str:
+    """A hash of everything that grades depend on: tests, expected tensors, reference, checkpoint and engine."""
+    chosen, package = assignment(name), MANIFEST.parent
+    paths = [path for path in package.glob("*.py") if path.stem not in NOT_DECIDING]
+    for folder in ("visible", "hidden", "standins", "mistakes"):
+        paths += [path for path in (package / folder).iterdir() if path.suffix in (".py", ".tsv")]
+    paths += [MANIFEST, *(package / "expected" / name).iterdir(), *(CHECKPOINTS / chosen.checkpoint).iterdir()]
+    paths += [chosen.solution / f"{module}.py" for module in chosen.modules]
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(package.parent).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all, whenever the process or the machine stops."""
+    partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+class Records:
+    """The results of a class in a folder, which is locked until `close`.
+
+    Raises:
+        UserError: if the folder cannot be used, or is in use.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from filelock import FileLock, Timeout
+
+        self.folder = folder
+        try:
+            for sub in ("results", "feedback"):
+                (folder / sub).mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(folder / ".lock")
+            self._lock.acquire(timeout=0)
+            for place in (folder, folder / "results", folder / "feedback"):
+                (place / ".partial").unlink(missing_ok=True)
+        except Timeout:
+            raise UserError(f"another run is writing to {folder}: wait for it, or choose another --out") from None
+        except OSError as error:
+            raise UserError(f"cannot write to the folder {folder}: {error.strerror or error}") from error
+
+    def close(self) -> None:
+        """Unlock the folder."""
+        self._lock.release()
+
+    def seed(self, chosen: Assignment, wanted: int | None) -> int:
+        """The seed of the hidden tests: the recorded one; in a new folder the one that is wanted, or a fresh one.
+
+        Raises:
+            UserError: if something else was graded into this folder.
+        """
+        path = self.folder / "batch.json"
+        if path.exists():
+            try:
+                recorded = json.loads(path.read_text(encoding="utf-8"))
+                name, seed = str(recorded["assignment"]), int(recorded["seed"])
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{path} cannot be read: restore it, or choose another --out") from error
+            if name != chosen.name:
+                raise UserError(f"{self.folder} holds results of the assignment {name}: choose another --out")
+            if wanted not in (None, seed):
+                raise UserError(
+                    f"{self.folder} holds grades with another seed, which {path} names: leave out --seed to go on "
+                    "with it, or choose another --out"
+                )
+            return seed
+        seed = secrets.randbits(63) if wanted is None else wanted
+        write_whole(path, json.dumps({"assignment": chosen.name, "seed": seed}).encode())
+        return seed
+
+    def _path(self, found: Found) -> Path:
+        return self.folder / "results" / f"{found.safe_name}.json"
+
+    def feedback_path(self, found: Found) -> Path:
+        """Where the student's page is."""
+        return self.folder / "feedback" / f"{found.safe_name}.html"
+
+    def read(self, found: Found) -> dict[str, Any]:
+        """What is recorded of a student; empty if that is nothing, or nothing that can be read."""
+        try:
+            entry = json.loads(self._path(found).read_bytes())
+            return entry if entry["student"] == found.student else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+
+    def is_current(self, found: Found, digest: str, settings: Settings) -> bool:
+        """Whether a student has a grade for just this submission with these settings."""
+        entry = self.read(found)
+        key = (entry.get("digest"), entry.get("settings"), entry.get("fault"))
+        return key == (digest, asdict(settings), "") and self.feedback_path(found).exists()
+
+    def write(self, found: Found, outcome: Outcome, settings: Settings) -> None:
+        """Keep an outcome. The student's page comes first: where there is a result, there is a page."""
+        if not outcome.fault:
+            write_whole(self.feedback_path(found), outcome.feedback.encode(errors="replace"))
+        entry = {
+            "student": found.student,
+            "digest": outcome.digest,
+            "settings": asdict(settings),
+            "fault": outcome.fault,
+            "report": outcome.report,
+        }
+        write_whole(self._path(found), json.dumps(entry, indent=1).encode())
+
+    def report(self, found: Found) -> Report | None:
+        """The report of a student, or None if there is none that counts."""
+        entry = self.read(found)
+        return from_json(entry["report"]) if entry and not entry["fault"] else None
+
+    def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
+        """Write grades.csv."""
+        tests = [(stage.name, test) for stage in chosen.stages for test in stage.points]
+        text = io.StringIO()
+        writer = csv.writer(text)
+        stages = [stage.name for stage in chosen.stages]
+        writer.writerow(["student", *(f"{stage}.{test}" for stage, test in tests), *stages, "total", "status"])
+        for found in students:
+            row: list[Any] = [harmless(found.student)]
+            if (report := self.report(found)) is None:
+                row += [""] * (len(tests) + len(stages) + 1) + ["grader fault" if self.read(found) else "not graded"]
+            else:
+                points = {(test.stage, test.name): test.points for test in report.tests}
+                row += [points[test] for test in tests]
+                row += [*(stage.points for stage in report.stages), report.points, "graded"]
+            writer.writerow(row)
+        # The mark at the beginning lets spreadsheets know that this is UTF-8.
+        write_whole(self.folder / "grades.csv", text.getvalue().encode("utf-8-sig", errors="replace"))
+
+    def write_report(self, students: Sequence[Found]) -> None:
+        """Write report.html."""
+        from autograder.classreport import class_html
+
+        ungraded = {found.student: self.read(found).get("fault", "not graded") for found in students}
+        graded = [found for found in students if self.report(found) is not None]
+        for found in graded:
+            del ungraded[found.student]
+        feedback = {found.student: self.feedback_path(found).name for found in graded}
+        html = class_html(Reports(self, graded), feedback, ungraded)
+        write_whole(self.folder / "report.html", html.encode(errors="replace"))
+
+
+class Reports(Sequence[Report]):
+    """The reports of a class, each read when it is looked at: those of a large class do not fit into memory."""
+
+    def __init__(self, records: Records, students: Sequence[Found]) -> None:
+        self._records, self._students = records, students
+
+    def __len__(self) -> int:
+        return len(self._students)
+
+    @overload
+    def __getitem__(self, index: int) -> Report: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Reports": ...
+    def __getitem__(self, index: int | slice) -> "Report | Reports":
+        if isinstance(index, slice):
+            return Reports(self._records, self._students[index])
+        report = self._records.report(self._students[index])
+        assert report is not None
+        return report
+
+
+def harmless(text: str) -> str:
+    """Text for a cell that a spreadsheet takes for a formula otherwise."""
+    return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text
