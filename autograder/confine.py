@@ -27,6 +27,7 @@ CPU_SECONDS = 120  # of a worker, which runs all the tests of a stage; a call ha
 PRINTED = 16 << 20
 DESCRIPTORS = 64
 NOBODY = 65534  # user and group without rights: the kernel's overflow id, see user_namespaces(7)
+TORCH_NEEDS = ("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "sympy", "triton")  # imported late
 OURS = ("autograder", "course")  # hold tests and expected values, and may be installed beside torch
 
 # From linux/landlock.h, see landlock(7). Access rights are single bits, numbered as they were added.
@@ -126,15 +127,18 @@ def prepare() -> int:
     return rules
 
 
+def packages() -> set[str]:
+    """What a worker may import beside the standard library: what is loaded by now, and what torch may still need."""
+    return {name.partition(".")[0] for name in sys.modules} | {*TORCH_NEEDS}
+
+
 def libraries() -> Iterator[str]:
-    """What a worker may read: the standard library, and the packages that are loaded by now; never our own."""
+    """The files and folders that a worker may read: the standard library and `packages`, never our own."""
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
         # Packages are often installed in a folder of the standard library, our own among them.
         yield from (entry.path for entry in os.scandir(folder) if not entry.name.endswith("-packages"))
-    standard = {*sys.builtin_module_names, *sys.stdlib_module_names, *OURS}
-    loaded = {name.partition(".")[0] for name in sys.modules}
-    for name in sorted(loaded - standard):
+    for name in sorted(packages() - {*sys.builtin_module_names, *sys.stdlib_module_names, *OURS}):
         with contextlib.suppress(ImportError, ValueError):
             if spec := importlib.util.find_spec(name):
                 yield from spec.submodule_search_locations or filter(None, [spec.origin])

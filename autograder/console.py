@@ -10,6 +10,7 @@ STYLES = {
     "failed": "red",
     "error": "red",
     "timed out": "red",
+    "forbidden": "red",
     "fault": "bold magenta",
     "not started": "yellow",
     "blocked": "yellow",
@@ -91,5 +92,7 @@ def print_total(console: Console, report: Report) -> None:
         console.print(Text(f"Visible and hidden tests, seed {report.hidden_seed}."))
     if report.confined is False:
         console.print(Text(UNCONFINED, style="bold yellow"))
+    for note in report.review if report.hidden_seed is not None else ():
+        console.print(Text("For review: ", style="bold yellow").append(clean(note)))
     if report.faulty:
         console.print(Text("The grader itself failed; this says nothing about the submission.", style="bold magenta"))

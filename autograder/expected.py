@@ -194,7 +194,7 @@ def store_signatures(assignment: Assignment) -> None:
     workers = make_workers()
     try:
         signatures = {
-            name: list(mistakes_on(case, stage, assignment, workers))
+            name: [(mistake, shown) for mistake, shown in mistakes_on(case, stage, assignment, workers) if shown]
             for stage in assignment.stages
             for name, case in stage_tests(stage).items()
         }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from autograder.answers import AnswerBook
 from autograder.clock import Clock
 from autograder.diagnosis import Signature, hints, signature
 from autograder.faults import is_dtype_conflict
@@ -14,6 +15,7 @@ from autograder.naming import find_mistakes
 from autograder.process import Workers
 from autograder.results import Report, StageResult, TestResult
 from autograder.running import run_test, stage_tests
+from autograder.sourcecheck import check_submission, forbidden_stage
 from autograder.student import Student
 from autograder.submission import Submission, code_of_all, code_of_stage, read_submission
 
@@ -27,6 +29,7 @@ def grade(
     hidden_seed: int | None = None,
     clock: Clock | None = None,
     jobs: int = 1,
+    book: AnswerBook | None = None,
 ) -> Report:
     """Grade the stages of a submission, each in a worker of its own.
 
@@ -37,15 +40,21 @@ def grade(
             the visible and the hidden one together.
         clock: limits the time of all calls of the submission together.
         jobs: how many stages to grade at the same time.
+        book: what the reference gives with that seed, kept from one submission to the next.
     """
     started = time.monotonic()
+    if book is None and hidden_seed is not None:
+        book = AnswerBook(assignment, workers, hidden_seed, ahead=False)
     chosen = list(assignment.stages if stages is None else stages)
     names = [stage.name for stage in chosen]
+    checked = check_submission(submission, assignment, workers)
     failed: dict[str, str] = {}  # modules that cannot be imported, with the first stage that says so
 
     def grade_one(stage: Stage) -> tuple[StageResult, dict[str, str]]:
         known = dict(failed)
-        result, failure = grade_stage(submission, stage, assignment, workers, known, hidden_seed, clock)
+        if lines := checked.forbidden.get(stage.name):
+            return forbidden_stage(stage, lines), known
+        result, failure = grade_stage(submission, stage, assignment, workers, known, book, clock)
         if failure:
             failed[failure] = min(failed.get(failure, stage.name), stage.name, key=names.index)
         return result, known
@@ -69,6 +78,7 @@ def grade(
         hidden_seed=hidden_seed,
         confined=None if hidden_seed is None else workers.confined,
         end_to_end=whole.result() if whole else None,
+        review=(*submission.review, *checked.review),
     )
 
 
@@ -96,7 +106,7 @@ def grade_stage(
     assignment: Assignment,
     workers: Workers,
     reported: dict[str, str],
-    hidden_seed: int | None = None,
+    book: AnswerBook | None = None,
     clock: Clock | None = None,
 ) -> tuple[StageResult, str]:
     """Grade one stage; its result, and the module that could not be imported, if there is one."""
@@ -105,7 +115,7 @@ def grade_stage(
     students = [Student(workers, code, dtype, clock) for dtype in ("float64", "float32")]
     references: list[Student] = []
     suites = [stage_tests(stage)]
-    if hidden_seed is not None:
+    if book is not None:
         solution = code_of_stage(read_submission(assignment.solution, assignment), stage, assignment, {})
         references = [Student(workers, solution, student.dtype) for student in students]
         suites.append(stage_tests(stage, "autograder.hidden"))
@@ -116,8 +126,10 @@ def grade_stage(
         for name, case in [item for suite in suites for item in suite.items()]:
             if name in tests and tests[name].status != "passed":
                 continue
-            case.seed = hidden_seed or 0
+            case.seed = book.hidden_seed if book else 0
             for case.student, case.reference in itertools.zip_longest(students, references):
+                if book and book.ahead and case.hidden:
+                    case.answers = book.of(stage, name, case.student.dtype)
                 tests[name], error = run_test(name, case, stage)
                 if not is_dtype_conflict(error):
                     break
@@ -125,7 +137,7 @@ def grade_stage(
                 shown[name] = found
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
             dtype = case.student.dtype
-        for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, hidden_seed, dtype).items():
+        for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, book, dtype).items():
             tests[name] = replace(tests[name], mistake=mistake, hints=hints(assignment.name, mistake))
     finally:
         for student in (*students, *references):

@@ -1,7 +1,8 @@
 """Find the known mistakes that explain the failed tests of a stage."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
+from autograder.answers import AnswerBook
 from autograder.diagnosis import Known, Signature, known_signatures, name_mistakes, signature
 from autograder.manifest import Assignment, Stage
 from autograder.process import Workers
@@ -18,7 +19,7 @@ def find_mistakes(
     stage: Stage,
     assignment: Assignment,
     workers: Workers,
-    hidden_seed: int | None,
+    book: AnswerBook | None,
     dtype: str,
 ) -> dict[str, str]:
     """The known mistakes that explain the failed tests, by test: first the visible ones, then the hidden ones."""
@@ -27,16 +28,24 @@ def find_mistakes(
     known = {name: known_signatures(assignment.name, name) for name in tests}
     names = name_mistakes(visible, passed, known, dtype)
     for name in shown.keys() - visible.keys():
-        cases = stage_tests(stage, "autograder.hidden")
-        key = (assignment.name, name, hidden_seed, dtype)
-        if key not in _HIDDEN_SIGNATURES:
-            _HIDDEN_SIGNATURES[key] = list(mistakes_on(cases[name], stage, assignment, workers, dtype, hidden_seed))
-        names |= name_mistakes({name: shown[name]}, [], {name: _HIDDEN_SIGNATURES[key]}, dtype)
+        assert book is not None
+        # A mistake that a visible test shows is not the one of code that passes it.
+        refuted = {mistake for test in passed for mistake, _ in known[test]}
+        names |= name_mistakes({name: shown[name]}, [], {name: _hidden(book, stage, name, dtype, refuted)}, dtype)
     return names
 
 
-# What the known mistakes show in a hidden test; with one seed for a whole class it is found out once.
-_HIDDEN_SIGNATURES: dict[tuple[str, str, int | None, str], Known] = {}
+def _hidden(book: AnswerBook, stage: Stage, name: str, dtype: str, refuted: set[str]) -> Known:
+    """What the known mistakes that are not refuted show in a hidden test."""
+    found = _FOUND.setdefault((book.assignment.name, name, book.hidden_seed, dtype), {})
+    case = stage_tests(stage, "autograder.hidden")[name]
+    case.seed, case.answers = book.hidden_seed, book.of(stage, name, dtype)
+    found.update(mistakes_on(case, stage, book.assignment, book.workers, dtype, refuted | found.keys()))
+    return [(mistake, shown) for mistake, shown in found.items() if shown and mistake not in refuted]
+
+
+# What known mistakes show in a hidden test; with one seed for a whole class it is found out once.
+_FOUND: dict[tuple[str, str, int, str], dict[str, Signature | None]] = {}
 
 
 def mistakes_on(
@@ -45,20 +54,18 @@ def mistakes_on(
     assignment: Assignment,
     workers: Workers,
     dtype: str = "float64",
-    hidden_seed: int | None = None,
-) -> Iterator[tuple[str, Signature]]:
-    """What the known mistakes of a stage show in a test, one after the other."""
+    but: Container[str] = (),
+) -> Iterator[tuple[str, Signature | None]]:
+    """What the known mistakes of a stage, `but` some, show in a test, one after the other; None if they pass it."""
     from autograder.mistakes import all_mistakes
 
     solution = read_submission(assignment.solution, assignment)
-    reference = Student(workers, code_of_stage(solution, stage, assignment, {}), dtype)
-    case.reference, case.seed = reference, hidden_seed or 0
+    case.reference = Student(workers, code_of_stage(solution, stage, assignment, {}), dtype)
     for mistake in all_mistakes():
-        if mistake.stage == stage.name:
+        if mistake.stage == stage.name and mistake.id not in but:
             mistaken = Submission(mistake.id, mistake.apply(solution.sources))
             case.student = Student(workers, code_of_stage(mistaken, stage, assignment, {}), dtype)
             _, error = run_test(case._testMethodName, case, stage)
             case.student.close()
-            if (shown := signature(error, case.checks)) is not None:
-                yield mistake.id, shown
-    reference.close()
+            yield mistake.id, signature(error, case.checks)
+    case.reference.close()

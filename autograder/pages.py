@@ -30,7 +30,7 @@ LOOKS = {
     "timed out": Look("…", "bad", "your code did not finish in time"),
     "forbidden": Look("⊘", "bad", "your code uses a ready-made part, which this assignment does not allow"),
     "not started": Look("○", "open", "nothing is written here yet"),
-    "blocked": Look("–", "open", "a module that this test needs cannot be imported"),
+    "blocked": Look("↷", "open", "a module that this test needs cannot be imported"),
     "fault": Look("?", "fault", "the grader itself failed; this says nothing about your code"),
 }
 UNKNOWN = Look("•", "bad", "")
@@ -44,6 +44,11 @@ def look(status: str) -> Look:
 def number(value: float) -> str:
     """A whole number with separators: 10,000."""
     return f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share without decimals; what is not quite nothing or everything does not look like it."""
+    return "<1%" if 0 < share < 0.01 else ">99%" if 0.99 < share < 1 else f"{100 * share:.0f}%"
 
 
 def signed(value: float) -> str:
@@ -76,7 +81,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(points=points, look=look, number=number, signed=signed, seconds=seconds)
+    environment.filters.update(points=points, look=look, number=number, percent=percent, signed=signed, seconds=seconds)
     return environment
 
 

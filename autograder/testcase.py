@@ -41,6 +41,7 @@ class StageTestCase(unittest.TestCase):
     reference: Student | None = None
     seed = 0
     hidden = False
+    answers: Any = None  # of the reference, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
     checks = 0  # made so far; the number of the one that fails is part of its signature
     assignment = "transformer"

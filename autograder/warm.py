@@ -7,6 +7,7 @@ its process id; "W" and a process id asks how that worker ended. The process sta
 
 import contextlib
 import importlib
+import importlib.abc
 import os
 import resource
 import signal
@@ -14,9 +15,12 @@ import socket
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 
-from autograder.confine import PR_SET_PDEATHSIG, PRINTED, confine, libraries_are_public, prepare
+from autograder.confine import PR_SET_PDEATHSIG, PRINTED, confine, libraries_are_public, packages, prepare
 from autograder.frames import PROCESS_ID as ID
 from autograder.worker import prepare_torch, serve
 
@@ -42,6 +46,18 @@ def call_prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
+class LibraryFinder(importlib.abc.MetaPathFinder):
+    """Finds the modules that a confined worker can read; others are missing for it, rather than refused files."""
+
+    def __init__(self) -> None:
+        self.known = packages() | sys.stdlib_module_names
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in self.known else None
+
+
 def be_worker(connection: int, output: int, rules: int | None, parent: int) -> None:
     """The life of a worker, from the fork to its end."""
     os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
@@ -55,9 +71,10 @@ def be_worker(connection: int, output: int, rules: int | None, parent: int) -> N
         os.closerange(connection + 1, 256)
     else:
         os.environ.clear()
-        os.environ.update(HOME="/", USER="student", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
-        sys.path[:] = [entry for entry in sys.path if not (Path(entry) / "torch").is_dir()]
-        tempfile.tempdir = "/"  # torch asks for its name and writes nothing; there is no folder to be found
+        # torch's optimizers ask for the user and for folders, in which they then write nothing.
+        os.environ.update(HOME="/", USER="student", TORCHINDUCTOR_CACHE_DIR="/", OMP_NUM_THREADS="1")
+        sys.meta_path[sys.meta_path.index(PathFinder)] = LibraryFinder()
+        tempfile.tempdir = "/"
         confine(rules, connection)
     if os.getppid() != parent:
         return  # it ended before this process asked to end with it
@@ -78,7 +95,7 @@ def prepare_confinement() -> int:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
-    torch.set_num_threads = lambda number: None
+    torch.set_num_threads = lambda nthreads: None
     rules = prepare()
     pid = os.fork()
     if pid == 0:
@@ -121,7 +138,8 @@ def main(control_fd: int, confined: bool = False) -> None:
             if pid == 0:
                 with contextlib.suppress(BaseException):
                     control.close()
-                    be_worker(*descriptors, rules, own)
+                    connection, output = descriptors
+                    be_worker(connection, output, rules, own)
                 with contextlib.suppress(BaseException):
                     sys.stdout.flush()
                 os._exit(0)

@@ -12,6 +12,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
     seed    seed: of torch's random numbers
+    check   sources: {module: text} to be searched for what is forbidden, and not to be loaded
 
 The reply is {"value": ...} or {"error": {kind, message, where}}.
 """
@@ -29,6 +30,7 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any, BinaryIO
 
+from autograder import sourcerules
 from autograder.frames import flatten, read_frame, unflatten, write_frame
 
 STANDIN = "standin_"
@@ -159,6 +161,10 @@ class Worker:
 
         torch.manual_seed(request["seed"])
 
+    def check(self, request: dict[str, Any], body: bytes) -> Any:
+        """Search the source texts for what is forbidden; for a worker in which no such text was loaded."""
+        return sourcerules.answer(request["sources"])
+
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Do what a request asks; whatever the student's code raises becomes an error reply."""
         handlers: dict[str, Callable[[dict[str, Any], bytes], Any]] = {
@@ -169,6 +175,7 @@ class Worker:
             "state": self.state,
             "shapes": self.shapes,
             "seed": self.seed,
+            "check": self.check,
         }
         try:
             return self.pack(handlers[request["do"]](request, body))

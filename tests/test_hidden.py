@@ -1,12 +1,14 @@
 """The hidden tests: correct code passes with every seed, and bugs that the visible tests miss do not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from autograder.answers import AnswerBook
 from autograder.grading import grade
 from autograder.manifest import assignment
+from autograder.mistakes import all_mistakes
 from autograder.process import make_workers
 from autograder.results import TestResult
 from autograder.running import run_test, stage_tests
@@ -106,6 +108,46 @@ def test_inputs_come_from_the_seed_alone(workers):
     assert all(first)
     assert first == again
     assert not any(one == another for one, another in zip(first, other, strict=True))
+
+
+# Answers of the reference that are known already
+
+
+@pytest.fixture(scope="module")
+def book(workers):
+    return AnswerBook(ASSIGNMENT, workers, hidden_seed=3)
+
+
+KNOWN_MISTAKES = [*all_mistakes()[::30], *(mistake for mistake in all_mistakes() if mistake.stage == "inference")][:10]
+
+
+@pytest.mark.parametrize("name", ["solution", "einsum", "stubs", *(mistake.id for mistake in KNOWN_MISTAKES)])
+def test_known_answers_give_the_same_report(workers, book, name):
+    mistakes = {mistake.id: mistake for mistake in KNOWN_MISTAKES}
+    stages = [ASSIGNMENT.stage(mistakes[name].stage)] if name in mistakes else None
+    if name in mistakes:
+        submission = Submission(name, mistakes[name].apply(SOURCES))
+    else:
+        folders = {"solution": ASSIGNMENT.solution, "einsum": ROOT / "tests" / "variants" / "einsum"}
+        submission = read_submission(folders.get(name, ROOT / "notebooks" / "transformer"), ASSIGNMENT)
+    reports = [grade(submission, ASSIGNMENT, workers, stages, hidden_seed=3, book=known) for known in (None, book)]
+    asked, known = ([replace(test, seconds=0) for test in report.tests] for report in reports)
+    assert asked == known
+
+
+def test_known_answers_spare_the_reference(workers, book, monkeypatch):
+    stage = ASSIGNMENT.stage("mha")
+    grade(Submission("first", SOURCES), ASSIGNMENT, workers, [stage], hidden_seed=3, book=book)
+    start, started = workers.start, []
+
+    def counted():
+        started.append(start())
+        return started[-1]
+
+    monkeypatch.setattr(workers, "start", counted)
+    report = grade(Submission("second", SOURCES), ASSIGNMENT, workers, [stage], hidden_seed=3, book=book)
+    assert report.points == 30
+    assert len(started) == 1
 
 
 # Bugs that the visible tests miss

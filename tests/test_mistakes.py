@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,11 +25,15 @@ SOLUTION = Path(__file__).resolve().parent.parent / "solutions" / "transformer"
 SOURCES = read_submission(SOLUTION, ASSIGNMENT).sources
 MISTAKES = all_mistakes()
 # One of each kind: by its stage and the module that it is made in.
-SAMPLE = {(mistake.stage, mistake.module): mistake for mistake in reversed(MISTAKES)}.values()
+SAMPLE = list({(mistake.stage, mistake.module): mistake for mistake in reversed(MISTAKES)}.values())
 
 
-def each(mistakes: Iterable[Mistake]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("mistake", mistakes, ids=lambda mistake: mistake.id)
+def each(mistakes: Iterable[Mistake], slow_unless: Container[Mistake] = MISTAKES) -> pytest.MarkDecorator:
+    params = [
+        pytest.param(mistake, id=mistake.id, marks=() if mistake in slow_unless else pytest.mark.slow)
+        for mistake in mistakes
+    ]
+    return pytest.mark.parametrize("mistake", params)
 
 
 # The texts
@@ -198,7 +202,15 @@ def test_other_wrong_code_is_not_named(workers, what):
     assert {test.mistake for test in report.tests} == {""}
 
 
-@each(SAMPLE)
+@each([mistake for mistake in MISTAKES if mistake.stage in ("mha", "pe")])
+def test_other_stages_do_not_even_load_a_mistake_in_attention_or_encoding(mistake: Mistake):
+    for stage in ASSIGNMENT.stages:
+        if stage.name != mistake.stage:
+            mistaken = code_of_stage(Submission("", mistake.apply(SOURCES)), stage, ASSIGNMENT, {})
+            assert mistaken == code_of_stage(Submission("", SOURCES), stage, ASSIGNMENT, {})
+
+
+@each(MISTAKES, slow_unless=SAMPLE)
 def test_a_mistake_costs_nothing_in_other_stages(workers, mistake: Mistake):
     others = [stage for stage in ASSIGNMENT.stages if stage.name != mistake.stage]
     report = grade(Submission(mistake.id, mistake.apply(SOURCES)), ASSIGNMENT, workers, others)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from autograder.answers import Answers
 from autograder.compare import LIMITS, compare
 from autograder.faults import StudentFault
+from autograder.running import Unanswered
 from autograder.student import Gradients, ObjectProxy, Student
 from autograder.testcase import StageTestCase
 
@@ -26,25 +28,23 @@ class Twins:
     """The same object of the student and of the reference, with the same weights."""
 
     student: ObjectProxy
-    reference: ObjectProxy
-
-    def train(self) -> "Twins":
-        """Switch to training mode."""
-        self.student.train()
-        self.reference.train()
-        return self
+    reference: Any  # only for `right`: when the answers are known already, there is no such object
 
     def with_dropout_as(self, factor: float) -> "Twins":
         """The twins, in whose calls dropout multiplies by a factor."""
-        return Twins(self.student.with_dropout_as(factor), self.reference.with_dropout_as(factor))
+        reference = self.reference and self.reference.with_dropout_as(factor)
+        return Twins(self.student.with_dropout_as(factor), reference)
 
 
 class HiddenTestCase(StageTestCase):
     """A hidden test. It has the name of the visible test whose points it guards."""
 
     hidden = True
+    answers: Answers | None = None  # if they are known already
+    recorded: Answers | None = None  # takes the answers down
 
     def setUp(self) -> None:
+        self.asked = 0
         # numpy's PCG64 gives the same numbers on every processor.
         test = zlib.crc32(self._testMethodName.encode())
         self.rng = np.random.Generator(np.random.PCG64([self.seed, test]))
@@ -80,12 +80,25 @@ class HiddenTestCase(StageTestCase):
 
     # The student beside the reference
 
-    def right(self, run: Callable[[Any], Any], subject: Any) -> Any:
-        """What the reference gives."""
+    def right(self, run: Callable[[Any], Any], subject: Any, given: Any = None) -> Any:
+        """What the reference gives.
+
+        Args:
+            given: what `run` takes from the student's results, if it does that.
+        """
+        if self.answers is not None:
+            known, value = self.answers[self.asked] if self.asked < len(self.answers) else (None, None)
+            self.asked += 1
+            if known != given or self.asked > len(self.answers):
+                raise Unanswered
+            return value
         try:
-            return run(subject)
+            value = run(subject)
         except StudentFault as fault:
             raise ReferenceFault(f"{fault.call}: {fault.message}") from fault
+        if self.recorded is not None:
+            self.recorded.append((given, None if isinstance(value, ObjectProxy) else value))
+        return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
         """An object of the student and of the reference, as the constructor leaves it."""
@@ -97,22 +110,23 @@ class HiddenTestCase(StageTestCase):
         self.load(twins, self.weights(twins.reference))
         return twins
 
+    def train(self, twins: Twins) -> Twins:
+        """Switch both to training mode."""
+        twins.student.train()
+        self.right(lambda reference: reference.train(), twins.reference)
+        return twins
+
     def load(self, twins: Twins, weights: Mapping[str, np.ndarray]) -> None:
         """Load the same weights into both."""
         twins.student.load_state(weights)
         self.right(lambda reference: reference.load_state(weights), twins.reference)
 
-    def weights(self, reference: ObjectProxy) -> dict[str, np.ndarray]:
+    def weights(self, reference: Any) -> dict[str, np.ndarray]:
         """Random weights: sharp attention, layer norms that differ. The table of positions is the reference's."""
-
-        def make(reference: ObjectProxy) -> dict[str, np.ndarray]:
-            return {
-                name: reference.attribute(name) if name.endswith("pe") else self.weight(name, shape)
-                for name, shape in reference.shapes().items()
-            }
-
-        weights: dict[str, np.ndarray] = self.right(make, reference)
-        return weights
+        shapes = self.right(lambda reference: reference.shapes(), reference)
+        table = {name for name in shapes if name.endswith("pe")}
+        tables = self.right(lambda reference: {name: reference.attribute(name) for name in table}, reference)
+        return {name: tables[name] if name in tables else self.weight(name, shape) for name, shape in shapes.items()}
 
     def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         """Random values for one parameter of the interface."""

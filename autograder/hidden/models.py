@@ -68,7 +68,6 @@ class ModelTestCase(HiddenTestCase):
 
     def trained(self) -> Twins:
         """The trained model."""
-        assert self.reference is not None
         return Twins(self.trained_transformer(), self.right(self.trained_transformer, self.reference))
 
     def batch(self, config: dict[str, Any], B: int, T_e: int, T_d: int) -> dict[str, np.ndarray]:
@@ -101,7 +100,7 @@ class ModelTestCase(HiddenTestCase):
             build: makes the object with a given probability of dropout.
         """
         # With this probability dropout draws no numbers that could differ.
-        dropped = self.twins(lambda modules: build(modules, 1.0)).train()
+        dropped = self.train(self.twins(lambda modules: build(modules, 1.0)))
         self.same(call, dropped, "the output in training mode, with a dropout of 1,", axes, where)
         factor = self.twins(lambda modules: build(modules, 0.3)).with_dropout_as(FACTOR)
         self.same(call, factor, f"the output with a factor of {FACTOR} for each dropout", axes, where)

@@ -147,7 +147,7 @@ class TestDecoder(ModelTestCase):
     def check_scores(self) -> None:
         """Fail unless `forward_decoder` is right for a small model in training mode and for the trained one."""
         config = self.config(dropout_prob=0.0)
-        model = self.transformer(config).train()
+        model = self.train(self.transformer(config))
         B, T_e, T_d = config["num_heads"], 6, config["max_seq_length"]
         batch = self.batch(config, B, T_e, T_d)
         tgt, lengths = batch["tgt"], batch["tgt_lengths"]

@@ -75,7 +75,7 @@ class TestEncoder(ModelTestCase):
         wrong = "a sentence alone gives something else than in a batch"
         self.unchanged(alone, enc_output[:1, :5], wrong, "enc_output", "B T_e d_model")
         self.keeps_arguments(model.student, {"src": src, "src_lengths": lengths}, "forward_encoder")
-        training = self.transformer(self.config(num_layers=1, num_heads=1, dropout_prob=0.0)).train()
+        training = self.train(self.transformer(self.config(num_layers=1, num_heads=1, dropout_prob=0.0)))
         self.encode(training, src, lengths, "enc_output in training mode, with a dropout of 0,")
 
     def encode(self, model: Twins, src: np.ndarray, src_lengths: np.ndarray, name: str = "enc_output") -> np.ndarray:

@@ -83,7 +83,8 @@ class TestInference(ModelTestCase):
             self.checks += 1
             if sentence.min() < 0 or sentence.max() >= config["tgt_vocab_size"]:
                 self.wrong(f"decoded sentence {number} holds numbers that are no tokens", f"got       {sentence}")
-        scores = self.right(lambda reference: self.score(reference, batch, decoded), model.reference)
+        tokens = [sentence.tolist() for sentence in decoded]
+        scores = self.right(lambda reference: self.score(reference, batch, decoded), model.reference, given=tokens)
         for number, sentence in enumerate(decoded, start=1):
             self.checks += 1
             steps = scores[number - 1, : len(sentence) - 1]

@@ -74,7 +74,7 @@ class TestMultiHeadAttention(HiddenTestCase):
                 self.attend(mha, **heads)
             self.mixed(mha, **inputs)
         self.keeps_arguments(mha.student, heads, "compute_scaled_dot_product_attention")
-        self.same(lambda model: model(**inputs), mha.train(), "the output in training mode", "B T_q d_model")
+        self.same(lambda model: model(**inputs), self.train(mha), "the output in training mode", "B T_q d_model")
 
     def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
         """Fail unless queries, keys and values are right."""

@@ -100,12 +100,12 @@ def call(number, *arguments):
 
 ON_ARM = platform.machine() == "aarch64"
 
-def channel():
-    """The stream on which the worker answers."""
+def channel(name="writer"):
+    """The stream on which the worker answers, or hears questions."""
     frame = sys._getframe()
     while frame.f_code.co_name != "serve":
         frame = frame.f_back
-    return frame.f_locals["writer"]
+    return frame.f_locals[name]
 
 def frame(header, body=b"", header_length=None, body_length=None):
     """The bytes of a frame, true or not."""
@@ -131,9 +131,18 @@ class PositionalEncoding(nn.Module):
         table = torch.zeros(1, max_seq_length, d_model)
 {init}
         self.register_buffer("pe", table)
+        self.ready = True
 
     def forward(self, x):
 {forward}
+"""
+
+# A table that is not a buffer: what the grader gets when it asks for it.
+ANSWER = """
+    def __getattribute__(self, name):
+        if name == "pe" and "ready" in object.__getattribute__(self, "__dict__"):
+            return answer()
+        return super().__getattribute__(name)
 """
 
 RIGHT = """\
@@ -147,6 +156,11 @@ def pe(top: str = "", init: str = "", forward: str = "return x") -> str:
     """A pe.py: code at import, in the constructor (which may replace `table`, of zeros) and in `forward`."""
     parts = {name: textwrap.indent(textwrap.dedent(code), " " * 8) for name, code in locals().items()}
     return textwrap.dedent(top) + ENCODING.format(init=parts["init"], forward=parts["forward"])
+
+
+def answering(code: str) -> str:
+    """A pe.py that hands over for its table what a function `answer` gives, which `code` defines."""
+    return pe(code) + ANSWER
 
 
 def right_where(condition: str, otherwise: str, top: str = "") -> str:

@@ -1,6 +1,8 @@
 """Attacks that forge a verdict: patched comparisons, objects that equal everything, early exits, reports of their own."""
 
-from tests.attacks.attack import ENDED, NO_MODULE, TYPE, WRONG, Attack, Verdict, pe, raised
+import textwrap
+
+from tests.attacks.attack import ENDED, NO_MODULE, TYPE, UNREADABLE, WRONG, Attack, Verdict, answering, pe, raised
 
 ATTACKS = [
     Attack(
@@ -51,7 +53,7 @@ ATTACKS = [
             worker.describe = lambda error: {"kind": "passed", "message": "", "where": []}
             frames.MAGIC = b"PASS"
         """),
-        (NO_MODULE, TYPE),
+        (NO_MODULE, TYPE, UNREADABLE),
         tries=False,
     ),
     Attack(
@@ -121,8 +123,8 @@ ATTACKS = [
         tries=False,
     ),
     Attack(19, "sys.exit at import", pe("sys.exit(0)"), raised("sys.exit(0) was called"), tries=False),
-    Attack(19, "sys.exit in a call", pe("", "", "sys.exit(0)"), raised("sys.exit(0) was called"), tries=False),
-    Attack(19, "raise SystemExit in a thread's stead", pe("", "", "raise SystemExit"), raised("sys.exit("), tries=False),
+    Attack(19, "sys.exit in a call", pe("", "sys.exit(0)"), raised("sys.exit(0) was called"), tries=False),
+    Attack(19, "raise SystemExit", pe("", "raise SystemExit"), raised("sys.exit("), tries=False),
     Attack(19, "raise KeyboardInterrupt", pe("raise KeyboardInterrupt"), raised("KeyboardInterrupt"), tries=False),
     Attack(19, "raise GeneratorExit", pe("raise GeneratorExit"), raised("GeneratorExit"), tries=False),
     Attack(20, "os._exit(0) at import", pe("os._exit(0)"), ENDED, tries=False),
@@ -155,7 +157,7 @@ OBJECTS = {
             def __getattr__(self, name): return self
             def __call__(self, *arguments, **options): return self
             def __array__(self, *arguments, **options): return sinusoids(32, 15).numpy()
-        answer = Equal()
+        table = Equal()
         """,
     ),
     "14 a tensor that equals everything": (
@@ -168,7 +170,7 @@ OBJECTS = {
                     return True
                 return super().__torch_function__(function, types, arguments, options or {})
             __eq__ = equal = allclose = lambda self, other: True
-        answer = torch.zeros(1, 15, 32).as_subclass(Equal)
+        table = torch.zeros(1, 15, 32).as_subclass(Equal)
         """,
     ),
     "14 a string that is not what it seems": (
@@ -177,7 +179,7 @@ OBJECTS = {
         class Text(str):
             def __eq__(self, other): return True
             __hash__ = str.__hash__
-        answer = Text("passed")
+        table = Text("passed")
         """,
     ),
     "14 a number that is not what it seems": (
@@ -186,18 +188,18 @@ OBJECTS = {
         class Number(float):
             __repr__ = __str__ = lambda self: '{"$tensor": "0"}'
             __eq__ = __lt__ = __gt__ = lambda self, other: True
-        answer = Number(1)
+        table = Number(1)
         """,
     ),
-    "14 True": (TYPE, "answer = True"),
-    "14 a module": (TYPE, "answer = nn.Linear(1, 1)"),
+    "14 True": (TYPE, "table = True"),
+    "14 a module": (TYPE, "table = nn.Linear(1, 1)"),
     "25 an object with __reduce__": (
         TYPE,
         """
         class Bomb:
             def __reduce__(self): return (open, (CANARY + MARK, "w"))
             __reduce_ex__ = __getstate__ = lambda self, *arguments: (open, (CANARY + MARK, "w"))
-        answer = Bomb()
+        table = Bomb()
         """,
     ),
     "25 a tensor with __reduce__": (
@@ -205,18 +207,17 @@ OBJECTS = {
         """
         class Bomb(torch.Tensor):
             def __reduce_ex__(self, protocol): return (open, (CANARY + MARK, "w"))
-        answer = torch.zeros(1, 15, 32).as_subclass(Bomb)
+        table = torch.zeros(1, 15, 32).as_subclass(Bomb)
         """,
     ),
-    "25 pickled text": (TYPE, "import pickle\nanswer = repr(pickle.dumps(os.system))"),
-    "25 pickled bytes": (TYPE, "import pickle\nanswer = pickle.dumps(os.system)"),
+    "25 pickled text": (TYPE, "import pickle\ntable = repr(pickle.dumps(os.system))"),
+    "25 pickled bytes": (TYPE, "import pickle\ntable = pickle.dumps(os.system)"),
 }
 ATTACKS += [
     Attack(
         int(name[:2]),
         name[3:],
-        pe(code) + "    def __getattribute__(self, name):\n"
-        "        return answer if name == 'pe' else super().__getattribute__(name)\n",
+        answering(textwrap.dedent(code) + "\ndef answer():\n    return table\n"),
         verdict,
         tries=False,
     )
@@ -249,14 +250,13 @@ ATTACKS += [
     Attack(
         14,
         "a list without end",
-        pe("""
+        answering("""
             class Endless(list):
                 def __iter__(self):
                     while True:
                         yield 1.0
-        """)
-        + "    def __getattribute__(self, name):\n"
-        "        return Endless() if name == 'pe' else super().__getattribute__(name)\n",
+            answer = Endless
+        """),
         (ENDED, raised("MemoryError"), Verdict("timed out", "no result after")),
         tries=False,
         seconds=3.0,

@@ -105,7 +105,7 @@ ATTACKS = [
             def search(own):
                 for thing in gc.get_objects():
                     for part in gc.get_referents(thing):
-                        if isinstance(part, str) and part != PREFIX and part.startswith((PREFIX, "pe/table")):
+                        if isinstance(part, str) and part != PREFIX and part.startswith(PREFIX):
                             return part
                         if isinstance(part, (torch.Tensor, numpy.ndarray)) and tuple(part.shape) == tuple(own.shape):
                             if part is not own:
@@ -260,7 +260,6 @@ for way in (standin, kept_text):
         pe("""
             def reference():
                 sys.path[:0] = [ROOT + "/solutions/transformer", ROOT]
-                sys.modules.pop("pe", None)
                 import solutions.transformer.pe
                 return solutions.transformer.pe
             def course():

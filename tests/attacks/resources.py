@@ -28,7 +28,7 @@ HANGS = {
                 while True: pass
         raise Slow
     """),
-    "reading the questions itself": pe("", "while True: channel().read(1)"),
+    "reading the questions itself": pe("", "while True: channel('reader').read(1)"),
 }
 ATTACKS = [Attack(34, f"hang: {way}", text, LATE, tries=False, seconds=1.0) for way, text in HANGS.items()]
 ATTACKS += [
@@ -119,7 +119,7 @@ MEMORY = {
     "bytes": "[bytearray(2**28) for _ in range(40)]",
     "a list that doubles": "[kept.extend(kept) for kept in [[0] * 1000] for _ in range(31)]",
     "text": "len('x' * 2**34)",
-    "mmap": "[__import__('mmap').mmap(-1, 2**30).write(b'x') for _ in range(16)]",
+    "mmap": "[kept for kept in [[]] for _ in range(16) if kept.append(__import__('mmap').mmap(-1, 2**30))]",
 }
 ATTACKS += [
     Attack(37, f"memory bomb: {way}", pe(f"attempt('10 GB', lambda: {code})"), (WRONG, ENDED), tries=False)

@@ -87,7 +87,8 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
     assert report.points == 0
     assert not report.faulty
     assert test.hidden == attack.hidden
-    assert any(test.status == v.status and v.message in test.message for v in attack.verdicts), test
+    verdict = (test.status, test.message)
+    assert any(test.status == v.status and v.message in test.message for v in attack.verdicts), verdict
     assert "SUCCEEDED" not in test.printed
     assert "stopped:" in test.printed or not attack.tries
 

@@ -1,20 +1,10 @@
 """Attacks on the wire: frames that are damaged, too large, too deep, too slow, or that nobody asked for."""
 
-from tests.attacks.attack import ENDED, LATE, NO_MODULE, SHAPE, TYPE, UNREADABLE, WRONG, Attack, Verdict, pe, raised
-
-DAMAGED = (UNREADABLE, NO_MODULE)
-ANSWER = """
-    def __getattribute__(self, name):
-        if name == "pe":
-            send({data})
-            time.sleep(60)
-        return super().__getattribute__(name)
-"""
-
+from tests.attacks.attack import ENDED, LATE, NO_MODULE, SHAPE, TYPE, UNREADABLE, WRONG, Attack, Verdict, answering, pe, raised
 
 def answer(data: str) -> str:
     """A pe.py that answers the question for its table with bytes of its own."""
-    return pe() + ANSWER.format(data=data)
+    return answering(f"def answer():\n    send({data})\n    time.sleep(60)\n")
 
 
 def tensors(header: str, data: str = "b''", value: str = '{"value": {"$tensor": "0"}}') -> str:

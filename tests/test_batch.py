@@ -1,0 +1,377 @@
+"""Grading a class: `python -m autograder batch` as an instructor calls it, stopped and broken in every way."""
+
+import csv
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.confine import unsupported
+from autograder.grading import grade
+from autograder.jobs import Queue, Settings, grade_here
+from autograder.manifest import assignment
+from autograder.process import make_workers
+from autograder.records import Records, grader_hash
+from autograder.results import Report, from_json
+from autograder.submission import Submission, read_submission
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENT = assignment()
+SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
+STUBS = ROOT / "notebooks" / ASSIGNMENT.name
+CONFINED = ["--unconfined"] if unsupported() else []
+SEED = 5
+HOSTILE = ("=1+1", "@SUM(A1)", "<b>x", "A b", "a_b", "x%2f..", "\u202egrade")
+
+
+def hand_in(folder: Path, student: str, source: Path = STUBS, **changes: tuple[str, str]) -> None:
+    """Put a copy of some modules among the submissions; `module=(old, new)` changes a text in one."""
+    target = folder / student / ASSIGNMENT.name
+    target.mkdir(parents=True, exist_ok=True)
+    for module in ASSIGNMENT.modules:
+        text = (source / f"{module}.py").read_text(encoding="utf-8")
+        if module in changes:
+            assert changes[module][0] in text
+            text = text.replace(*changes[module])
+        (target / f"{module}.py").write_text(text, encoding="utf-8")
+
+
+def arguments_of(submissions: Path, out: Path, *arguments: str, jobs: int = 1) -> list[str]:
+    return ["batch", str(submissions), "--out", str(out), "--jobs", str(jobs), *CONFINED, *arguments]
+
+
+def batch(submissions: Path, out: Path, *arguments: str, jobs: int = 1) -> int:
+    return main(arguments_of(submissions, out, *arguments, jobs=jobs))
+
+
+def command(submissions: Path, out: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "autograder", *arguments_of(submissions, out, *arguments)]
+
+
+def recorded(out: Path) -> dict[str, dict[str, Any]]:
+    """What is recorded, by student. Every file must be whole."""
+    entries = [json.loads(path.read_text(encoding="utf-8")) for path in (out / "results").glob("*.json")]
+    return {entry["student"]: entry for entry in entries}
+
+
+def verdicts(report: Report) -> list[tuple[Any, ...]]:
+    """What must not depend on the way of grading."""
+    whole = (report.end_to_end,) if report.end_to_end else ()
+    return [(test.name, test.status, test.points, test.message, test.mistake) for test in (*report.tests, *whole)]
+
+
+def all_verdicts(out: Path) -> dict[str, list[tuple[Any, ...]]]:
+    return {student: verdicts(from_json(entry["report"])) for student, entry in recorded(out).items()}
+
+
+def rows(out: Path) -> dict[str, dict[str, str]]:
+    with (out / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+@dataclass(frozen=True)
+class Graded:
+    submissions: Path
+    out: Path
+    code: int
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory) -> Graded:
+    """A class that was graded in one go."""
+    folder = tmp_path_factory.mktemp("class")
+    hand_in(folder / "in", "anna", SOLUTION)
+    hand_in(folder / "in", "bob", pe=('raise NotImplementedError("Stage 2', 'print("Stage 2'))
+    hand_in(folder / "in", "carl", STUBS, mha=("import torch", "import torch\nraise OSError('no GPU')"))
+    hand_in(folder / "in", "dora")
+    shutil.copy(SOLUTION / "pe.py", folder / "in" / "dora" / ASSIGNMENT.name)
+    for student in HOSTILE:
+        hand_in(folder / "in", student)
+    return Graded(folder / "in", folder / "out", batch(folder / "in", folder / "out", "--seed", str(SEED), jobs=2))
+
+
+def test_each_grade_is_the_one_that_the_submission_gets_alone(graded):
+    assert graded.code == 0
+    assert set(recorded(graded.out)) >= {"anna", "bob", "carl", "dora"}
+    workers = make_workers(confined=not CONFINED)
+    try:
+        for student in ("anna", "bob", "carl", "dora"):
+            submission = read_submission(graded.submissions / student, ASSIGNMENT)
+            alone = grade(submission, ASSIGNMENT, workers, hidden_seed=SEED)
+            assert all_verdicts(graded.out)[student] == verdicts(alone)
+    finally:
+        workers.close()
+    assert from_json(recorded(graded.out)["anna"]["report"]).points == 110
+
+
+def test_what_is_written(graded):
+    assert {path.name for path in graded.out.iterdir()} - {".lock"} == {
+        *("batch.json", "results", "feedback", "grades.csv", "report.html")
+    }
+    entry = recorded(graded.out)["anna"]
+    assert entry["fault"] == ""
+    assert entry["digest"] == read_submission(graded.submissions / "anna", ASSIGNMENT).digest
+    assert entry["settings"]["seed"] == entry["report"]["hidden_seed"] == SEED
+    assert entry["settings"]["grader"] == grader_hash(ASSIGNMENT.name)
+    assert entry["report"]["confined"] is not bool(CONFINED)
+    row = rows(graded.out)["anna"]
+    tests = [f"{stage.name}.{test}" for stage in ASSIGNMENT.stages for test in stage.points]
+    stages = [stage.name for stage in ASSIGNMENT.stages]
+    assert list(row) == ["student", *tests, *stages, "total", "status"]
+    assert (row["mha"], row["mha.test_mha_no_mask"], row["total"], row["status"]) == ("30", "15", "110", "graded")
+    assert rows(graded.out)["bob"]["total"] == "0"
+
+
+def test_hostile_names(graded):
+    students = 4 + len(HOSTILE)
+    for folder in ("results", "feedback"):
+        names = [path.name for path in (graded.out / folder).iterdir()]
+        assert len({name.lower() for name in names}) == students
+        assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in names)
+    assert len(rows(graded.out)) == students
+    assert all(student[0] not in "=+-@\t\r\n" for student in rows(graded.out))
+    assert {"'=1+1", "'@SUM(A1)"} <= set(rows(graded.out))
+
+
+def test_only_what_changed_is_graded_again(graded, tmp_path, capsys):
+    submissions, out = tmp_path / "in", tmp_path / "out"
+    shutil.copytree(graded.submissions, submissions)
+    shutil.copytree(graded.out, out)
+    before = {path: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
+    assert batch(submissions, out) == 0
+    assert f"Graded 0 submissions in 0 s; {len(before)} had not changed" in capsys.readouterr().out
+    with (submissions / "bob" / ASSIGNMENT.name / "mha.py").open("a", encoding="utf-8") as file:
+        file.write("# one line more\n")
+    (out / "feedback" / "carl.html").unlink()
+    (out / "results" / "dora.json").write_text("{", encoding="utf-8")
+    assert batch(submissions, out) == 0
+    changed = {path.name for path, then in before.items() if path.stat().st_mtime_ns != then}
+    assert changed == {"bob.json", "carl.json", "dora.json"}
+    assert "Graded 3 submissions" in capsys.readouterr().out
+    # The recorded seed is used, and no other one.
+    assert {entry["settings"]["seed"] for entry in recorded(out).values()} == {SEED}
+    assert batch(submissions, out, "--seed", str(SEED)) == 0
+    capsys.readouterr()
+    assert batch(submissions, out, "--seed", "6") == 2
+    assert "leave out --seed" in capsys.readouterr().err
+
+
+def test_a_fresh_seed_is_secret_and_kept(tmp_path):
+    records = [Records(tmp_path / name) for name in ("a", "b")]
+    seeds = [one.seed(ASSIGNMENT, None) for one in records]
+    assert seeds[0] != seeds[1]
+    assert [one.seed(ASSIGNMENT, None) for one in records] == seeds
+
+
+def test_a_submission_has_a_limited_time(tmp_path):
+    """It hangs in every call; the first ones use up its time. Others do not notice."""
+    hang = "while True:\n            pass\n        "
+    hand_in(tmp_path / "in", "stubborn", SOLUTION, mha=("scores = query @", hang + "scores = query @"))
+    hand_in(tmp_path / "in", "quick")
+    started = time.monotonic()
+    assert batch(tmp_path / "in", tmp_path / "out", "--time-limit", "3") == 0
+    assert time.monotonic() - started < 60
+    tests = from_json(recorded(tmp_path / "out")["stubborn"]["report"]).tests
+    assert {test.status for test in tests if test.stage == "mha"} == {"timed out"}
+    assert tests[-1].message == "the time of this submission is used up"
+    assert all(test.points == 0 for test in tests if test.status == "timed out")
+    statuses = {test.status for test in from_json(recorded(tmp_path / "out")["quick"]["report"]).tests}
+    assert statuses == {"not started"}
+
+
+# Stopped and broken
+
+
+def settings() -> Settings:
+    return Settings(ASSIGNMENT.name, SEED, 60.0, not CONFINED, grader_hash(ASSIGNMENT.name))
+
+
+def stub(name: str) -> Submission:
+    return Submission(name, read_submission(STUBS, ASSIGNMENT).sources)
+
+
+def die_unless(flag: str, *fields: Any) -> Submission:
+    """What unpickling a `Deadly` submission calls, in the process that shall grade it."""
+    if not os.path.exists(flag):
+        Path(flag + ".first").touch()
+        os._exit(9)
+    return Submission(*fields)
+
+
+class Deadly(Submission):
+    """Ends the process that shall grade it, until there is a certain file."""
+
+    flag = ""
+
+    def __reduce__(self) -> Any:
+        return die_unless, (self.flag, self.name, self.sources)
+
+
+def deadly(name: str, flag: Path) -> Submission:
+    submission = Deadly(name, stub(name).sources)
+    object.__setattr__(submission, "flag", str(flag))
+    return submission
+
+
+def test_a_job_that_dies_takes_no_other_submission_with_it(tmp_path):
+    """A submission whose job died is tried once more."""
+    (tmp_path / "later.first").symlink_to(tmp_path / "later")  # so that the first death makes the file
+    submissions = [stub("a"), deadly("never", tmp_path / "never"), deadly("later", tmp_path / "later"), stub("b")]
+    outcomes = {outcome.student: outcome for outcome in grade_here(Queue(iter(submissions)), settings(), 2)}
+    assert set(outcomes) == {"a", "b", "later", "never"}
+    assert (tmp_path / "later").exists()
+    assert [student for student, outcome in outcomes.items() if outcome.fault] == ["never"]
+    assert "exit code 9" in outcomes["never"].fault
+    assert outcomes["never"].report is None
+
+
+def processes_of(session: int) -> list[int]:
+    """The processes that a command has started and that still live."""
+    psutil = pytest.importorskip("psutil")
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == session and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue
+    return found
+
+
+def stop(submissions: Path, out: Path, how: signal.Signals, results: int, moment: float) -> tuple[int, str]:
+    """Start a run, and stop it some time after there are a number of results."""
+    process = subprocess.Popen(
+        command(submissions, out), cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 100
+    while len(list((out / "results").glob("*.json"))) < results:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(moment)
+    if how == signal.SIGINT:
+        os.killpg(process.pid, how)  # as the terminal does
+    else:
+        process.send_signal(how)
+    output, _ = process.communicate(timeout=100)
+    deadline = time.monotonic() + 10
+    while (left := processes_of(process.pid)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+    return process.returncode, output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_stopped_at_any_moment_and_resumed(graded, tmp_path, kills):
+    submissions, out = tmp_path / "in", tmp_path / "out"
+    students = ("bob", "carl", "dora", *HOSTILE[:4])
+    for student in students:
+        shutil.copytree(graded.submissions / student, submissions / student)
+    out.mkdir()
+    shutil.copy(graded.out / "batch.json", out)  # the seed
+    seen: dict[str, Any] = {}
+    for _ in range(kills):
+        stop(submissions, out, signal.SIGKILL, min(len(seen) + 1, 4), random.uniform(0, 0.5))
+        now = recorded(out)
+        assert seen.items() <= now.items()  # nothing was lost, nothing was graded twice
+        seen = now
+    # Ctrl-C says how to go on.
+    code, output = stop(submissions, out, signal.SIGINT, min(len(seen) + 1, 5), 0.1)
+    assert code == 130
+    assert "the same command goes on" in output
+    assert "Traceback" not in output
+    assert seen.items() <= recorded(out).items()
+    assert batch(submissions, out) == 0
+    assert seen.items() <= recorded(out).items()
+    expected = all_verdicts(graded.out)
+    assert all_verdicts(out) == {student: expected[student] for student in students}
+    assert rows(out)["dora"] == rows(graded.out)["dora"]
+    assert rows(out)["dora"]["total"] == "5"
+
+
+def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
+    """With a damaged expected tensor nobody gets a 0; once it is repaired, the same command gives the grades."""
+    copy = tmp_path / "project"
+    ignore = shutil.ignore_patterns("__pycache__")
+    for folder in ("autograder", "course", "checkpoints", "solutions"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignore)
+    stored = copy / "autograder" / "expected" / ASSIGNMENT.name / "pe.safetensors"
+    whole = stored.read_bytes()
+    stored.write_bytes(whole[:100])
+    hand_in(tmp_path / "in", "anna")
+    shutil.copy(SOLUTION / "pe.py", tmp_path / "in" / "anna" / ASSIGNMENT.name)
+    for code, status, total in ((3, "grader fault", ""), (0, "graded", "5")):
+        done = subprocess.run(command(tmp_path / "in", tmp_path / "out"), cwd=copy, capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert ("The grader failed on 1" in done.stdout) == (code == 3)
+        row = rows(tmp_path / "out")["anna"]
+        assert (row["status"], row["total"]) == (status, total)
+        assert (tmp_path / "out" / "feedback" / "anna.html").exists() == (code == 0)
+        stored.write_bytes(whole)
+
+
+# Wrong usage
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path, capsys):
+    hand_in(tmp_path / "in", "anna")
+    first = Records(tmp_path / "out")
+    assert batch(tmp_path / "in", tmp_path / "out") == 2
+    assert "another run is writing to" in capsys.readouterr().err
+    first.close()
+    Records(tmp_path / "out").close()
+
+
+BAD_USAGE = {
+    "no class": (["nowhere", "--out", "out"], "there is no folder or zip file nowhere"),
+    "empty": (["empty", "--out", "out"], "empty holds no submissions"),
+    "out is a file": (["in", "--out", "file"], "cannot write to the folder file"),
+    "out below a file": (["in", "--out", "file/out"], "cannot write to the folder file/out"),
+    "out among submissions": (["in", "--out", "in/out"], "lies among the submissions"),
+    "jobs": (["in", "--out", "out", "--jobs", "0"], "--jobs must be 1 or more, not 0"),
+    "time": (["in", "--out", "out", "--time-limit", "0"], "--time-limit must be more than 0 seconds"),
+    "time nan": (["in", "--out", "out", "--time-limit", "nan"], "--time-limit must be more than 0 seconds"),
+    "seed": (["in", "--out", "out", "--seed", "-1"], "the seed must not be negative: -1"),
+    "assignment": (["in", "--out", "out", "--assignment", "attention"], "there is no assignment 'attention'"),
+    "two clusters": (["in", "--out", "out", "--scheduler", "tcp://a", "--scheduler-file", "f"], "not both"),
+    "jobs on a cluster": (["in", "--out", "out", "--scheduler", "tcp://a", "--jobs", "2"], "leave out --jobs"),
+    "damaged batch.json": (["in", "--out", "damaged"], "batch.json cannot be read"),
+    "other assignment": (["in", "--out", "other"], "holds results of the assignment attention"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_USAGE)
+def test_wrong_usage(case, tmp_path, monkeypatch, capsys):
+    arguments, message = BAD_USAGE[case]
+    monkeypatch.chdir(tmp_path)
+    hand_in(tmp_path / "in", "anna")
+    for folder in ("empty", "damaged", "other"):
+        Path(folder).mkdir()
+    Path("file").write_text("text", encoding="utf-8")
+    Path("damaged/batch.json").write_text("{", encoding="utf-8")
+    Path("other/batch.json").write_text('{"assignment": "attention", "seed": 1}', encoding="utf-8")
+    assert main(["batch", *arguments, *CONFINED]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("out").exists()
+    assert Path("file").read_text(encoding="utf-8") == "text"
+    assert Path("damaged/batch.json").read_text(encoding="utf-8") == "{"
+
+
+def test_a_class_is_not_graded_unconfined_unless_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("AUTOGRADER_PLAIN", "1")
+    hand_in(tmp_path / "in", "anna")
+    assert main(["batch", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 2
+    assert "give --unconfined if you trust them" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
