@@ -30,7 +30,7 @@ from course.errors import UserError
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # names that Windows keeps for devices
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """A submission that was found and not yet read."""
 

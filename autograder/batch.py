@@ -41,6 +41,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         metavar="SECONDS",
         help="for all that the code of one submission does (%(default)g)",
     )
+    parser.add_argument("--visible-only", action="store_true", help="leave out the hidden tests")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
     cluster = parser.add_argument_group("on a Dask cluster, instead of --jobs")
     cluster.add_argument("--scheduler", metavar="ADDRESS", help="of the scheduler, for instance tcp://host:8786")
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         settings = Settings(
             assignment=chosen.name,
-            seed=records.seed(chosen, args.seed),
+            seed=None if args.visible_only else records.seed(chosen, args.seed),
             time_limit=args.time_limit,
             confined=not args.unconfined,
             grader=grader_hash(chosen.name),
@@ -75,8 +76,12 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
     Raises:
         UserError: if something would.
     """
-    if not chosen.solution.is_dir():
-        raise UserError("the hidden tests need the reference modules in solutions/, which are not here")
+    if not args.visible_only and not chosen.solution.is_dir():
+        raise UserError(
+            "the hidden tests need the reference modules in solutions/, which are not here; --visible-only goes without"
+        )
+    if args.visible_only and args.seed is not None:
+        raise UserError("--seed is for the hidden tests: leave out --visible-only")
     if args.jobs is not None and args.jobs < 1:
         raise UserError(f"--jobs must be 1 or more, not {args.jobs}")
     if not args.time_limit > 0:
@@ -141,7 +146,8 @@ def grade_class(
     records.write_report(found)
     seconds = time.monotonic() - started
     print(f"Graded {graded} submissions in {seconds:.0f} s; {len(found) - graded} had not changed.")
-    print(f"Seed {settings.seed}. Results are in {args.out}: grades.csv, report.html, feedback, results.")
+    tests = "The visible tests only" if settings.seed is None else f"Visible and hidden tests, seed {settings.seed}"
+    print(f"{tests}. Results are in {args.out}: grades.csv, report.html, feedback, results.")
     if not settings.confined:
         print("The submissions were not confined: a hostile one could have changed any grade.")
     if faults:

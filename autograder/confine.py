@@ -73,7 +73,7 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "getpid": (39, 172), "getppid": (110, 173), "gettid": (186, 178), "getuid": (102, 174), "geteuid": (107, 175),
     "getgid": (104, 176), "getegid": (108, 177), "uname": (63, 160), "sysinfo": (99, 179), "getcpu": (309, 168),
     "sched_getaffinity": (204, 123), "getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94),
-    # only with certain arguments, see `rules`
+    # only with certain arguments, see `allowed`
     "openat": (257, 56), "fcntl": (72, 25), "prlimit64": (302, 261), "tgkill": (234, 131),
 }  # fmt: skip
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC if sys.platform.startswith("linux") else 0
@@ -146,8 +146,9 @@ def libraries() -> Iterator[str]:
 
 def libraries_are_public() -> bool:
     """Whether the user that root's workers become may read the libraries, too: not in a home that is only root's."""
-    folders = [Path(path) for path in libraries()]
-    return all(parent.stat().st_mode & 0o001 for folder in folders for parent in folder.parents)
+    paths = {Path(path) for path in libraries()}
+    folders = {parent for path in paths for parent in path.parents}
+    return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)
 
 
 def confine(rules: int, keep: int) -> None:
@@ -215,7 +216,7 @@ def program(machine: str, pid: int) -> Iterator[bytes]:
     yield _instruction(LOAD, ARCHITECTURE)
     yield _instruction(JUMP_IF_EQUAL, architecture, 1, 0)
     yield _instruction(RETURN, SECCOMP_RET_KILL_PROCESS)
-    for name, checks in rules(pid):
+    for name, checks in allowed(pid):
         if (number := CALLS[name][column]) is not None:
             steps = [(NUMBER, JUMP_IF_EQUAL, number), *checks]
             for place, (word, test, value) in enumerate(steps):
@@ -227,7 +228,7 @@ def program(machine: str, pid: int) -> Iterator[bytes]:
     yield _instruction(RETURN, SECCOMP_RET_ERRNO | EPERM)
 
 
-def rules(pid: int) -> Iterator[tuple[str, list[Check]]]:
+def allowed(pid: int) -> Iterator[tuple[str, list[Check]]]:
     """Every call that is allowed, with the checks of its arguments. No call that makes a process or thread is there."""
     restricted = ("openat", "fcntl", "prlimit64", "tgkill")
     yield from ((name, []) for name in CALLS if name not in restricted)

@@ -19,6 +19,7 @@ from autograder.faults import Raised
 from autograder.testcase import EXPECTED, Incorrect
 
 PROJECTIONS = 8
+MAX_PROJECTED = 1_000_000  # elements
 # Rounding changes a projection far less than this, another mistake far more.
 LIMITS = {"float64": 1e-5, "float32": 1e-3}
 
@@ -41,11 +42,12 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
         check: the number of checks until then.
     """
     if isinstance(error, Raised):
-        return Signature(check, error.message.splitlines()[0][:200])
+        return Signature(check, error.message.partition("\n")[0][:200])
     if not isinstance(error, Incorrect):
         return None
     actual = error.actual
-    if not isinstance(actual, np.ndarray) or actual.dtype.kind not in "fiub":
+    # No right tensor is as large as a hostile one; projections would take many times its memory.
+    if not isinstance(actual, np.ndarray) or actual.dtype.kind not in "fiub" or actual.size > MAX_PROJECTED:
         return Signature(check, error.wrong.message)
     counted = actual if error.where is None else np.where(error.where, actual, 0)
     return Signature(check, error.wrong.message, actual.shape, project(counted))

@@ -84,9 +84,10 @@ def read_regular(path: Path, limit: int) -> bytes:
             raise Unreadable("is a symbolic link, which is not followed")
         flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
         with open(os.open(path, os.O_RDONLY | sum(flags)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise Unreadable("is not an ordinary file")
-            data = file.read(limit + 1)
+            data = file.read(min(status.st_size, limit) + 1)
     except (OSError, ValueError) as error:
         raise Unreadable(f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if len(data) > limit:
@@ -190,7 +191,7 @@ class Archive:
         return data
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Member:
     """A file in an archive."""
 

@@ -40,8 +40,9 @@ def output(test: TestResult) -> str:
         return clean(
             "\n".join([test.title, f"{test.status}: the visible test passed, a hidden one did not", *test.hints])
         )
-    # The traceback of a fault is for the instructor, who finds it on the console.
-    details = () if test.status in ("fault", "not started", "passed") else test.details
+    if test.status == "fault":  # what failed is for the instructor, who finds it on the console
+        return clean(f"{test.title}\nThe grader itself failed; this says nothing about your code.")
+    details = () if test.status in ("not started", "passed") else test.details
     verdict = f"{test.status}: {test.message}" if test.message else test.status
     return clean("\n".join([test.title, verdict, *details, *test.hints]))
 

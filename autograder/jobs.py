@@ -29,7 +29,7 @@ class Settings:
     """What grades depend on beside the submission; the same for a whole class."""
 
     assignment: str
-    seed: int  # of the hidden tests
+    seed: int | None  # of the hidden tests; None leaves them out
     time_limit: float  # seconds for all calls of one submission
     confined: bool
     grader: str  # content hash of the grader
@@ -57,9 +57,11 @@ class Grader:
         self.settings = settings
         self._assignment = assignment(settings.assignment)
         self._workers: Any = None
+        self._book: Any = None
 
     def grade(self, submission: Submission) -> Outcome:
         """Grade a submission. A failure of the grader is part of the outcome and never raised."""
+        from autograder.answers import AnswerBook
         from autograder.clock import Clock
         from autograder.feedback import feedback_html
         from autograder.grading import grade
@@ -70,8 +72,17 @@ class Grader:
         try:
             if self._workers is None:
                 self._workers = make_workers(plain="AUTOGRADER_PLAIN" in os.environ, confined=settings.confined)
+                if settings.seed is not None:
+                    self._book = AnswerBook(self._assignment, self._workers, settings.seed)
             clock = Clock(settings.time_limit)
-            report = grade(submission, self._assignment, self._workers, hidden_seed=settings.seed, clock=clock)
+            report = grade(
+                submission,
+                self._assignment,
+                self._workers,
+                hidden_seed=settings.seed,
+                clock=clock,
+                book=self._book,
+            )
             report = replace(report, confined=settings.confined)
             outcome = Outcome(submission.name, submission.digest, to_json(report), feedback_html(report))
         except Exception:
@@ -90,7 +101,7 @@ class Grader:
         if self._workers is not None:
             with contextlib.suppress(Exception):
                 self._workers.close()
-            self._workers = None
+            self._workers = self._book = None
 
 
 class Queue:

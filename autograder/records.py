@@ -39,9 +39,9 @@ def grader_hash(name: str) -> str:
     chosen, package = assignment(name), MANIFEST.parent
     paths = [path for path in package.glob("*.py") if path.stem not in NOT_DECIDING]
     for folder in ("visible", "hidden", "standins", "mistakes"):
-        paths += [path for path in (package / folder).iterdir() if path.suffix in (".py", ".tsv")]
+        paths += [path for path in (package / folder).glob("*") if path.suffix in (".py", ".tsv")]
     paths += [MANIFEST, *(package / "expected" / name).iterdir(), *(CHECKPOINTS / chosen.checkpoint).iterdir()]
-    paths += [chosen.solution / f"{module}.py" for module in chosen.modules]
+    paths += [path for module in chosen.modules if (path := chosen.solution / f"{module}.py").exists()]
     digest = hashlib.sha256()
     for path in sorted(paths):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

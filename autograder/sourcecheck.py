@@ -18,6 +18,7 @@ from autograder.student import Code, Student
 from autograder.submission import STANDINS, Submission
 
 SECONDS = 20
+WHY = 'Graded modules use the basic parts of torch, by their plain names; see "What is not allowed" in the README.'
 COMMAND = "from autograder.sourcerules import main; main()"
 
 
@@ -78,7 +79,7 @@ def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
             points=0,
             max_points=stage.points[name],
             message=f"{first.module}.py, line {first.number}: {first.what}",
-            details=tuple(f"{line.module}.py, line {line.number}: {line.text}" for line in lines[:5]),
+            details=(*(f"{line.module}.py, line {line.number}: {line.text}" for line in lines[:5]), WHY),
         )
         for name, case in stage_tests(stage).items()
     ]

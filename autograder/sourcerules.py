@@ -48,6 +48,8 @@ LEADING_ANYWHERE = _words("autograder builtins cffi code codeop ctypes imp impor
 HARMLESS_IN = {"gc": {"collect"}, "inspect": {"signature", "Parameter"}}
 FORBIDDEN_IN = {
     "sys": {"modules", "_getframe", "meta_path", "path_hooks", "settrace", "setprofile", "_current_frames"},
+    "logging": {"config"},
+    "pickle": {"load", "loads", "Unpickler"},
     "operator": {"attrgetter", "methodcaller"},
     "typing": {"get_type_hints"},
 }
@@ -246,9 +248,12 @@ class Search:
             self.ready(node, node.id)
         elif node.id in NAMESPACES and not known:
             self.report(node, f"{node.id}() leads from strings to names", forbidden=False)
+        elif node.id in BY_NAME and not known and id(node) not in self.done:
+            self.report(node, f"{node.id} is passed on instead of called", forbidden=False)
 
     def _Call(self, node: ast.Call) -> None:
         called = self.names.resolve(node.func)
+        self.done.add(id(node.func) if isinstance(node.func, ast.Name) else 0)
         if "builtins.vars" in called and node.args and self._foreign(self.names.resolve(node.args[0])):
             self.report(node, "vars() of a library leads from strings to names")
         if len(node.args) >= 2 and called & {f"builtins.{name}" for name in BY_NAME}:

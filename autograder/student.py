@@ -162,7 +162,10 @@ class Student:
             entry = tensors[key]
             if entry["dtype"] not in DTYPES:
                 return Foreign(f"a tensor of type {entry['dtype']}")
-            return np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+            try:
+                return np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+            except ValueError as error:  # more axes, or larger ones, than NumPy can hold
+                raise FrameError("the shape of a tensor is impossible") from error
 
         return unflatten(header.get("value"), leaf)
 

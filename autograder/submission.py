@@ -1,12 +1,25 @@
 """A submission: the source texts of a student's modules, read by name from a folder or a zip file."""
 
+import ast
 import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 
-from autograder.files import MAX_ARCHIVE, MAX_FILE, Archive, Folder, Tree, Unreadable, open_zip, printable, read_regular
+from autograder.files import (
+    MAX_ARCHIVE,
+    MAX_FILE,
+    Archive,
+    Folder,
+    Listing,
+    Tree,
+    Unreadable,
+    open_zip,
+    printable,
+    read_regular,
+)
 from autograder.manifest import Assignment, Stage
 from autograder.student import Code
 from autograder.worker import STANDIN
@@ -78,7 +91,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
                 return read_tree(name, open_zip(tree, zips[0]), assignment)
             except Unreadable as error:
                 return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
-        return Submission(name, {}, _missing(assignment, listing.files), tuple(listing.notes[:MAX_NOTES]))
+        return Submission(name, {}, _missing(assignment, listing.files), _notes(listing, set()))
 
     def rank(folder: str) -> tuple[bool, int, bool]:
         return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
@@ -105,11 +118,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         unreadable[largest] = f"{largest}.py is too large: all modules together may have {MAX_TOTAL:,} bytes"
         del sources[largest]
     used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen]}
-    ignored = [path for path in listing.files if path not in used and path.lower().endswith(IMPORTED)]
-    ignored += [path for path, why in listing.files.items() if why and path not in used and path not in ignored]
-    notes = [*listing.notes[:MAX_NOTES], *_ignored(ignored)]
     order = [module for module in assignment.modules if module in sources]
-    return Submission(name, {module: sources[module] for module in order}, unreadable, tuple(notes))
+    return Submission(name, {module: sources[module] for module in order}, unreadable, _notes(listing, used))
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
@@ -140,13 +150,14 @@ def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str
     return reasons
 
 
-def _ignored(paths: list[str]) -> list[str]:
-    """A note about files that Python would load by itself, and that nobody asked for."""
-    if not paths:
-        return []
-    more = f" and {len(paths) - MAX_NOTES} more" if len(paths) > MAX_NOTES else ""
-    shown = ", ".join(map(printable, paths[:MAX_NOTES])) + more
-    return [f"ignored {shown}"]
+def _notes(listing: Listing, used: set[str]) -> tuple[str, ...]:
+    """What was left out, files that Python would load by itself and odd ones by name."""
+    others = ((path, why) for path, why in listing.files.items() if path not in used)
+    ignored = [path for path, why in others if why or path.lower().endswith(IMPORTED)]
+    if not ignored:
+        return tuple(listing.notes[:MAX_NOTES])
+    more = f" and {len(ignored) - MAX_NOTES} more" if len(ignored) > MAX_NOTES else ""
+    return (*listing.notes[:MAX_NOTES], f"ignored {', '.join(map(printable, ignored[:MAX_NOTES]))}{more}")
 
 
 def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, reported: dict[str, str]) -> Code:
@@ -158,13 +169,26 @@ def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, 
     standins = {module: (STANDINS / f"{module}.py").read_text(encoding="utf-8") for module in assignment.modules}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
+    replace = {module: [path for owner, path in others if owner == module] for module in stage.modules}
+    replace = {module: paths for module, paths in replace.items() if paths}
     return Code(
-        sources={**standins, **student, **{STANDIN + module: standins[module] for module in stage.modules}},
-        replace={module: [path for owner, path in others if owner == module] for module in stage.modules},
+        sources={**standins, **student, **{STANDIN + module: ungraded(module, stage.writes) for module in replace}},
+        replace=replace,
         modules=stage.modules,
         unreadable=submission.unreadable,
         reported=reported,
     )
+
+
+@cache
+def ungraded(module: str, graded: tuple[str, ...]) -> str:
+    """The stand-in of a module without the graded methods: it lies where the student's code can reach it."""
+    tree = ast.parse((STANDINS / f"{module}.py").read_text(encoding="utf-8"))
+    for part in tree.body:
+        if isinstance(part, ast.ClassDef):
+            prefix = f"{module}.{part.name}."
+            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in graded]
+    return ast.unparse(tree)
 
 
 def code_of_all(submission: Submission, assignment: Assignment) -> Code:

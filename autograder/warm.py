@@ -6,6 +6,7 @@ its process id; "W" and a process id asks how that worker ended. The process sta
 """
 
 import contextlib
+import gc
 import importlib
 import importlib.abc
 import os
@@ -126,6 +127,9 @@ def main(control_fd: int, confined: bool = False) -> None:
     call_prctl(PR_SET_CHILD_SUBREAPER, 1)
     prepare_torch()
     rules = prepare_confinement() if confined else None
+    # What is here now is never garbage. A fork that looked through it for garbage would copy the memory that it shares.
+    gc.collect()
+    gc.freeze()
     control = socket.socket(fileno=control_fd)
     workers: set[int] = set()
     own = os.getpid()

@@ -17,7 +17,7 @@ BASELINE = "python -c 'import torch'"
 COMMANDS = {
     BASELINE: [sys.executable, "-c", "import torch"],
     "python grade.py, the solution": GRADE,
-    "python grade.py --hidden, the solution": [*GRADE, "--hidden", "--unconfined", "--seed", "1"],
+    "python grade.py --hidden, the solution": [*GRADE, "--hidden", "--seed", "1"],
     "python grade.py, the stubs": [sys.executable, "grade.py", "--submission", "notebooks/transformer"],
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import socket
 import struct
@@ -218,6 +219,7 @@ def test_honest_code_gets_full_marks(confined, folder):
     wrong = [(test.name, test.status, test.message) for test in report.tests if test.status != "passed"]
     assert wrong == []
     assert report.points == report.max_points == 110
+    assert report.end_to_end is not None
     assert report.end_to_end.status == "passed"
     assert report.confined is True
 
@@ -234,7 +236,9 @@ import torch.nn.functional as F
 torch.set_num_threads(4)
 torch.set_grad_enabled(True)
 model = nn.Linear(300, 300)
-optimizer = optim.AdamW(model.parameters(), lr=0.1)
+for parameter in model.parameters():
+    parameter.data.zero_()  # workers leave out random initial values
+optimizer = optim.AdamW(model.parameters(), lr=1e-3)
 x = torch.randn(300, 300)
 losses = []
 for _ in range(3):
@@ -329,7 +333,7 @@ except RuntimeError as error:
 
 
 def without_landlock(monkeypatch):
-    monkeypatch.setattr(confine.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(confine, "landlock_version", lambda: 0)
 
 
@@ -439,6 +443,7 @@ def test_doctor(capsys, monkeypatch):
     assert "MISSING" not in out
     without_landlock(monkeypatch)
     monkeypatch.setattr(doctor, "CHECKPOINTS", Path("/nowhere"))
+    monkeypatch.setattr(doctor, "worker", lambda confined: doctor.Finding("worker", "started before"))
     assert doctor.main([]) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "this Linux kernel has no Landlock" in out
@@ -449,18 +454,22 @@ def test_doctor(capsys, monkeypatch):
 @needs_confinement
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="not root: everything above ran as another user")
 def test_the_same_as_another_user(tmp_path):
-    tests = "test_forbidden or test_honest or test_dangerous or test_what_honest"
+    tests = "test_forbidden or test_dangerous or test_what_honest or einsum"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", tests, __file__]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/", "TMPDIR": str(tmp_path)}
-    other = {"user": confine.NOBODY, "group": confine.NOBODY, "extra_groups": [], "cwd": ROOT, "env": environment}
     os.chown(tmp_path, confine.NOBODY, confine.NOBODY)
-    check = f"import torch; open({str(EXPECTED)!r})"
+
+    def as_other(command):
+        options = {"user": confine.NOBODY, "group": confine.NOBODY, "extra_groups": []}
+        return subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400, check=True, **options
+        )
+
     try:
-        subprocess.run([sys.executable, "-c", check], check=True, capture_output=True, timeout=100, **other)
+        as_other([sys.executable, "-c", f"import torch; open({str(EXPECTED)!r})"])
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"another user cannot read this Python or this project: {error}")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, **other)
-    assert done.returncode == 0, done.stdout[-3000:]
+    assert "passed" in as_other(command).stdout
 
 
 def test_a_confined_worker_answers_quickly(confined):

@@ -527,9 +527,8 @@ def test_numbers_are_written_well():
 @pytest.mark.parametrize("width", [360, 1100])
 def test_pages_fit_the_window_and_run_no_script(tmp_path: Path, width):
     playwright = pytest.importorskip("playwright.sync_api")
-    long = make_report(
-        make_test(status="error", message="x" * 500, details=("y" * 500,), printed="z" * 500), name="n" * 90
-    )
+    test = make_test(status="error", message="x" * 500, details=("y" * 500,), printed="z" * 500)
+    long = make_report(test, name="n" * 90)
     pages = [feedback_html(every_status()), feedback_html(long), class_html([*a_class(40), long])]
     with playwright.sync_playwright() as driver:
         try:

@@ -24,6 +24,7 @@ from tests.variants.formulations import FORMULATIONS, apply
 
 SUBMISSIONS = Path(__file__).parent / "variants"
 Key = tuple[str, str]  # stage, precision
+TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # at the end of a module; workers have one thread
 
 
 @dataclass
@@ -75,6 +76,10 @@ def measure_all(seeds: list[int]) -> Table:
     variants = {f.id: (Submission(f.id, apply(f, chosen.solution)), {f.module}) for f in FORMULATIONS}
     for name in ("einsum", "loops"):
         variants[name] = (read_submission(SUBMISSIONS / name, chosen), set(chosen.modules))
+    variants |= {
+        f"{name}, two threads": (Submission(name, {m: text + TWO_THREADS for m, text in code.sources.items()}), modules)
+        for name, (code, modules) in variants.items()
+    }
     try:
         for stage in chosen.stages:
             for name, (submission, modules) in variants.items():
@@ -111,7 +116,8 @@ def markdown(table: Table, seeds: list[int]) -> str:
         "",
         "Made by `make tolerance`:",
         f"{len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes())} known mistakes,",
-        f"the visible tests and {len(seeds)} seeds of the hidden ones, torch {torch.__version__}, one thread.",
+        f"the visible tests and {len(seeds)} seeds of the hidden ones, torch {torch.__version__}.",
+        "Correct code ran with one thread and with two.",
         "A mistake counts with the check that sees it best; mistakes that show in another way (a wrong shape, an",
         "exception, other tokens) are not in the last columns.",
         "",

@@ -58,7 +58,7 @@ ATTACKS = [
             attempt("live on after the parent", lambda: system("prctl", 1, 0, 0, 0, 0))
             attempt("become a subreaper", lambda: system("prctl", 36, 1, 0, 0, 0))
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
-            threading.Thread(target=time.sleep, args=(60,)).start()
+            attempt("thread", threading.Thread(target=time.sleep, args=(60,)).start)
         """),
     ),
     Attack(
@@ -204,13 +204,16 @@ ATTACKS = [
         46,
         "leave something behind",
         pe("""
-            import mmap, multiprocessing.shared_memory, tempfile
+            import tempfile
+            def shared():
+                from multiprocessing.shared_memory import SharedMemory
+                return SharedMemory(MARK, create=True, size=8).name
             for folder in ("/tmp", "/dev/shm", "/var/tmp", "/run", "/dev/mqueue", os.path.expanduser("~"), ".", TEMPORARY):
                 attempt(folder, lambda: open(f"{folder}/{MARK}", "w"))
                 attempt("folder in " + folder, lambda: os.mkdir(f"{folder}/{MARK}"))
             attempt("temporary file", lambda: tempfile.mkstemp(prefix=MARK))
             attempt("file without a name", lambda: os.open("/tmp", os.O_TMPFILE | os.O_RDWR))
-            attempt("shared memory", lambda: multiprocessing.shared_memory.SharedMemory(MARK, create=True, size=8).name)
+            attempt("shared memory", shared)
             attempt("shm_open", lambda: system("shm_open", MARK.encode(), os.O_CREAT | os.O_RDWR, 0o600))
             attempt("mq_open", lambda: system("mq_open", b"/" + MARK.encode(), os.O_CREAT | os.O_RDWR, 0o600, 0))
             attempt("sem_open", lambda: system("sem_open", MARK.encode(), os.O_CREAT, 0o600, 0) or nothing())

@@ -91,12 +91,7 @@ attempt("multiprocessing", lambda: multiprocessing.get_context("fork").Process(t
                 for thread in started:
                     thread.start()
                 return len(started)
-            def start(action):
-                try:
-                    return action()
-                except RuntimeError as error:
-                    raise Nothing(str(error))
-            attempt("2,000 threads", lambda: start(threads))
+            attempt("2,000 threads", threads)
         """),
     ),
     Attack(

@@ -172,18 +172,20 @@ HIDDEN = {
         "x = " + "+".join(["1"] * 1500) + "\nattend = F.__dict__['scaled' + REST]",
         "attend",
     ),
+}
+
 
 @dataclass(frozen=True)
 class Shortcut(Attack):
     """An attack on the source check."""
 
-    must_be_found: bool = True
+    found: bool = True  # otherwise a note for the instructor is enough
 
 
 def shortcut(number: int, name: str, top: str, attend: str) -> Shortcut:
     top = "REST = '_dot_product_attention'\n" + top if "REST" in top else top
     text = ATTENTION.format(top=top, attend=f"{attend}({ARGUMENTS})")
-    return Shortcut(number, name, text, module="mha", tries=False, must_be_found=number < 54)
+    return Shortcut(number, name, text, module="mha", tries=False, found=number < 54)
 
 
 ATTACKS = [

@@ -3,7 +3,7 @@
 import io
 import json
 import os
-import tempfile
+import resource
 from collections.abc import Iterator
 
 import pytest
@@ -17,8 +17,9 @@ from autograder.grading import grade
 from autograder.manifest import assignment
 from autograder.process import make_workers
 from autograder.results import Report, TestResult
+from autograder.sourcecheck import Checked
 from autograder.submission import Submission, read_submission
-from tests.attacks import escaping, forging, reading, resources, values, wire
+from tests.attacks import escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
 from tests.attacks.world import World
 
@@ -26,41 +27,41 @@ pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 ASSIGNMENT = assignment()
 SOLUTION = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 SEED = 7
-ATTACKS = [attack for kind in (reading, forging, values, wire, resources, escaping) for attack in kind.ATTACKS]
+KINDS = (reading, forging, values, wire, resources, escaping, reports)
+ATTACKS = [attack for kind in KINDS for attack in kind.ATTACKS]
+MOST_MEMORY = 1_000_000  # KB that the grader may grow by: a few copies of the largest frame
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """The surroundings, and an environment that holds a secret. The grader keeps its own files in a known folder."""
-    world = World()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRADER_SECRET", world.secret)
-        patch.setenv("TMP", str(world.temporary))
-        patch.setattr(tempfile, "tempdir", str(world.temporary))
+        world = World(patch)
         yield world
-    world.close()
+        world.close()
 
 
 @pytest.fixture(scope="module")
 def workers(world):
     workers = make_workers(confined=True)
+    assert lost(graded(workers, "pe", SOLUTION["pe"])) == []
     yield workers
     workers.close()
 
 
-def graded(workers, module: str, text: str) -> Report:
+@pytest.fixture
+def unchecked(monkeypatch):
+    """No source check, which would find most attacks before they begin."""
+    monkeypatch.setattr("autograder.grading.check_submission", lambda *_: Checked())
+
+
+def graded(workers, module: str, text: str, hidden_seed: int | None = SEED) -> Report:
     """The report about the stage of a module, by the visible and the hidden tests."""
     submission = Submission("attacker", {**SOLUTION, module: text})
-    return grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(module)], hidden_seed=SEED)
+    return grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(module)], hidden_seed=hidden_seed)
 
 
-def attacked(workers, world: World, attack: Attack) -> Report:
-    return graded(workers, attack.module, world.assignments() + TOOLS + attack.text)
-
-
-def student_views(report: Report) -> dict[str, str]:
-    """Everything that the student gets to see."""
-    return {"Gradescope": json.dumps(results(report), ensure_ascii=False), "page": feedback_html(report)}
+def attacked(workers, world: World, attack: Attack, hidden_seed: int | None = SEED) -> Report:
+    return graded(workers, "pe", world.assignments() + TOOLS + attack.text, hidden_seed)
 
 
 def printed_report(report: Report) -> str:
@@ -75,32 +76,97 @@ def lost(report: Report) -> list[TestResult]:
     return [test for test in report.tests if test.status != "passed"]
 
 
+def check_views(report: Report, world: World) -> None:
+    """Fail if a report shows a secret, a hidden input, or text that is more than text."""
+    views = {
+        "Gradescope": json.dumps(results(report), ensure_ascii=False),
+        "page": feedback_html(report),
+        "console": printed_report(report),
+    }
+    for view, text in views.items():
+        text.encode()  # no half of a surrogate
+        assert world.secret not in text, view
+        assert "SMUGGLED" not in text or view == "console", view  # the console is the instructor's
+        assert [char for char in text if not char.isprintable() and char != "\n"] == [], view
+    assert "<script>alert" not in views["page"]
+    assert "<img src=x" not in views["page"]
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=str)
-def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, workers, monkeypatch):
-    assert lost(graded(workers, "pe", SOLUTION["pe"])) == []  # the warm process is sound, and has started
+def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, workers, unchecked, monkeypatch):
     files, processes = world.files(), world.processes()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with monkeypatch.context() as patch:
         patch.setattr("autograder.student.CALL_SECONDS", attack.seconds)
         report = attacked(workers, world, attack)
     test = report.tests[0]
 
     assert report.points == 0
-    assert not report.faulty
-    assert test.hidden == attack.hidden
-    verdict = (test.status, test.message)
+    assert not report.faulty, test
+    verdict = (test.status, test.message[:500])
     assert any(test.status == v.status and v.message in test.message for v in attack.verdicts), verdict
+    assert test.hidden == attack.hidden
     assert "SUCCEEDED" not in test.printed
     assert "stopped:" in test.printed or not attack.tries
-
-    shown = {**student_views(report), "console": printed_report(report)}
-    for view, text in shown.items():
-        text.encode()  # no half of a surrogate
-        assert world.secret not in text, view
-        assert "SMUGGLED" not in text or view == "console", view
-        assert all(char.isprintable() or char == "\n" for char in text), view
+    check_views(report, world)
 
     assert world.heard() == []
     assert world.left_over(processes) == set()
     assert world.files() == files
     assert os.environ["GRADER_SECRET"] == world.secret
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < MOST_MEMORY
     assert lost(graded(workers, "pe", SOLUTION["pe"])) == []
+
+
+# The source check
+
+
+@pytest.mark.parametrize("attack", shortcuts.ATTACKS, ids=str)
+def test_a_ready_made_attention_is_found(attack, world, workers):
+    report = graded(workers, attack.module, attack.text)
+    if attack.found:
+        assert {test.status for test in report.tests} == {"forbidden"}
+        assert "mha.py, line " in report.tests[0].message
+        assert report.points == 0
+    else:
+        assert report.review
+    assert not report.faulty
+    check_views(report, world)
+
+
+def test_the_same_without_a_shortcut_is_right_and_raises_no_doubt(workers):
+    report = graded(workers, "mha", shortcuts.HONEST)
+    assert lost(report) == []
+    assert report.review == ()
+
+
+# The suite can fail: what is stopped above works without confinement. Only attacks that do no harm are tried.
+
+HARMLESS = {
+    attack.name: attack
+    for attack in ATTACKS
+    if attack.name in ("read an expected file", "run the solution", "read other submissions", "network")
+}
+
+
+@pytest.fixture(scope="module")
+def free_workers(world):
+    workers = make_workers()
+    yield workers
+    workers.close()
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_without_confinement_an_attack_works(name, world, free_workers, unchecked):
+    # The hidden inputs do not fit what is stored for the visible test; the solution fits all.
+    report = attacked(free_workers, world, HARMLESS[name], SEED if "solution" in name else None)
+    assert report.points == (5 if name in ("read an expected file", "run the solution") else 0)
+    assert "SUCCEEDED" in report.tests[0].printed or report.tests[0].hidden  # what was printed is told once
+    assert (world.secret in report.tests[0].printed) == ("submissions" in name)
+    assert ("tcp" in world.heard()) == (name == "network")
+
+
+@pytest.mark.parametrize("way", ["F", "getattr of letters", "pickle"])
+def test_without_the_source_check_a_ready_made_attention_is_right(way, workers, unchecked):
+    attack = next(attack for attack in shortcuts.ATTACKS if attack.name == way)
+    assert lost(graded(workers, "mha", attack.text)) == []

@@ -41,6 +41,7 @@ STRANGE = {
     (23, "a quantized tensor"): f"torch.quantize_per_tensor(torch.zeros({ZEROS}).float(), 1.0, 0, torch.qint8)",
     (23, "a nested tensor"): "torch.nested.nested_tensor([torch.zeros(3, 2), torch.zeros(2, 2)])",
     (23, "a lazy conjugate"): f"torch.zeros({ZEROS}, dtype=torch.complex64).conj()",
+    (27, "as many booleans as a frame holds"): "torch.zeros(60_000_000, dtype=torch.bool)",
     (27, "a huge view of one number"): "torch.zeros(1).expand(2**50)",
 }
 ATTACKS += [

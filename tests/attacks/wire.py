@@ -22,6 +22,7 @@ def described(dtype: str, shape: str, size: str) -> str:
 FRAMES = {
     (17, "another magic number"): (UNREADABLE, answer("b'PASS' + bytes(12)")),
     (17, "an error that says passed"): (raised("passed"), answer("frame(b'{\"error\": {\"kind\": \"passed\"}}')")),
+    (17, "an error without a name"): (raised(""), answer("frame(b'{\"error\": {}}')")),
     (17, "an error that is a list"): (raised(""), answer("frame(b'{\"error\": [1, [2], {}]}')")),
     (17, "an error from nowhere"): (
         raised("x"),

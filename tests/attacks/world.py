@@ -8,6 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 WATCHED = ("autograder", "solutions", "checkpoints", "notebooks")
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run")
@@ -17,7 +19,7 @@ SECRET = "secret-of-the-test"  # attacks know how it begins
 class World:
     """Lies outside pytest's own temporary folder, which only its owner may enter: here, only confinement protects."""
 
-    def __init__(self) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.secret = f"{SECRET}-{secrets.token_hex(8)}"
         self.mark = f"attack-{secrets.token_hex(8)}"  # in the name of every file that an attack tries to make
         self.folder = Path(tempfile.mkdtemp(prefix="attacked-"))
@@ -29,6 +31,10 @@ class World:
         self.temporary.mkdir()
         for path in (other / "pe.py", *(self.kept / name for name in ("gradebook.db", "results.json", "canary.txt"))):
             path.write_text(self.secret)
+        # A secret in the grader's environment, and a known folder for its own files.
+        patch.setenv("GRADER_SECRET", self.secret)
+        patch.setenv("TMP", str(self.temporary))
+        patch.setattr(tempfile, "tempdir", str(self.temporary))
         self.tcp, self.udp, self.unix, self.abstract = self.listen()
         for path in (self.folder, *self.folder.rglob("*")):
             path.chmod(0o777)
