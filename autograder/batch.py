@@ -55,9 +55,10 @@ def run(args: argparse.Namespace) -> int:
     found = find_submissions(args.submissions, chosen)
     records = Records(args.out)
     try:
+        seed = records.seed(chosen, args.seed)
         settings = Settings(
             assignment=chosen.name,
-            seed=None if args.visible_only else records.seed(chosen, args.seed),
+            seed=None if args.visible_only else seed,
             time_limit=args.time_limit,
             confined=not args.unconfined,
             grader=grader_hash(chosen.name),

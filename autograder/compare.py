@@ -118,9 +118,9 @@ def _first(mask: np.ndarray) -> tuple[int, ...]:
 
 
 def _place(axes: str, index: tuple[int, ...]) -> str:
-    """An index with the names of its axes: "[B=0, H=1, T_q=3, d_k=0]"."""
-    names = axes.split()
-    return "[" + ", ".join(f"{name}={i}" for name, i in zip(names, index, strict=True)) + "]"
+    """An index with the names of its axes: "[B=0, H=1, T_q=3, d_k=0]"; an axis of size 1 says nothing."""
+    named = zip(axes.split(), index, strict=True)
+    return "[" + ", ".join(f"{name}={i}" for name, i in named if name != "1") + "]"
 
 
 def _count(wrong: np.ndarray, counted: np.ndarray) -> str:

@@ -30,6 +30,7 @@ def grade(
     clock: Clock | None = None,
     jobs: int = 1,
     book: AnswerBook | None = None,
+    on_error: Callable[[Stage, str, BaseException], None] = lambda stage, test, error: None,
 ) -> Report:
     """Grade the stages of a submission, each in a worker of its own.
 
@@ -41,6 +42,7 @@ def grade(
         clock: limits the time of all calls of the submission together.
         jobs: how many stages to grade at the same time.
         book: what the reference gives with that seed, kept from one submission to the next.
+        on_error: called with what ended a visible test, for those that want more than the report says.
     """
     started = time.monotonic()
     if book is None and hidden_seed is not None:
@@ -54,7 +56,7 @@ def grade(
         known = dict(failed)
         if lines := checked.forbidden.get(stage.name):
             return forbidden_stage(stage, lines), known
-        result, failure = grade_stage(submission, stage, assignment, workers, known, book, clock)
+        result, failure = grade_stage(submission, stage, assignment, workers, known, book, clock, on_error)
         if failure:
             failed[failure] = min(failed.get(failure, stage.name), stage.name, key=names.index)
         return result, known
@@ -108,6 +110,7 @@ def grade_stage(
     reported: dict[str, str],
     book: AnswerBook | None = None,
     clock: Clock | None = None,
+    on_error: Callable[[Stage, str, BaseException], None] = lambda stage, test, error: None,
 ) -> tuple[StageResult, str]:
     """Grade one stage; its result, and the module that could not be imported, if there is one."""
     code = code_of_stage(submission, stage, assignment, reported)
@@ -133,6 +136,8 @@ def grade_stage(
                 tests[name], error = run_test(name, case, stage)
                 if not is_dtype_conflict(error):
                     break
+            if error is not None and not case.hidden:
+                on_error(stage, name, error)
             if (found := signature(error, case.checks)) is not None:
                 shown[name] = found
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)

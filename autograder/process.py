@@ -50,6 +50,9 @@ class Printed:
         self.descriptor, self._path = tempfile.mkstemp(prefix="printed-")
         # Opened a second time, since a duplicate would share the position in the file.
         self._reader = Path(self._path).open("rb")  # noqa: SIM115, closed by close()
+        self._named = os.name == "nt"
+        if not self._named:
+            os.unlink(self._path)  # nothing is left behind, even if this process is killed
 
     def take(self) -> str:
         """What came since the last call, the last 16 KiB of it."""
@@ -61,7 +64,8 @@ class Printed:
     def close(self) -> None:
         self._reader.close()
         os.close(self.descriptor)
-        os.unlink(self._path)
+        if self._named:
+            os.unlink(self._path)
 
 
 class WorkerProcess(Protocol):
@@ -118,6 +122,7 @@ class ForkingWorkers:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._complaints.descriptor,
+            start_new_session=True,  # an interrupt from the keyboard or of a notebook is for the grader
         )
         theirs.close()
 
@@ -162,6 +167,7 @@ class PlainWorker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.printed.descriptor,
+            start_new_session=True,  # as above
         )
         self.writer: Any = self._process.stdin
         self.reader: Any = self._process.stdout

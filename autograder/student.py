@@ -317,7 +317,7 @@ class RemoteFunction:
 def _show(value: Any) -> str:
     """An argument as a message shows it: a tensor by its shape."""
     if isinstance(value, np.ndarray):
-        return str(tuple(value.shape))
+        return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
     if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         return f"[{', '.join(_show(item) for item in value)}]"
     return repr(value)

@@ -18,12 +18,22 @@ EXPECTED = Path(__file__).with_name("expected")
 class Incorrect(AssertionError):
     """The student's code gave a result, and it is wrong.
 
-    `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake.
+    `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
+    the names of its axes are there if the two can be compared element by element.
     """
 
-    def __init__(self, wrong: Wrong, call: str, actual: Any = None, where: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        wrong: Wrong,
+        call: str,
+        actual: Any = None,
+        where: np.ndarray | None = None,
+        expected: np.ndarray | None = None,
+        axes: str = "",
+    ) -> None:
         super().__init__(wrong.message)
         self.wrong, self.call, self.actual, self.where = wrong, call, actual, where
+        self.expected, self.axes = expected, axes
 
 
 @cache
@@ -85,7 +95,9 @@ class StageTestCase(unittest.TestCase):
             self.measured.append((deviation(actual, expected, where), limit))
         if wrong := compare(name, axes, actual, expected, limit, where, groups):
             fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
-            raise Incorrect(wrong, self.student.last_call, actual, where if fits else None)
+            if not fits:
+                raise Incorrect(wrong, self.student.last_call, actual)
+            raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
 
     def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str) -> None:
         """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""

@@ -1,13 +1,26 @@
-"""Check a stage from a notebook: `check("mha")` grades the modules beside the notebook and gives back the points."""
+"""For the notebooks: grade a stage (`check`), try the modules out (`load`, `exploring`), use the trained model.
 
+Nothing of the student's code stays in the notebook's kernel: `check` grades the files as they are saved, in a process
+of its own, and `load` reads them anew each time. So there is never a reason to restart the kernel.
+"""
+
+import contextlib
+import io
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from course.errors import UserError
+from course.modules import ROOT, describe, load_module, load_modules, place_of
+
+if TYPE_CHECKING:
+    from course.checkpoint import Checkpoint
+    from course.verdict import Desk
 
 
 def check(stage: str, folder: str | Path = ".") -> float:
-    """Grade one stage in a worker process and print the verdict.
-
-    Nothing of the student's code is imported into the notebook's kernel, so the verdict is always about the files as
-    they are saved now.
+    """Grade one stage in a worker process and show the verdict: a table in a notebook, plain text elsewhere.
 
     Args:
         stage: the name of the stage, for instance "mha".
@@ -17,25 +30,91 @@ def check(stage: str, folder: str | Path = ".") -> float:
         The points, as a plain float: nbgrader takes the value of a cell as its points.
 
     Raises:
+        UserError: if there is no such stage, or the folder holds none of the modules.
         RuntimeError: if the grader itself fails; that says nothing about the modules.
     """
-    from rich.console import Console
+    # nbgrader gives no points to a cell that writes anything to stderr, be it a warning.
+    with contextlib.redirect_stderr(io.StringIO()):
+        desk = _desk()
+        chosen = desk.assignment.stage(stage)
+        report = desk.check(chosen, Path(folder))
+    if in_notebook():
+        from IPython.display import display
 
-    from autograder.console import print_stage
-    from autograder.grading import grade
-    from autograder.manifest import assignment
-    from autograder.process import make_workers
-    from autograder.submission import read_submission
+        display(desk.show(chosen, report, Path(folder)))  # type: ignore[no-untyped-call]
+    else:
+        from rich.console import Console
 
-    chosen = assignment()
-    workers = make_workers()
-    try:
-        submission = read_submission(Path(folder), chosen)
-        report = grade(submission, chosen, workers, [chosen.stage(stage)])
-    finally:
-        workers.close()
-    # Plain text also in a notebook, where rich would make a block of HTML of every line.
-    print_stage(Console(highlight=False, emoji=False, markup=False, width=100, force_jupyter=False), report.stages[0])
+        from autograder.console import print_stage
+
+        console = Console(highlight=False, emoji=False, markup=False, width=100, force_jupyter=False)
+        print_stage(console, report.stages[0])
     if report.faulty:
         raise RuntimeError(f"the grader failed: {report.tests[0].message}")
     return float(min(max(report.points, 0.0), report.max_points))
+
+
+def load(module: str, folder: str | Path = ".") -> ModuleType:
+    """The student's module as it is saved now, read anew with all modules that it imports.
+
+    Args:
+        module: "mha", "pe", "encoder", "decoder" or "transformer".
+        folder: where the modules are.
+
+    Raises:
+        UserError: if it cannot be imported; the message says why, and in which line.
+    """
+    return load_module(module, Path(folder))
+
+
+@contextlib.contextmanager
+def exploring() -> Iterator[None]:
+    """Run cells that call the student's code: what is not written yet, or fails, becomes a sentence.
+
+    `with exploring(): ...` skips the rest of its body in that case. An error of the cell itself is raised as usual.
+    """
+    try:
+        yield
+    except UserError as error:
+        print(f"This needs your code, which cannot be used yet: {error}")
+    except Exception as error:
+        place = place_of(error)
+        if place is None or Path(place.filename).is_relative_to(ROOT / "autograder"):
+            raise
+        if isinstance(error, NotImplementedError) and (place.line or "").startswith("raise"):
+            print(f"Not started: {error}. Run this cell again when it is.")
+        else:
+            print(f"Your code raised an exception: {describe(error)}")
+
+
+def trained(own: bool = False, folder: str | Path = ".") -> "Checkpoint":
+    """The trained German-English model with its tokenizers.
+
+    Args:
+        own: in the student's modules of `folder`; otherwise in ready-made ones that stand on torch's own layers and
+            know everything but `inference`.
+    """
+    from course.checkpoint import load_checkpoint
+
+    return load_checkpoint(modules=load_modules(Path(folder) if own else ROOT / "autograder" / "standins"))
+
+
+def in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook, which can show HTML."""
+    try:
+        from IPython import get_ipython  # type: ignore[attr-defined]
+    except ImportError:
+        return False
+    shell: Any = get_ipython()  # type: ignore[no-untyped-call]
+    return hasattr(shell, "kernel")
+
+
+_OPEN: list["Desk"] = []  # one for each kernel
+
+
+def _desk() -> "Desk":
+    if not _OPEN:
+        from course.verdict import Desk
+
+        _OPEN.append(Desk())
+    return _OPEN[0]

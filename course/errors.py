@@ -7,6 +7,10 @@ from collections.abc import Callable
 class UserError(Exception):
     """Something the user can put right. The message says what was wrong, where, and what to do."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows instead of a traceback."""
+        return [f"error: {self}"]
+
 
 def run_command(main: Callable[[], int]) -> int:
     """Run a command. A `UserError` becomes one line on stderr and exit status 2, without a traceback."""

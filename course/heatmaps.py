@@ -16,19 +16,30 @@ from typing import TYPE_CHECKING, Any
 from course.errors import UserError, run_command
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
-    from matplotlib.figure import Figure
 
-Weights = Any  # a tensor (layers, H, T_q, T_k)
+    from course.altfigure import AltFigure
+    from course.text import Tokenizer
+
+KINDS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 
 
 @dataclass(frozen=True)
 class AttentionMaps:
-    """The attention weights of one sentence, (layers, H, queries, keys); those of the decoder may be missing."""
+    """The attention weights of one sentence, (layers, H, queries, keys); those of the decoder may be missing.
 
+    The masks, (queries, keys), are those that the model gave to its attention: True where a query may not look.
+    """
+
+    src: "torch.Tensor"  # (T_e,)
     encoder: "torch.Tensor"
+    encoder_mask: "torch.Tensor"
+    tgt: "torch.Tensor | None" = None  # (T_d,)
     decoder: "torch.Tensor | None" = None
+    decoder_mask: "torch.Tensor | None" = None
     cross: "torch.Tensor | None" = None
+    cross_mask: "torch.Tensor | None" = None
 
 
 def attention_weights(
@@ -63,47 +74,94 @@ def attention_weights(
     return torch.cat(blocks, dim=-1)[..., :T_k]
 
 
+@dataclass(frozen=True)
+class Call:
+    """What one call of a `MultiHeadAttention` did."""
+
+    weights: "torch.Tensor"  # (B, H, T_q, T_k)
+    mask: "torch.Tensor"  # (B, T_q, T_k), True where the masks of the call forbid a key
+
+
 @contextmanager
-def recorded(attentions: Sequence[Any]) -> Iterator[list["torch.Tensor"]]:
-    """Collect the attention weights of every call of these modules inside the `with` block."""
+def recorded(attentions: Sequence[Any]) -> Iterator[list[Call]]:
+    """Collect every call of these modules inside the `with` block."""
     import torch
 
-    weights: list[torch.Tensor] = []
+    calls: list[Call] = []
 
     def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        weights.append(attention_weights(module, *args, **kwargs))
+        weights = attention_weights(module, *args, **kwargs)
+        calls.append(Call(weights, _forbidden(weights, *args[3:], **kwargs)))
 
     handles = [module.register_forward_pre_hook(hook, with_kwargs=True) for module in attentions]
     try:
         with torch.no_grad():
-            yield weights
+            yield calls
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _forbidden(
+    weights: "torch.Tensor",
+    key_padding_mask: "torch.Tensor | None" = None,
+    attention_mask: "torch.Tensor | None" = None,
+    **_: Any,
+) -> "torch.Tensor":
+    """Where the masks of a call forbid a key, (B, T_q, T_k)."""
+    import torch
+
+    B, _H, T_q, T_k = weights.shape
+    forbidden = torch.zeros(B, T_q, T_k, dtype=torch.bool, device=weights.device)
+    if key_padding_mask is not None:
+        forbidden |= (key_padding_mask != 0)[:, None, :]  # (B, T_k) -> (B, 1, T_k)
+    if attention_mask is not None:
+        forbidden |= attention_mask != 0
+    return forbidden
 
 
 def attention_maps(model: Any, src: "torch.Tensor", tgt: "torch.Tensor | None" = None) -> AttentionMaps:
     """The attention weights of a `Transformer` for one sentence, with teacher forcing in the decoder.
 
     Args:
-        model: any model with the interface of the course.
+        model: any model with the interface of the course. Dropout is left out, whatever its mode.
         src: source tokens, (1, T_e).
         tgt: target tokens, (1, T_d); without them only the encoder runs.
+
+    Raises:
+        ValueError: if there is more than one sentence.
+        NotImplementedError: if a module is not written yet.
     """
     import torch
 
-    lengths = torch.tensor([src.size(1)])
-    with recorded([layer.self_attn for layer in model.encoder.layers]) as encoder:
-        memory, mask = model.forward_encoder(src, lengths)
-    if tgt is None:
-        return AttentionMaps(torch.cat(encoder))
-    decoder_layers, lengths = model.decoder.layers, torch.tensor([tgt.size(1)])
-    with (
-        recorded([layer.self_attn for layer in decoder_layers]) as decoder,
-        recorded([layer.encoder_attn for layer in decoder_layers]) as cross,
-    ):
-        model.forward_decoder(memory, mask, tgt, lengths)
-    return AttentionMaps(torch.cat(encoder), torch.cat(decoder), torch.cat(cross))
+    if src.size(0) != 1 or (tgt is not None and tgt.size(0) != 1):
+        raise ValueError("attention_maps takes one sentence: src of shape (1, T_e), tgt of shape (1, T_d)")
+    training = model.training
+    model.eval()
+    try:
+        with recorded([layer.self_attn for layer in model.encoder.layers]) as encoder:
+            memory, mask = model.forward_encoder(src, torch.tensor([src.size(1)]))
+        found = [*_stacked(encoder)]
+        if tgt is None:
+            return AttentionMaps(src[0], *found)
+        layers = model.decoder.layers
+        with (
+            recorded([layer.self_attn for layer in layers]) as decoder,
+            recorded([layer.encoder_attn for layer in layers]) as cross,
+        ):
+            model.forward_decoder(memory, mask, tgt, torch.tensor([tgt.size(1)]))
+        return AttentionMaps(src[0], *found, tgt[0], *_stacked(decoder), *_stacked(cross))
+    finally:
+        model.train(training)
+
+
+def _stacked(calls: list[Call]) -> "tuple[torch.Tensor, torch.Tensor]":
+    """The weights of all layers, (layers, H, queries, keys), and the mask of the first, (queries, keys)."""
+    import torch
+
+    if not calls:
+        raise ValueError("the layers of the model never call their attention, so there is nothing to see")
+    return torch.cat([call.weights for call in calls]), calls[0].mask[0]
 
 
 def show_heatmaps(
@@ -116,33 +174,52 @@ def show_heatmaps(
     xticks: Sequence[str] | None = None,
     yticks: Sequence[str] | None = None,
     row_titles: Sequence[str] | None = None,
-) -> "Figure":
-    """Draw attention matrices side by side, all on one scale from 0 to 1.
+    masks: Any = None,
+    alt: str | None = None,
+    limits: tuple[float, float] | None = (0, 1),
+    label: str = "attention weight",
+) -> "AltFigure":
+    """Draw matrices side by side, all on one scale.
 
     Args:
         matrices: (rows, columns, queries, keys).
         xlabel, ylabel: what keys and queries are.
         titles: one for each column; row_titles: one for each row.
         figsize: inches; by default the size follows the number of tokens.
-        cmap: a perceptually even colour map.
+        cmap: a perceptually even colour map; "PuOr" for numbers of both signs.
         xticks, yticks: the tokens of the keys and of the queries.
+        masks: non-zero where a query may not look; such cells are hatched. Any shape that fits `matrices`.
+        alt: the figure in words, for those who do not see it; by default sizes and the largest number of each panel.
+        limits: the ends of the scale; None means those of the data, symmetric if some numbers are negative.
+        label: what the numbers are.
 
     Returns:
-        the figure, with a face colour of its own, so that it can be read on a dark page too.
+        the figure. A notebook shows it if it is the last line of a cell; elsewhere call `display`.
     """
     import numpy as np
-    from matplotlib.figure import Figure
+    from matplotlib.collections import PolyCollection
+
+    from course.altfigure import AltFigure
 
     panels = np.asarray(matrices, dtype=float)
     if panels.ndim != 4:
         raise ValueError(f"matrices must be (rows, columns, queries, keys), not {panels.shape}")
     rows, columns, queries, keys = panels.shape
+    hatched = np.broadcast_to(np.asarray(0 if masks is None else masks) != 0, panels.shape)
+    low, high = limits or _range(panels)
     size = figsize or (1.2 + columns * (0.6 + 0.24 * keys), 0.9 + rows * (0.5 + 0.24 * queries))
-    figure = Figure(figsize=size, facecolor="white", layout="constrained")
+    figure = AltFigure(figsize=size, facecolor="white", layout="constrained")
+    figure.alt = alt or describe(panels, xlabel, ylabel, titles, xticks, yticks, row_titles, label)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for i, j in np.ndindex(rows, columns):
         axes: Any = grid[i, j]
-        image = axes.imshow(panels[i, j], cmap=cmap, vmin=0, vmax=1, aspect="equal")
+        image = axes.imshow(panels[i, j], cmap=cmap, vmin=low, vmax=high, aspect="equal")
+        if hatched[i, j].any():
+            corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+            cells = np.argwhere(hatched[i, j])[:, None, ::-1] + corners  # (masked cells, 4, x and y)
+            axes.add_collection(
+                PolyCollection(list(cells), facecolors="none", edgecolors="0.62", hatch="////", linewidths=0)
+            )
         if i == rows - 1:
             axes.set_xlabel(xlabel)
         if j == 0:
@@ -153,11 +230,141 @@ def show_heatmaps(
             axes.set_xticks(range(keys), xticks, rotation=90, fontsize=8)
         if yticks is not None:
             axes.set_yticks(range(queries), yticks, fontsize=8)
-    figure.colorbar(image, ax=grid, shrink=min(1.0, 3.0 / size[1]), label="attention weight")
+    figure.colorbar(image, ax=grid, shrink=min(1.0, 3.0 / size[1]), label=label)
     return figure
 
 
-def draw_cross_attention(sentence: str, translation: str | None = None) -> "Figure":
+def _range(panels: "np.ndarray") -> tuple[float, float]:
+    import numpy as np
+
+    low, high = float(np.nanmin(panels)), float(np.nanmax(panels))
+    return (low, high) if low >= 0 else (-max(-low, high), max(-low, high))
+
+
+def describe(
+    panels: "np.ndarray",
+    xlabel: str,
+    ylabel: str,
+    titles: Sequence[str] | None,
+    xticks: Sequence[str] | None,
+    yticks: Sequence[str] | None,
+    row_titles: Sequence[str] | None,
+    label: str,
+    most: int = 12,
+) -> str:
+    """Heatmaps in words: what is drawn, and where the largest number of each panel stands."""
+    import numpy as np
+
+    rows, columns, queries, keys = panels.shape
+    words = [f"{rows * columns} heatmap{'s' * (rows * columns > 1)} of {label}, {queries} {ylabel} by {keys} {xlabel}."]
+    for i, j in list(np.ndindex(rows, columns))[:most]:
+        if np.isnan(panels[i, j]).all():
+            continue
+        query, key = np.unravel_index(int(np.nanargmax(panels[i, j])), (queries, keys))
+        names = [row_titles[i] if row_titles else "", titles[j] if titles else ""]
+        name = ", ".join(filter(None, names)) or f"panel {i * columns + j + 1}"
+        row = yticks[query] if yticks is not None else query
+        column = xticks[key] if xticks is not None else key
+        words.append(f"{name}: largest {panels[i, j, query, key]:.2f} at {row}, {column}.")
+    if rows * columns > most:
+        words.append(f"And {rows * columns - most} more.")
+    return " ".join(words)
+
+
+def show_attention(
+    maps: AttentionMaps,
+    kind: str = "cross",
+    layer: int | None = None,
+    head: int | None = None,
+    source: "Tokenizer | None" = None,
+    target: "Tokenizer | None" = None,
+    upto: int | None = None,
+) -> "AltFigure":
+    """Draw the attention of a sentence: a row a layer, a column a head; cells that the masks forbid are hatched.
+
+    Args:
+        maps: what `attention_maps` gave.
+        kind: "encoder" or "decoder" self-attention, or "cross".
+        layer, head: only this one; None means all.
+        source, target: the tokenizers, which name the tokens.
+        upto: the number of positions to leave room for, if the decoder has not written all of them yet.
+
+    Raises:
+        ValueError: if there is no such kind, layer or head.
+    """
+    import torch
+
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    weights, mask = getattr(maps, kind), getattr(maps, f"{kind}_mask")
+    if weights is None:
+        raise ValueError(f"there is no {KINDS[kind]} in these maps: give attention_maps the target too")
+    for name, number, count in (("layer", layer, weights.size(0)), ("head", head, weights.size(1))):
+        if number is not None and not 0 <= number < count:
+            raise ValueError(f"there is no {name} {number}: there are {count}, from 0")
+    layers = range(weights.size(0)) if layer is None else [layer]
+    heads = range(weights.size(1)) if head is None else [head]
+    weights = weights[list(layers)][:, list(heads)]
+    queries = _names(maps.src if kind == "encoder" else maps.tgt, source if kind == "encoder" else target)
+    keys = _names(maps.tgt if kind == "decoder" else maps.src, target if kind == "decoder" else source)
+    if upto is not None and kind != "encoder":
+        missing = upto - len(queries)
+        wider = missing if kind == "decoder" else 0
+        weights = torch.nn.functional.pad(weights, (0, wider, 0, missing), value=torch.nan)
+        mask = torch.nn.functional.pad(mask, (0, wider, 0, missing))
+        queries, keys = queries + [""] * missing, keys + [""] * wider
+    return show_heatmaps(
+        weights,
+        xlabel="keys",
+        ylabel="queries",
+        titles=[f"head {number}" for number in heads],
+        row_titles=[f"layer {number}" for number in layers],
+        xticks=keys,
+        yticks=queries,
+        masks=mask,
+        label=f"{KINDS[kind]} weight",
+    )
+
+
+def _names(tokens: "torch.Tensor | None", tokenizer: "Tokenizer | None") -> list[str]:
+    indices = [] if tokens is None else [int(token) for token in tokens]
+    return tokenizer.pieces(indices) if tokenizer else list(map(str, indices))
+
+
+def explore_attention(model: Any, sentence: str) -> Any:
+    """Attention of a translation with menus for kind, layer and head, and a slider for the decoding step.
+
+    Args:
+        model: a `Checkpoint`, or a `Transformer` with the course's vocabularies.
+        sentence: German text.
+
+    Returns:
+        a widget; without ipywidgets a figure of all layers and heads.
+
+    Raises:
+        UserError: if the sentence is empty or too long.
+        NotImplementedError: if the encoder is not written yet. Without a decoder there is the encoder only.
+    """
+    from course.explore import explore
+
+    return explore(model, sentence)
+
+
+def show_errors(stage: str | None = None) -> "AltFigure | None":
+    """Where the last `check` found wrong numbers: |got - expected| of the first wrong tensor of its visible tests.
+
+    Args:
+        stage: its name; by default the stage that was checked last.
+
+    Returns:
+        the figure, or None (and a sentence) if there is nothing to draw.
+    """
+    from course.errormaps import errors_of
+
+    return errors_of(stage)
+
+
+def draw_cross_attention(sentence: str, translation: str | None = None) -> "AltFigure":
     """Draw the cross-attention of the trained model, a row a layer and a column a head.
 
     Args:

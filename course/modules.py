@@ -1,7 +1,11 @@
 """Import the five modules of the assignment from a folder, fresh every time."""
 
 import importlib
+import linecache
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -29,13 +33,54 @@ def load_modules(folder: Path | None = None) -> SimpleNamespace:
     folder = default_folder() if folder is None else folder
     if missing := [f"{name}.py" for name in MODULE_NAMES if not (folder / f"{name}.py").is_file()]:
         raise UserError(f"{folder} lacks {', '.join(missing)}")
+    with _fresh(folder):
+        return SimpleNamespace(**{name: importlib.import_module(name) for name in MODULE_NAMES})
+
+
+def load_module(name: str, folder: Path) -> ModuleType:
+    """Import one of the five modules, with those that it imports, as `load_modules` does.
+
+    Raises:
+        UserError: if there is no such module, or it cannot be imported; the message says why, and in which line.
+    """
+    if name not in MODULE_NAMES:
+        raise UserError(f"there is no module {name!r}; the modules are {', '.join(MODULE_NAMES)}")
+    if not (folder / f"{name}.py").is_file():
+        raise UserError(f"there is no {name}.py in {folder.resolve()}")
+    try:
+        with _fresh(folder):
+            return importlib.import_module(name)
+    except SyntaxError as error:
+        file, text = Path(error.filename or f"{name}.py").name, (error.text or "").strip()
+        raise UserError(f"{file}, line {error.lineno}: {error.msg}" + (f": {text}" if text else "")) from error
+    except Exception as error:  # whatever the student's code raises
+        raise UserError(f"{name}.py cannot be imported: {describe(error)}") from error
+
+
+def describe(error: Exception) -> str:
+    """An exception in a line, with the last line of the five modules that it went through."""
+    kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    place = place_of(error)
+    return f"{Path(place.filename).name}, line {place.lineno}, {place.line}: {kind}" if place else kind
+
+
+def place_of(error: BaseException) -> traceback.FrameSummary | None:
+    """The last line of the five modules that an exception went through."""
+    names = {f"{name}.py" for name in MODULE_NAMES}
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame for frame in reversed(frames) if Path(frame.filename).name in names), None)
+
+
+@contextmanager
+def _fresh(folder: Path) -> Iterator[None]:
     hidden: dict[str, ModuleType | None] = {name: sys.modules.pop(name, None) for name in MODULE_NAMES}
     sys.path.insert(0, str(folder.resolve()))
     importlib.invalidate_caches()
+    linecache.checkcache()  # tracebacks show the lines of the files as they are now
     # Compiled files carry the time of the source in whole seconds: an edit within the same second would be missed.
     without_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        return SimpleNamespace(**{name: importlib.import_module(name) for name in MODULE_NAMES})
+        yield
     finally:
         sys.dont_write_bytecode = without_bytecode
         sys.path.remove(str(folder.resolve()))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.__main__ import main
 from autograder.archive import find_submissions
 from autograder.files import MAX_FILE
 from autograder.manifest import assignment
@@ -99,6 +100,17 @@ def test_the_work_of_one_student(tmp_path, files):
     assert list(read_submission(tmp_path / "Anna.zip", ASSIGNMENT).sources) == FULL
     folder = write(tmp_path / "ben", dict(files))
     assert list(read_submission(folder, ASSIGNMENT).sources) == FULL
+
+
+def test_a_zip_file_is_graded_like_a_folder(tmp_path, capsys):
+    solution = Path(__file__).resolve().parent.parent / "solutions" / "transformer"
+    (tmp_path / "x.zip").write_bytes(zipped({f"work/{path.name}": path.read_bytes() for path in solution.glob("*.py")}))
+    assert main(["pe", "--submission", str(tmp_path / "x.zip")]) == 0
+    assert "Total: 5 of 5 points" in capsys.readouterr().out
+    assert main(["pe", "--submission", str(tmp_path / "y.zip")]) == 2
+    (tmp_path / "y.zip").write_bytes(b"PK damaged")
+    assert main(["pe", "--submission", str(tmp_path / "y.zip")]) == 1
+    assert "y.zip is not a zip file or is damaged" in capsys.readouterr().out
 
 
 def test_names_of_platforms_are_kept(tmp_path):

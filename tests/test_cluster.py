@@ -22,6 +22,7 @@ from autograder.manifest import assignment
 from autograder.records import grader_hash
 from autograder.results import from_json
 from autograder.submission import Submission, read_submission
+from course.errors import UserError
 
 distributed = pytest.importorskip("distributed")
 
@@ -58,7 +59,7 @@ def test_a_local_cluster_gives_the_same_grades_though_a_worker_is_killed():
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
         pids = [worker.process.pid for worker in local.workers.values()]
         queue = Queue(iter(submissions))
-        there = {}
+        there: dict[str, list[tuple[str, str, float, str]]] = {}
         for outcome in cluster.grade_on_cluster(queue, SETTINGS, local.scheduler_address, None):
             if not there:
                 os.kill(pids[0], signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
@@ -155,5 +156,5 @@ def test_a_scheduler_that_is_lost(tmp_path, capsys):
     outcomes = cluster.grade_on_cluster(Queue(iter(some_submissions(4))), SETTINGS, local.scheduler_address, None)
     assert next(outcomes).student == "s0"
     local.close()
-    with pytest.raises(cluster.UserError, match="the same command goes on"):
+    with pytest.raises(UserError, match="the same command goes on"):
         list(outcomes)

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import resource
-from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
@@ -33,17 +32,9 @@ MOST_MEMORY = 1_000_000  # KB that the grader may grow by: a few copies of the l
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with pytest.MonkeyPatch.context() as patch:
-        world = World(patch)
-        yield world
-        world.close()
-
-
-@pytest.fixture(scope="module")
 def workers(world):
     workers = make_workers(confined=True)
-    assert lost(graded(workers, "pe", SOLUTION["pe"])) == []
+    assert lost(graded(workers, "pe", SOLUTION["pe"])) == []  # it is warm before the processes are counted
     yield workers
     workers.close()
 
@@ -56,7 +47,7 @@ def unchecked(monkeypatch):
 
 def graded(workers, module: str, text: str, hidden_seed: int | None = SEED) -> Report:
     """The report about the stage of a module, by the visible and the hidden tests."""
-    submission = Submission("attacker", {**SOLUTION, module: text})
+    submission = Submission("somebody", {**SOLUTION, module: text})
     return grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(module)], hidden_seed=hidden_seed)
 
 
@@ -124,12 +115,10 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
 @pytest.mark.parametrize("attack", shortcuts.ATTACKS, ids=str)
 def test_a_ready_made_attention_is_found(attack, world, workers):
     report = graded(workers, attack.module, attack.text)
-    if attack.found:
+    if attack.found or not report.review:
         assert {test.status for test in report.tests} == {"forbidden"}
         assert "mha.py, line " in report.tests[0].message
         assert report.points == 0
-    else:
-        assert report.review
     assert not report.faulty
     check_views(report, world)
 

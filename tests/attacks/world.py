@@ -95,7 +95,9 @@ class World:
             found[str(path)] = (status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         for folder in filter(os.path.isdir, SHARED_FOLDERS):
             found[folder] = sorted(name for name in os.listdir(folder) if self.mark in name)
-        found["grader's temporary files"] = sorted(os.listdir(self.temporary))
+        # torch makes a folder for its compiler as it is imported, in the trusted process that imports it.
+        made = [name for name in os.listdir(self.temporary) if not name.startswith("torchinductor_")]
+        found["grader's temporary files"] = sorted(made)
         for kind in ("shm", "sem", "msg"):
             path = Path("/proc/sysvipc", kind)
             found[str(path)] = [row.split()[:2] for row in path.read_text().splitlines()] if path.exists() else []

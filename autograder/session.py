@@ -1,0 +1,74 @@
+"""Grading again and again: one warm process is kept from one verdict to the next, for notebooks and `--watch`."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.grading import grade
+from autograder.manifest import Assignment, Stage
+from autograder.process import make_workers
+from autograder.results import Report
+from autograder.submission import read_submission
+from autograder.testcase import Incorrect
+
+
+class Session:
+    """Grades stages of a folder. Every verdict comes from a fresh worker and the files as they are at that moment.
+
+    The warm process, which has torch imported and no code of the student, starts with the first verdict; it ends with
+    `close`, or by itself when this process ends.
+    """
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.mistakes: dict[str, list[tuple[str, Incorrect]]] = {}  # stage -> its failed visible tests, in order
+        self._workers: Any = None
+
+    def grade(self, folder: Path, stages: Sequence[Stage] | None = None, jobs: int = 1) -> Report:
+        """Grade stages, all of them by default; an interrupt ends what is running.
+
+        Raises:
+            UserError: if the folder is missing or holds none of the modules.
+        """
+        submission = read_submission(folder, self.assignment)
+        chosen = list(self.assignment.stages if stages is None else stages)
+        for stage in chosen:
+            self.mistakes[stage.name] = []
+        outcome: list[Report | BaseException] = []
+
+        def work() -> None:
+            try:
+                if self._workers is None:
+                    self._workers = make_workers()
+                outcome.append(
+                    grade(submission, self.assignment, self._workers, stages, jobs=jobs, on_error=self._keep)
+                )
+            except BaseException as error:
+                outcome.append(error)
+
+        # In a thread of its own: an interrupt reaches the main thread at once, even while a worker is busy.
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            thread.join()
+        except BaseException:
+            self.close()
+            raise
+        result = outcome[0]
+        if isinstance(result, BaseException):
+            self.close()
+            raise result
+        if result.faulty:
+            self.close()  # the warm process may be what failed; the next verdict starts a new one
+        return result
+
+    def _keep(self, stage: Stage, test: str, error: BaseException) -> None:
+        if isinstance(error, Incorrect):
+            self.mistakes[stage.name].append((test, error))
+
+    def close(self) -> None:
+        """End the warm process."""
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()

@@ -1,0 +1,48 @@
+"""What the notebooks show with: tables, and figures with a description for those who cannot see them."""
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Table:
+    """A table for the notebook: HTML where that can be shown, aligned text elsewhere."""
+
+    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> None:
+        self.header = list(header)
+        self.rows = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+        self.caption = caption
+
+    def _repr_html_(self) -> str:
+        style = "text-align: left"
+        head = "".join(f'<th scope="col" style="{style}">{html.escape(cell)}</th>' for cell in self.header)
+        body = "".join(
+            "<tr>" + "".join(f'<td style="{style}">{html.escape(cell)}</td>' for cell in row) + "</tr>"
+            for row in self.rows
+        )
+        caption = f'<caption style="{style}">{html.escape(self.caption)}</caption>' if self.caption else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        lines = [self.header, *self.rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
+        texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+        return "\n".join([self.caption, *texts] if self.caption else texts)
+
+
+def show(figure: "Figure", description: str) -> None:
+    """Display a figure on a white ground, readable on a dark page too, with a text for those who cannot see it."""
+    from IPython.display import HTML, display
+    from matplotlib import pyplot as plt
+
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110, facecolor="white", bbox_inches="tight")
+    plt.close(figure)  # otherwise the notebook would show it a second time, without the description
+    picture = base64.b64encode(buffer.getvalue()).decode()
+    text = html.escape(description, quote=True)
+    display(HTML(f'<img alt="{text}" src="data:image/png;base64,{picture}" style="max-width: 100%">'))  # type: ignore[no-untyped-call]

@@ -1,0 +1,198 @@
+"""What grading a class costs beside nbgrader, cold starts and the floor: `python -m tests.bench_class` (`make bench`).
+
+All in one run, since only ratios mean something on another machine. Every submission is correct, so all tests run to
+their end. nbgrader runs the visible tests only; `batch --visible-only` is what compares with it.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from autograder.manifest import assignment
+from autograder.release import path_with_programs
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENT = assignment()
+SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
+VARIANTS = [SOLUTION, ROOT / "tests" / "variants" / "einsum", ROOT / "tests" / "variants" / "loops"]
+SAMPLE_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a command costs, with everything that it starts."""
+
+    wall: float  # seconds
+    cpu: float
+    peak: float  # MB; pages that processes share count once
+
+
+def measure(command: list[str], cwd: Path = ROOT) -> Figure:
+    """Run a command."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "JUPYTER_NO_CONFIG": "1",
+        "PATH": path_with_programs(),
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }
+    before, started = os.times(), time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=cwd, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    samples, ended = [0.0], threading.Event()
+
+    def sample() -> None:
+        while not ended.wait(SAMPLE_SECONDS):
+            samples.append(memory(process.pid))
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    _, complaints = process.communicate()
+    wall = time.perf_counter() - started
+    ended.set()
+    sampler.join()
+    after = os.times()
+    assert process.returncode in (0, 1), complaints
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return Figure(wall, cpu, max(samples))
+
+
+def memory(pid: int) -> float:
+    """MB of a process and everything below it now."""
+    total = 0
+    try:
+        processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return 0.0
+    for process in processes:
+        try:
+            total += process.memory_full_info().pss
+        except psutil.Error:
+            continue
+    return total / 1e6
+
+
+def median(figures: Iterable[Figure]) -> Figure:
+    rows = [(figure.wall, figure.cpu, figure.peak) for figure in figures]
+    return Figure(*(statistics.median(column) for column in zip(*rows, strict=True)))
+
+
+def make_class(folder: Path, size: int) -> Path:
+    """Correct submissions of several ways to write them."""
+    for number in range(size):
+        target = folder / f"s{number:04}" / ASSIGNMENT.name
+        target.mkdir(parents=True)
+        for module in ASSIGNMENT.modules:
+            shutil.copy(VARIANTS[number % len(VARIANTS)] / f"{module}.py", target)
+    return folder
+
+
+def batch(folder: Path, size: int, *options: str, runs: int = 1) -> Figure:
+    """Grade a class in a fresh folder."""
+    submissions = make_class(folder / f"class{size}", size) if not (folder / f"class{size}").exists() else None
+    submissions = submissions or folder / f"class{size}"
+    figures = []
+    for _ in range(runs):
+        out = Path(tempfile.mkdtemp(dir=folder))
+        command = [sys.executable, "-m", "autograder", "batch", str(submissions), "--out", str(out), "--seed", "1"]
+        command = [part for part in command if "--visible-only" not in options or part not in ("--seed", "1")]
+        figures.append(measure([*command, *options]))
+        assert len(list((out / "results").glob("*.json"))) == size
+    return median(figures)
+
+
+def nbgrader(folder: Path, size: int) -> Figure:
+    """Grade a class with nbgrader, in a course made of the solutions and the configuration."""
+    course = folder / f"course{size}"
+    course.mkdir()
+    shutil.copy(ROOT / "nbgrader_config.py", course)
+    shutil.copytree(ROOT / "solutions", course / "solutions", ignore=shutil.ignore_patterns("__pycache__"))
+    start = [sys.executable, "-m", "nbgrader"]
+    measure([*start, "generate_assignment", ASSIGNMENT.name], course)
+    make_class(course / "submitted", size)
+    for student in (course / "submitted").iterdir():
+        for stage in ASSIGNMENT.stages:
+            shutil.copy(course / "notebooks" / ASSIGNMENT.name / stage.notebook, student / ASSIGNMENT.name)
+    figure = measure([*start, "autograde", ASSIGNMENT.name], course)
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{(course / 'gradebook.db').as_posix()}") as gradebook:
+        scores = [graded.score for graded in gradebook.assignment_submissions(ASSIGNMENT.name)]
+    assert scores == [sum(stage.max_points for stage in ASSIGNMENT.stages)] * size, scores
+    return figure
+
+
+def floor(runs: int) -> Figure:
+    """Fork, import and forward passes alone; see `tests.bench_floor`."""
+    command = [sys.executable, "-m", "tests.bench_floor", str(SOLUTION), "--runs", str(runs)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    wall, cpu, _ = map(float, done.stdout.split())
+    return Figure(wall, cpu, 0)
+
+
+def line_through(points: dict[int, float]) -> tuple[float, float]:
+    """Intercept and slope of the least-squares line."""
+    x, y = list(points), list(points.values())
+    slope, intercept = statistics.linear_regression(x, y)
+    return intercept, slope
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench_class", description=__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="runs of what is quick (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help="no class of 100, and nbgrader with 1 submission only")
+    args = parser.parse_args()
+    table: dict[str, tuple[int, Figure]] = {}
+
+    def row(name: str, size: int, figure: Figure) -> None:
+        table[name] = size, figure
+        peak = f"{figure.peak:>10.0f}" if figure.peak else f"{'':>10}"
+        print(f"{name:<44}{figure.wall / size:>10.2f}{figure.cpu / size:>10.2f}{peak}", flush=True)
+
+    grade = [sys.executable, "grade.py", "--submission", str(SOLUTION)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        print(f"{'for each submission':<44}{'wall s':>10}{'CPU s':>10}{'peak MB':>10}")
+        row("floor", 1, floor(args.runs))
+        sizes = {1: args.runs, 10: 1 if args.quick else 3} | ({} if args.quick else {100: 1})
+        for size, runs in sizes.items():
+            row(f"batch, class of {size}", size, batch(folder, size, "--jobs", "1", runs=runs))
+        row("batch --jobs 2, class of 10", 10, batch(folder, 10, "--jobs", "2"))
+        row("batch --visible-only, class of 10", 10, batch(folder, 10, "--jobs", "1", "--visible-only"))
+        row("cold grade.py --hidden", 1, median(measure([*grade, "--hidden"]) for _ in range(args.runs)))
+        row("cold grade.py", 1, median(measure(grade) for _ in range(args.runs)))
+        for size in (1,) if args.quick else (1, 4):
+            row(f"nbgrader autograde, class of {size}", size, nbgrader(folder, size))
+    print()
+    start, slope = line_through({size: table[f"batch, class of {size}"][1].cpu for size in sizes})
+    print(f"CPU seconds of batch: {start:.1f} + {slope:.2f} for each submission")
+    for size in sizes:
+        print(
+            f"  class of {size}: {table[f'batch, class of {size}'][1].cpu / (start + slope * size):.2f} times this line"
+        )
+    visible = table["batch --visible-only, class of 10"][1].cpu / 10
+    for name, (size, figure) in table.items():
+        compared, what = (
+            (visible, "batch --visible-only") if "nbgrader" in name or name == "cold grade.py" else (slope, "the slope")
+        )
+        print(f"CPU of {name}: {figure.cpu / size / compared:.2f} times {what}")
+    print(f"CPU of the slope: {slope / table['floor'][1].cpu:.2f} times the floor")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""What grading a submission cannot go below: fork, import of the modules, and the forward passes themselves.
+
+`python -m tests.bench_floor SUBMISSION` grades once while it writes down every request to the student's workers, then
+repeats these requests in forks of a warm process: nothing is framed, sent, confined, compared or reported.
+"""
+
+import argparse
+import os
+import pickle
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from autograder import grading
+from autograder.answers import AnswerBook
+from autograder.manifest import assignment
+from autograder.process import make_workers
+from autograder.student import Student
+from autograder.submission import read_submission
+
+Request = tuple[dict[str, Any], bytes, bool]  # header, body, whether it fails: some tests ask for an error
+Session = list[Request]  # the requests to one worker, from its start to its end
+
+
+class RecordedStudent(Student):
+    """A student whose requests are written down."""
+
+    sessions: list[Session] = []  # noqa: RUF012, shared on purpose
+
+    def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
+        if request["do"] == "load":
+            self.sessions.append([])
+        fails = True
+        try:
+            value = super()._ask(request, body, call)
+            fails = False
+        finally:
+            self.sessions[-1].append((request, body, fails))
+        return value
+
+
+def record(folder: Path) -> list[Session]:
+    """The requests that grading a submission makes of its code."""
+    chosen = assignment()
+    workers = make_workers()
+    try:
+        submission, book = read_submission(folder, chosen), AnswerBook(chosen, workers, 1)
+        grading.grade(submission, chosen, workers, hidden_seed=1, book=book)  # finds out the reference's answers
+        original, grading.Student = grading.Student, RecordedStudent  # type: ignore[misc]
+        try:
+            grading.grade(submission, chosen, workers, hidden_seed=1, book=book)
+        finally:
+            grading.Student = original  # type: ignore[misc]
+    finally:
+        workers.close()
+    return RecordedStudent.sessions
+
+
+def replay(session: Session) -> None:
+    """Do in a fork what a worker was asked for; objects get the numbers that they had."""
+    import torch
+
+    from autograder.worker import Worker
+
+    if (pid := os.fork()) == 0:
+        code = 1
+        try:
+            worker = Worker()
+            handlers = {"load": worker.load, "import": worker.import_module, "call": worker.call, "get": worker.get}
+            others = {"state": worker.state, "shapes": worker.shapes, "seed": worker.seed, "check": worker.check}
+            for request, body, fails in session:
+                value = None
+                try:
+                    value = {**handlers, **others}[request["do"]](request, body)
+                except Exception:
+                    assert fails
+                if isinstance(value, torch.nn.Module):
+                    worker.objects[len(worker.objects)] = value
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench_floor", description=__doc__)
+    parser.add_argument("submission", type=Path)
+    parser.add_argument("--runs", type=int, default=5, help="counted runs (%(default)s)")
+    parser.add_argument("--sessions", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.sessions is None:
+        # The forks come from a process that has imported nothing but what a warm process has.
+        import subprocess
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "sessions")
+            path.write_bytes(pickle.dumps(record(args.submission)))
+            command = [sys.executable, "-m", "tests.bench_floor", str(args.submission), "--sessions", str(path)]
+            return subprocess.run([*command, "--runs", str(args.runs)], check=False).returncode
+    sessions: list[Session] = pickle.loads(args.sessions.read_bytes())
+    import gc
+
+    from autograder.worker import prepare_torch
+
+    prepare_torch()
+    gc.freeze()
+    figures = []
+    for _ in range(args.runs + 1):
+        before, started = os.times(), time.perf_counter()
+        for session in sessions:
+            replay(session)
+        after = os.times()
+        cpu = sum(after[2:4]) - sum(before[2:4]) + sum(after[:2]) - sum(before[:2])
+        figures.append((time.perf_counter() - started, cpu))
+    wall, cpu = (statistics.median(column) for column in zip(*figures[1:], strict=True))
+    print(f"{wall:.4f} {cpu:.4f} {len(sessions)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
