@@ -62,7 +62,8 @@ tolerance: $(VENV)/installed
 	$(RUN) -m tests.tolerance --out docs/tolerance.md $(ARGS)
 
 bench: $(VENV)/installed
-	$(RUN) -m tests.bench $(ARGS)
+	$(RUN) -m tests.bench
+	$(RUN) -m tests.bench_class $(ARGS)
 
 train: $(VENV)/installed
 	$(RUN) -m course.train --out checkpoints/de-en $(CORPUS_DIR) $(ARGS)

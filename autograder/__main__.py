@@ -1,4 +1,4 @@
-"""The command line: `python grade.py [stage ...]`, the same as `python -m autograder`, and the instructors' commands."""
+"""The command line: `python grade.py [stage ...]`, that is `python -m autograder`, and the instructors' commands."""
 
 import argparse
 import importlib
@@ -27,6 +27,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         "--submission", type=Path, metavar="DIR", help="folder or zip file of the modules (notebooks/transformer)"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
+    parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
     instructors = parser.add_argument_group("for instructors")
     instructors.add_argument("--hidden", action="store_true", help="run the hidden tests too (needs solutions/)")
@@ -41,6 +42,12 @@ def run(args: argparse.Namespace) -> int:
 
     chosen = assignment()
     stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or None
+    if args.watch:
+        from autograder.watch import watch
+
+        if args.hidden or args.json:
+            raise UserError("--watch is for your own modules: it goes with neither --hidden nor --json")
+        return watch(args.submission or ROOT / "notebooks" / chosen.name, chosen, stages, args.verbose)
     seed = hidden_seed(args, chosen)
     folder = args.submission or ROOT / "notebooks" / chosen.name
     check_writable(args.json)

@@ -151,12 +151,13 @@ def libraries_are_public() -> bool:
     return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)
 
 
-def confine(rules: int, keep: int) -> None:
+def confine(rules: int, keep: int, drop: bool) -> None:
     """Confine this process for good.
 
     Args:
         rules: the descriptor of the Landlock rules, from `prepare`.
         keep: the descriptor of the connection; beside it only 0, 1 and 2 stay open.
+        drop: whether to become another user when root; see `libraries_are_public`.
 
     Raises:
         OSError: if the kernel refuses a step; the process must not go on then.
@@ -174,7 +175,8 @@ def confine(rules: int, keep: int) -> None:
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_NPROC, 0)
     limit(resource.RLIMIT_STACK, 8 << 20)
-    drop_user()
+    if drop:
+        drop_user()
     libc = _libc()
     _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user has cleared it
     _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # not even a process of the same user may look inside

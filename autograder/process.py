@@ -9,7 +9,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,8 @@ from autograder.frames import PROCESS_ID as ID
 from course.errors import UserError
 
 KEPT_OUTPUT = 16 * 1024
+# What honest modules import although they do not need it. A confined worker cannot: it writes files when imported.
+OPTIONAL = ("matplotlib.pyplot",)
 
 
 def python_command(call: str) -> list[str]:
@@ -112,6 +114,7 @@ class ForkingWorkers:
     def __init__(self, confined: bool = False) -> None:
         self.confined = confined
         self._control, theirs = socket.socketpair()
+        self._provided: set[str] = set()
         self._asking = threading.Lock()  # stages may be graded at the same time
         self._complaints = Printed()
         command = python_command(f"from autograder.warm import main; main({theirs.fileno()}, confined={confined})")
@@ -132,6 +135,14 @@ class ForkingWorkers:
         with theirs, self._asking:
             socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), printed.descriptor])
             return ForkedWorker(self._answer(), ours, printed, self._wait)
+
+    def provide(self, sources: Iterable[str]) -> None:
+        """Have what confined workers cannot import ready for modules with these texts."""
+        wanted = [name for name in OPTIONAL if self.confined and name.partition(".")[0] in " ".join(sources)]
+        for name in set(wanted) - self._provided:
+            self._provided.add(name)
+            with self._asking:
+                self._control.sendall(b"I" + ID.pack(OPTIONAL.index(name)))
 
     def _wait(self, pid: int) -> int:
         with self._asking:
@@ -190,6 +201,9 @@ class PlainWorkers:
     def start(self) -> WorkerProcess:
         self._spare.append(PlainWorker())
         return self._spare.pop(0)
+
+    def provide(self, sources: Iterable[str]) -> None:
+        """Nothing to do: these workers can import whatever is installed."""
 
     def close(self) -> None:
         for worker in self._spare:

@@ -84,6 +84,7 @@ class Student:
             raise self._failed
         if self._worker is not None:
             return
+        self._workers.provide(self._code.sources.get(module, "") for module in self._code.modules)
         self._worker = self._workers.start()
         code = self._code
         load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}

@@ -2,7 +2,8 @@
 
 Importing torch takes seconds, a fork milliseconds. The grader talks to this process over a Unix socket: one byte
 "F" with two file descriptors (the worker's socket, the file for what it prints) asks for a worker and is answered by
-its process id; "W" and a process id asks how that worker ended. The process stays single-threaded, which forking needs.
+its process id; "W" and a process id asks how that worker ended; "I" and a number asks to import one of OPTIONAL, which
+is too slow to be done for all. The process stays single-threaded, which forking needs.
 """
 
 import contextlib
@@ -23,21 +24,18 @@ from types import ModuleType
 
 from autograder.confine import PR_SET_PDEATHSIG, PRINTED, confine, libraries_are_public, packages, prepare
 from autograder.frames import PROCESS_ID as ID
+from autograder.process import OPTIONAL
 from autograder.worker import prepare_torch, serve
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h, prctl(2)
-# What modules import, and what Python and torch import late by themselves. A confined worker can import the rest of
-# the standard library and of torch as well, but only if its user may read them.
+# What modules import, and what Python and torch import late by themselves: every fork has it without reading a file.
 MODULES = (
-    "__future__ abc array bisect cmath collections.abc colorsys copy csv dataclasses datetime decimal enum "
-    "fractions functools getpass heapq inspect io itertools json linecache logging math numbers operator os.path "
-    "pathlib pprint random re secrets statistics string struct textwrap time timeit token tokenize traceback "
-    "types typing unittest warnings weakref numpy.linalg numpy.random numpy.typing torch.linalg "
-    "torch.nn.functional torch.nn.init torch.nn.utils.rnn torch.nn.utils.parametrizations torch.optim "
-    "torch.optim.lr_scheduler torch.utils.data torch.utils.checkpoint typing_extensions encodings.ascii "
-    "encodings.idna encodings.latin_1 encodings.utf_8_sig einops tqdm "
+    "__future__ abc array bisect cmath collections.abc copy csv dataclasses datetime decimal enum fractions functools "
+    "getpass heapq inspect io itertools json linecache logging math numbers operator os.path pathlib pprint random re "
+    "secrets statistics string struct textwrap time timeit token tokenize traceback types typing unittest warnings "
+    "weakref numpy.linalg numpy.random torch.linalg torch.nn.functional torch.nn.init torch.nn.utils.rnn "
+    "typing_extensions encodings.ascii encodings.idna encodings.latin_1 encodings.utf_8_sig einops tqdm"
 )
-LATE = "torch._dynamo torch.nn.attention cProfile ctypes.util zoneinfo"
 
 
 def call_prctl(option: int, value: int) -> None:
@@ -59,7 +57,7 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
         return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in self.known else None
 
 
-def be_worker(connection: int, output: int, rules: int | None, parent: int) -> None:
+def be_worker(connection: int, output: int, rules: tuple[int, bool] | None, parent: int) -> None:
     """The life of a worker, from the fork to its end."""
     os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -76,32 +74,34 @@ def be_worker(connection: int, output: int, rules: int | None, parent: int) -> N
         os.environ.update(HOME="/", USER="student", TORCHINDUCTOR_CACHE_DIR="/", OMP_NUM_THREADS="1")
         sys.meta_path[sys.meta_path.index(PathFinder)] = LibraryFinder()
         tempfile.tempdir = "/"
-        confine(rules, connection)
+        confine(rules[0], connection, rules[1])
     if os.getppid() != parent:
         return  # it ended before this process asked to end with it
     with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:
         serve(requests, replies)
 
 
-def prepare_confinement() -> int:
-    """Import what confined workers may not be able to import, make the rules, and see that a fork can be confined.
+def prepare_confinement() -> tuple[int, bool]:
+    """Import what modules will want, make the rules, and see that a fork can be confined.
+
+    Returns:
+        What `confine` has to be told: the rules, and whether workers become another user.
 
     Raises:
         RuntimeError: if it cannot; then there are no workers, rather than free ones.
     """
     import torch
 
-    late = "" if os.geteuid() or libraries_are_public() else LATE
-    for name in f"{MODULES} {late}".split():
+    for name in MODULES.split():
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
     torch.set_num_threads = lambda nthreads: None
-    rules = prepare()
+    rules = prepare(), libraries_are_public()
     pid = os.fork()
     if pid == 0:
         try:
-            confine(rules, 2)
+            confine(rules[0], 2, rules[1])
             os._exit(0)
         except BaseException:
             traceback.print_exc()
@@ -151,6 +151,9 @@ def main(control_fd: int, confined: bool = False) -> None:
             for descriptor in descriptors:
                 os.close(descriptor)
             control.sendall(ID.pack(pid))
+        elif message[:1] == b"I":
+            with contextlib.suppress(Exception):
+                importlib.import_module(OPTIONAL[ID.unpack(message[1:])[0]])
         else:
             pid = ID.unpack(message[1:])[0]
             _, status = os.waitpid(pid, 0)

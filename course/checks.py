@@ -102,10 +102,10 @@ def trained(own: bool = False, folder: str | Path = ".") -> "Checkpoint":
 def in_notebook() -> bool:
     """Whether this runs in the kernel of a notebook, which can show HTML."""
     try:
-        from IPython import get_ipython  # type: ignore[attr-defined]
+        from IPython import get_ipython
     except ImportError:
         return False
-    shell: Any = get_ipython()  # type: ignore[no-untyped-call]
+    shell: Any = get_ipython()
     return hasattr(shell, "kernel")
 
 

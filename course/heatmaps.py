@@ -1,18 +1,15 @@
 """Attention as heatmaps: `python -m course.heatmaps "Der Hund schläft." --out attention.svg`.
 
-The interface of the modules returns no attention weights, and nothing has to be stored in them: the output of
-attention is linear in the values, so with columns of the identity matrix as values the outputs are columns of the
-attention matrix. What is drawn is what the code of the modules really does, mistakes included.
+What is drawn is what the code of the modules really does, mistakes included (see `course.attention`).
 """
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course.attention import AttentionMaps, attention_maps, attention_weights
 from course.errors import UserError, run_command
 
 if TYPE_CHECKING:
@@ -22,146 +19,17 @@ if TYPE_CHECKING:
     from course.altfigure import AltFigure
     from course.text import Tokenizer
 
+__all__ = [
+    "AttentionMaps",
+    "attention_maps",
+    "attention_weights",
+    "explore_attention",
+    "show_attention",
+    "show_errors",
+    "show_heatmaps",
+]
 KINDS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
-
-
-@dataclass(frozen=True)
-class AttentionMaps:
-    """The attention weights of one sentence, (layers, H, queries, keys); those of the decoder may be missing.
-
-    The masks, (queries, keys), are those that the model gave to its attention: True where a query may not look.
-    """
-
-    src: "torch.Tensor"  # (T_e,)
-    encoder: "torch.Tensor"
-    encoder_mask: "torch.Tensor"
-    tgt: "torch.Tensor | None" = None  # (T_d,)
-    decoder: "torch.Tensor | None" = None
-    decoder_mask: "torch.Tensor | None" = None
-    cross: "torch.Tensor | None" = None
-    cross_mask: "torch.Tensor | None" = None
-
-
-def attention_weights(
-    attention: Any,
-    query: "torch.Tensor",
-    key: "torch.Tensor",
-    value: "torch.Tensor",
-    key_padding_mask: "torch.Tensor | None" = None,
-    attention_mask: "torch.Tensor | None" = None,
-) -> "torch.Tensor":
-    """The attention matrix of one call of a `MultiHeadAttention`.
-
-    Args:
-        attention: the module.
-        query, key, value, key_padding_mask, attention_mask: what its `forward` was called with.
-
-    Returns:
-        (B, H, T_q, T_k).
-    """
-    import torch
-
-    q, k, v = attention.compute_mh_qkv_transformation(query, key, value)
-    B, H, T_q, d_k = q.shape
-    T_k = k.size(2)
-    blocks = []
-    for start in range(0, T_k, d_k):
-        # Key number start + i has the value e_i, so column i of the output is the weight of that key.
-        block = torch.eye(T_k, dtype=v.dtype, device=v.device)[:, start : start + d_k]  # (T_k, up to d_k)
-        block = torch.nn.functional.pad(block, (0, d_k - block.size(1))).expand(B, H, T_k, d_k)
-        x = attention.compute_scaled_dot_product_attention(q, k, block, key_padding_mask, attention_mask)
-        blocks.append(x.view(B, T_q, H, d_k).transpose(1, 2))  # (B, T_q, d_model) -> (B, H, T_q, d_k)
-    return torch.cat(blocks, dim=-1)[..., :T_k]
-
-
-@dataclass(frozen=True)
-class Call:
-    """What one call of a `MultiHeadAttention` did."""
-
-    weights: "torch.Tensor"  # (B, H, T_q, T_k)
-    mask: "torch.Tensor"  # (B, T_q, T_k), True where the masks of the call forbid a key
-
-
-@contextmanager
-def recorded(attentions: Sequence[Any]) -> Iterator[list[Call]]:
-    """Collect every call of these modules inside the `with` block."""
-    import torch
-
-    calls: list[Call] = []
-
-    def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        weights = attention_weights(module, *args, **kwargs)
-        calls.append(Call(weights, _forbidden(weights, *args[3:], **kwargs)))
-
-    handles = [module.register_forward_pre_hook(hook, with_kwargs=True) for module in attentions]
-    try:
-        with torch.no_grad():
-            yield calls
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _forbidden(
-    weights: "torch.Tensor",
-    key_padding_mask: "torch.Tensor | None" = None,
-    attention_mask: "torch.Tensor | None" = None,
-    **_: Any,
-) -> "torch.Tensor":
-    """Where the masks of a call forbid a key, (B, T_q, T_k)."""
-    import torch
-
-    B, _H, T_q, T_k = weights.shape
-    forbidden = torch.zeros(B, T_q, T_k, dtype=torch.bool, device=weights.device)
-    if key_padding_mask is not None:
-        forbidden |= (key_padding_mask != 0)[:, None, :]  # (B, T_k) -> (B, 1, T_k)
-    if attention_mask is not None:
-        forbidden |= attention_mask != 0
-    return forbidden
-
-
-def attention_maps(model: Any, src: "torch.Tensor", tgt: "torch.Tensor | None" = None) -> AttentionMaps:
-    """The attention weights of a `Transformer` for one sentence, with teacher forcing in the decoder.
-
-    Args:
-        model: any model with the interface of the course. Dropout is left out, whatever its mode.
-        src: source tokens, (1, T_e).
-        tgt: target tokens, (1, T_d); without them only the encoder runs.
-
-    Raises:
-        ValueError: if there is more than one sentence.
-        NotImplementedError: if a module is not written yet.
-    """
-    import torch
-
-    if src.size(0) != 1 or (tgt is not None and tgt.size(0) != 1):
-        raise ValueError("attention_maps takes one sentence: src of shape (1, T_e), tgt of shape (1, T_d)")
-    training = model.training
-    model.eval()
-    try:
-        with recorded([layer.self_attn for layer in model.encoder.layers]) as encoder:
-            memory, mask = model.forward_encoder(src, torch.tensor([src.size(1)]))
-        found = [*_stacked(encoder)]
-        if tgt is None:
-            return AttentionMaps(src[0], *found)
-        layers = model.decoder.layers
-        with (
-            recorded([layer.self_attn for layer in layers]) as decoder,
-            recorded([layer.encoder_attn for layer in layers]) as cross,
-        ):
-            model.forward_decoder(memory, mask, tgt, torch.tensor([tgt.size(1)]))
-        return AttentionMaps(src[0], *found, tgt[0], *_stacked(decoder), *_stacked(cross))
-    finally:
-        model.train(training)
-
-
-def _stacked(calls: list[Call]) -> "tuple[torch.Tensor, torch.Tensor]":
-    """The weights of all layers, (layers, H, queries, keys), and the mask of the first, (queries, keys)."""
-    import torch
-
-    if not calls:
-        raise ValueError("the layers of the model never call their attention, so there is nothing to see")
-    return torch.cat([call.weights for call in calls]), calls[0].mask[0]
+WIDE = 11.0  # inches; a wider figure does not fit into a notebook
 
 
 def show_heatmaps(
@@ -184,7 +52,7 @@ def show_heatmaps(
     Args:
         matrices: (rows, columns, queries, keys).
         xlabel, ylabel: what keys and queries are.
-        titles: one for each column; row_titles: one for each row.
+        titles: one for each column, or for each panel, row by row; row_titles: one for each row.
         figsize: inches; by default the size follows the number of tokens.
         cmap: a perceptually even colour map; "PuOr" for numbers of both signs.
         xticks, yticks: the tokens of the keys and of the queries.
@@ -198,6 +66,7 @@ def show_heatmaps(
     """
     import numpy as np
     from matplotlib.collections import PolyCollection
+    from matplotlib.ticker import MaxNLocator
 
     from course.altfigure import AltFigure
 
@@ -207,7 +76,7 @@ def show_heatmaps(
     rows, columns, queries, keys = panels.shape
     hatched = np.broadcast_to(np.asarray(0 if masks is None else masks) != 0, panels.shape)
     low, high = limits or _range(panels)
-    size = figsize or (1.2 + columns * (0.6 + 0.24 * keys), 0.9 + rows * (0.5 + 0.24 * queries))
+    size = figsize or natural_size(panels.shape)
     figure = AltFigure(figsize=size, facecolor="white", layout="constrained")
     figure.alt = alt or describe(panels, xlabel, ylabel, titles, xticks, yticks, row_titles, label)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
@@ -224,14 +93,22 @@ def show_heatmaps(
             axes.set_xlabel(xlabel)
         if j == 0:
             axes.set_ylabel(f"{row_titles[i]}\n{ylabel}" if row_titles else ylabel)
-        if i == 0 and titles:
-            axes.set_title(titles[j])
+        if titles and (i == 0 or len(titles) > columns):
+            axes.set_title(titles[i * columns + j])
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
         if xticks is not None:
             axes.set_xticks(range(keys), xticks, rotation=90, fontsize=8)
         if yticks is not None:
             axes.set_yticks(range(queries), yticks, fontsize=8)
     figure.colorbar(image, ax=grid, shrink=min(1.0, 3.0 / size[1]), label=label)
     return figure
+
+
+def natural_size(shape: tuple[int, ...]) -> tuple[float, float]:
+    """The size of a figure in inches, on which the tokens can be read."""
+    rows, columns, queries, keys = shape
+    return 1.2 + columns * (0.6 + 0.24 * keys), 0.9 + rows * (0.5 + 0.24 * queries)
 
 
 def _range(panels: "np.ndarray") -> tuple[float, float]:
@@ -260,8 +137,9 @@ def describe(
     for i, j in list(np.ndindex(rows, columns))[:most]:
         if np.isnan(panels[i, j]).all():
             continue
-        query, key = np.unravel_index(int(np.nanargmax(panels[i, j])), (queries, keys))
-        names = [row_titles[i] if row_titles else "", titles[j] if titles else ""]
+        query, key = divmod(int(np.nanargmax(panels[i, j])), keys)
+        title = "" if not titles else titles[j] if len(titles) == columns else titles[i * columns + j]
+        names = [row_titles[i] if row_titles else "", title]
         name = ", ".join(filter(None, names)) or f"panel {i * columns + j + 1}"
         row = yticks[query] if yticks is not None else query
         column = xticks[key] if xticks is not None else key
@@ -313,12 +191,16 @@ def show_attention(
         weights = torch.nn.functional.pad(weights, (0, wider, 0, missing), value=torch.nan)
         mask = torch.nn.functional.pad(mask, (0, wider, 0, missing))
         queries, keys = queries + [""] * missing, keys + [""] * wider
+    titles, row_titles = [f"head {number}" for number in heads], [f"layer {number}" for number in layers]
+    if len(layers) == 1 and len(heads) % 2 == 0 and natural_size(weights.shape)[0] > WIDE:
+        weights = weights.unflatten(1, (2, -1))[0]  # (1, H, queries, keys) -> (2, H / 2, queries, keys)
+        row_titles = row_titles * 2
     return show_heatmaps(
         weights,
         xlabel="keys",
         ylabel="queries",
-        titles=[f"head {number}" for number in heads],
-        row_titles=[f"layer {number}" for number in layers],
+        titles=titles,
+        row_titles=row_titles,
         xticks=keys,
         yticks=queries,
         masks=mask,

@@ -31,7 +31,7 @@ class Standing:
     def state(self) -> str:
         """Full, partial or no points, changed since, or not checked."""
         if self.points is None:
-            return "open"
+            return "todo"
         return "stale" if self.stale else "full" if self.points == self.stage.max_points else "part"
 
     @property
@@ -106,7 +106,9 @@ class Desk:
             seconds=report.seconds,
         )
         text = [f"Stage {result.number}: {points(result.points)} of {points(result.max_points)} points"]
-        text += [f"{look(test.status).symbol} {test.status}: {test.title} {test.message}".rstrip() for test in result.tests]
+        text += [
+            f"{look(test.status).symbol} {test.status}: {test.title} {test.message}".rstrip() for test in result.tests
+        ]
         return Verdict(re.sub(r"\n\s*\n", "\n", html), "\n".join(text))
 
     def _digest(self, stage: Stage, folder: Path) -> str:

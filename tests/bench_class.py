@@ -102,13 +102,13 @@ def make_class(folder: Path, size: int) -> Path:
 
 def batch(folder: Path, size: int, *options: str, runs: int = 1) -> Figure:
     """Grade a class in a fresh folder."""
-    submissions = make_class(folder / f"class{size}", size) if not (folder / f"class{size}").exists() else None
-    submissions = submissions or folder / f"class{size}"
+    submissions = folder / f"class{size}"
+    if not submissions.exists():
+        make_class(submissions, size)
     figures = []
     for _ in range(runs):
         out = Path(tempfile.mkdtemp(dir=folder))
-        command = [sys.executable, "-m", "autograder", "batch", str(submissions), "--out", str(out), "--seed", "1"]
-        command = [part for part in command if "--visible-only" not in options or part not in ("--seed", "1")]
+        command = [sys.executable, "-m", "autograder", "batch", str(submissions), "--out", str(out)]
         figures.append(measure([*command, *options]))
         assert len(list((out / "results").glob("*.json"))) == size
     return median(figures)
@@ -181,14 +181,12 @@ def main() -> int:
     start, slope = line_through({size: table[f"batch, class of {size}"][1].cpu for size in sizes})
     print(f"CPU seconds of batch: {start:.1f} + {slope:.2f} for each submission")
     for size in sizes:
-        print(
-            f"  class of {size}: {table[f'batch, class of {size}'][1].cpu / (start + slope * size):.2f} times this line"
-        )
+        ratio = table[f"batch, class of {size}"][1].cpu / (start + slope * size)
+        print(f"  class of {size}: {ratio:.2f} times this line")
     visible = table["batch --visible-only, class of 10"][1].cpu / 10
     for name, (size, figure) in table.items():
-        compared, what = (
-            (visible, "batch --visible-only") if "nbgrader" in name or name == "cold grade.py" else (slope, "the slope")
-        )
+        same_tests = "nbgrader" in name or name == "cold grade.py"
+        compared, what = (visible, "batch --visible-only") if same_tests else (slope, "the slope")
         print(f"CPU of {name}: {figure.cpu / size / compared:.2f} times {what}")
     print(f"CPU of the slope: {slope / table['floor'][1].cpu:.2f} times the floor")
     return 0

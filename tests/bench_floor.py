@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from autograder import grading
 from autograder.answers import AnswerBook
@@ -48,11 +49,8 @@ def record(folder: Path) -> list[Session]:
     try:
         submission, book = read_submission(folder, chosen), AnswerBook(chosen, workers, 1)
         grading.grade(submission, chosen, workers, hidden_seed=1, book=book)  # finds out the reference's answers
-        original, grading.Student = grading.Student, RecordedStudent  # type: ignore[misc]
-        try:
+        with mock.patch.object(grading, "Student", RecordedStudent):
             grading.grade(submission, chosen, workers, hidden_seed=1, book=book)
-        finally:
-            grading.Student = original  # type: ignore[misc]
     finally:
         workers.close()
     return RecordedStudent.sessions

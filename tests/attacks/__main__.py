@@ -13,49 +13,67 @@ from pathlib import Path
 from autograder.confine import NOBODY
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-NEEDED = "import pytest, rich, torch; import autograder.grading"
+NEEDED = """
+import pathlib, pytest, rich, torch, autograder.grading
+for folder in ("autograder", "checkpoints", "solutions", "tests"):
+    for path in pathlib.Path(folder).rglob("*"):
+        path.is_file() and path.open("rb").close()
+"""
+UNREADABLE = """\
+error: user {user} cannot run {python}: {why}
+The project ({root}) and its Python have to be readable by all users, and every folder above them.
+Take a Python of the system, and a folder that all may enter for the environment:
+    make attacks PYTHON=/usr/bin/python3 VENV=/opt/course"""
 
 
-def suite(folder: str, *options: str) -> list[str]:
+def suite(folder: str, options: list[str]) -> list[str]:
     """The command that runs the attacks; what it writes goes into a folder."""
     command = [sys.executable, "-m", "pytest", "tests/attacks", "-q", "-p", "no:cacheprovider"]
     return [*command, "--basetemp", str(Path(folder, "pytest")), *options]
 
 
-def run(options: list[str], user: int | None) -> int:
-    """Run the suite as this user, or as another one. Its exit status is given back."""
-    with tempfile.TemporaryDirectory() as folder:
-        if user is None:
-            return subprocess.run(suite(folder, *options), cwd=ROOT).returncode
-        os.chown(folder, user, user)
-        environment = {**os.environ, "HOME": folder, "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        become = {"user": user, "group": user, "extra_groups": [], "cwd": ROOT, "env": environment}
-        try:
-            found = subprocess.run([sys.executable, "-c", NEEDED], capture_output=True, text=True, **become)
-            why = found.stderr.strip().splitlines()[-1:] if found.returncode else []
-        except OSError as error:
-            found, why = None, [str(error)]
-        if found is None or found.returncode:
-            print(
-                f"error: user {user} cannot run {sys.executable}: {' '.join(why)}\n"
-                f"The project ({ROOT}) and its Python have to be readable by all users, with every folder above them.\n"
-                "Put both where they are, for instance with a Python of the system and the environment in /opt:\n"
-                "    make attacks PYTHON=/usr/bin/python3 VENV=/opt/course",
-                file=sys.stderr,
-            )
-            return 2
-        return subprocess.run(suite(folder, *options), **become).returncode
+def run_as(user: int, folder: str, options: list[str]) -> int:
+    """Run the suite as another user; its exit status, or 2 if that user cannot run it."""
+    environment = {**os.environ, "HOME": folder, "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(command: list[str], quiet: bool) -> tuple[int, str]:
+        output = subprocess.PIPE if quiet else None
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            user=user,
+            group=user,
+            extra_groups=[],
+            stdout=output,
+            stderr=output,
+            text=True,
+        )
+        return done.returncode, (done.stderr or "").strip()
+
+    os.chown(folder, user, user)
+    try:
+        status, complaint = run([sys.executable, "-c", NEEDED], quiet=True)
+    except OSError as error:
+        status, complaint = 1, str(error)
+    if status:
+        why = complaint.splitlines()[-1] if complaint else f"exit status {status}"
+        print(UNREADABLE.format(user=user, python=sys.executable, why=why, root=ROOT), file=sys.stderr)
+        return 2
+    return run(suite(folder, options), quiet=False)[0]
 
 
 def main() -> int:
-    options = sys.argv[1:]
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        print("The attacks as this user. As root: sudo make attacks", flush=True)
-        return run(options, None)
-    print("The attacks as root:", flush=True)
-    first = run(options, None)
+    options, root = sys.argv[1:], hasattr(os, "geteuid") and os.geteuid() == 0
+    print(f"The attacks as {'root' if root else 'this user'}:", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        status = subprocess.run(suite(folder, options), cwd=ROOT).returncode
+    if not root:
+        print("Root can run them as root too: sudo make attacks")
+        return status
     print(f"The attacks as user {NOBODY}:", flush=True)
-    return run(options, NOBODY) or first
+    with tempfile.TemporaryDirectory() as folder:
+        return run_as(NOBODY, folder, options) or status
 
 
 if __name__ == "__main__":

@@ -170,7 +170,8 @@ ATTACKS = [
             attempt("setgroups", lambda: os.setgroups([0]))
             for limit in (resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_CPU):
                 attempt("limit", lambda: resource.setrlimit(limit, (-1, -1)))
-            attempt("limit of the call", lambda: system("setrlimit", resource.RLIMIT_AS, (ctypes.c_ulong * 2)(2**40, 2**40)))
+            higher = (ctypes.c_ulong * 2)(2**40, 2**40)
+            attempt("limit of the C library", lambda: system("setrlimit", resource.RLIMIT_AS, higher))
             for flag in (0x10000000, 0x00020000, 0x40000000, 0x20000000, 0x08000000, 0x04000000):
                 attempt(f"unshare {flag:#x}", lambda: system("unshare", flag))
             attempt("setns", lambda: system("setns", 0, 0))
@@ -208,7 +209,8 @@ ATTACKS = [
             def shared():
                 from multiprocessing.shared_memory import SharedMemory
                 return SharedMemory(MARK, create=True, size=8).name
-            for folder in ("/tmp", "/dev/shm", "/var/tmp", "/run", "/dev/mqueue", os.path.expanduser("~"), ".", TEMPORARY):
+            shared_folders = ("/tmp", "/dev/shm", "/var/tmp", "/run", "/dev/mqueue")
+            for folder in (*shared_folders, os.path.expanduser("~"), ".", TEMPORARY):
                 attempt(folder, lambda: open(f"{folder}/{MARK}", "w"))
                 attempt("folder in " + folder, lambda: os.mkdir(f"{folder}/{MARK}"))
             attempt("temporary file", lambda: tempfile.mkstemp(prefix=MARK))

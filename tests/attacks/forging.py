@@ -1,4 +1,4 @@
-"""Attacks that forge a verdict: patched comparisons, objects that equal everything, early exits, reports of their own."""
+"""Attacks that forge a verdict: patched comparisons, objects that equal everything, early exits, false reports."""
 
 import textwrap
 

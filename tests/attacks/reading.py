@@ -24,8 +24,7 @@ ATTACKS = [
     Attack(
         1,
         "run the solution",
-        pe()
-        + "solution = attempt('solution', lambda: open(ROOT + '/solutions/transformer/pe.py').read())\n"
+        pe() + "solution = attempt('solution', lambda: open(ROOT + '/solutions/transformer/pe.py').read())\n"
         "if solution: exec(solution)\n",
     ),
     Attack(
@@ -53,7 +52,7 @@ ATTACKS = [
             attempt("the root of a process", lambda: open("/proc/self/root" + CANARY).read())
             attempt("the folder of a process", lambda: open(f"/proc/{GRADER}/cwd/README.md").read(100))
             attempt("a folder", lambda: os.listdir(os.path.dirname(CANARY)))
-            attempt("the home of root", lambda: os.listdir("/root/.ssh"))
+            attempt("the home of root", lambda: os.listdir("/root"))
             attempt("passwords", lambda: open("/etc/shadow").read())
             attempt("a link", lambda: os.symlink(CANARY, "/tmp/" + MARK) or open("/tmp/" + MARK).read())
             attempt("io_uring", lambda: call(425, 8, ctypes.addressof(ctypes.create_string_buffer(120))))

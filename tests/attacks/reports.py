@@ -8,14 +8,20 @@ TEXT = f"{ANSI}{HTML}]]>{{{{7*7}}}}{{% raw %}}\\u202e\\ud800' \\\" & [bold red]"
 
 TEXTS = {
     "message": (raised("ValueError"), pe(f"raise ValueError('''{TEXT}''')")),
-    "kind": (raised(""), pe(f"raise type('''{TEXT}'''.replace(chr(0), '').replace(chr(0xd800), ''), (Exception,), {{}})")),
+    "kind": (
+        raised(""),
+        pe(f"raise type('''{TEXT}'''.replace(chr(0), '').replace(chr(0xd800), ''), (Exception,), {{}})"),
+    ),
     "line": (
         raised("KeyError"),
         pe(f"exec(compile('''raise KeyError(1)  # {HTML}''', '''pe.py''', 'exec'))"),
     ),
     "line of a syntax error": (raised("SyntaxError"), f"x = = '{HTML}'\n"),
     "sys.exit": (raised("sys.exit("), pe(f"sys.exit('''{TEXT}''')")),
-    "print": (WRONG, pe(f"print('''{TEXT}'''.encode(errors='replace').decode()); os.write(1, b'''\\x1b[2J\\xff{HTML}''')")),
+    "print": (
+        WRONG,
+        pe(f"print('''{TEXT}'''.encode(errors='replace').decode()); os.write(1, b'''\\x1b[2J\\xff{HTML}''')"),
+    ),
     "type": (
         TYPE,
         answering(f"def answer(): return type('''{HTML}''', (), {{}})()"),
@@ -23,4 +29,6 @@ TEXTS = {
     "stub": (NOT_STARTED, pe(f"raise NotImplementedError('''{TEXT}''')")),
     "number of lines": (raised("ValueError"), pe("raise ValueError('\\n' * 3000 + 'x')")),
 }
-ATTACKS = [Attack(51, f"ANSI and HTML: {place}", text, verdict, tries=False) for place, (verdict, text) in TEXTS.items()]
+ATTACKS = [
+    Attack(51, f"ANSI and HTML: {place}", text, verdict, tries=False) for place, (verdict, text) in TEXTS.items()
+]

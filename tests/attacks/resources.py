@@ -1,6 +1,6 @@
 """Attacks on time, memory, processes and output."""
 
-from tests.attacks.attack import ENDED, LATE, WRONG, Attack, pe, raised
+from tests.attacks.attack import ENDED, LATE, WRONG, Attack, Verdict, pe, raised
 
 HANGS = {
     "busy": pe("", "while True: pass"),
@@ -138,7 +138,7 @@ ATTACKS += [
     ),
 ]
 
-CRASHES = {
+CRASHES: dict[str, tuple[str, Verdict | tuple[Verdict, ...]]] = {
     "recursion": ("recurse = lambda: recurse()\nrecurse()", raised("RecursionError")),
     "C stack": (
         "class Deep:\n    __repr__ = lambda self: repr(self)\nsys.setrecursionlimit(10**9)\nrepr(Deep())",
@@ -174,7 +174,8 @@ FLOODS = {
     "without line ends, not UTF-8": "for _ in range(400): os.write(2, b'\\xff\\x00' * 50_000)",
 }
 ATTACKS += [
-    Attack(39, f"flood: {way}", pe(code), (WRONG, ENDED, raised("OSError")), tries=False) for way, code in FLOODS.items()
+    Attack(39, f"flood: {way}", pe(code), (WRONG, ENDED, raised("OSError")), tries=False)
+    for way, code in FLOODS.items()
 ]
 ATTACKS += [
     Attack(

@@ -1,4 +1,4 @@
-"""Attacks that use a ready-made attention. All of them give the right values: only the source check stands against them.
+"""Attacks that use a ready-made attention. All give the right values: only the source check stands against them.
 
 52 and 53 must be found. 54 are ways that no list of names covers; there at least a note must call a person.
 """
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.attacks.attack import Attack
 
-ATTENTION = '''
+ATTENTION = """
 import math
 import torch
 from torch import nn
@@ -42,7 +42,7 @@ class MultiHeadAttention(nn.Module):
     def forward(self, query, key, value, key_padding_mask=None, attention_mask=None):
         q, k, v = self.compute_mh_qkv_transformation(query, key, value)
         return self.W_o(self.compute_scaled_dot_product_attention(q, k, v, key_padding_mask, attention_mask))
-'''
+"""
 ARGUMENTS = "query, key, value, attn_mask=allowed"
 HONEST = ATTENTION.format(
     top="",
@@ -66,8 +66,8 @@ DIRECT = {
     "an import of everything": ("from torch.nn.functional import *", "scaled_dot_product_attention"),
     "C": ("", "torch._C._nn.scaled_dot_product_attention"),
     "the operators": ("", "torch.ops.aten.scaled_dot_product_attention"),
-    "letters of another alphabet": ("", "F.ſcaled_dot_product_attention"),
-    "broad letters": ("", "F.ｓｃａｌｅｄ_dot_product_attention"),
+    "letters of another alphabet": ("", "F.\u017fcaled_dot_product_attention"),
+    "broad letters": ("", "F.\uff53\uff43\uff41\uff4c\uff45\uff44_dot_product_attention"),
     "a pattern": (
         "match F:\n    case object(scaled_dot_product_attention=attend):\n        pass",
         "attend",
@@ -77,8 +77,10 @@ DIRECT = {
         "attend",
     ),
     "a base class": (
-        "class Ready(nn.TransformerEncoderLayer):\n    pass\nfrom torch.nn import functional as g\n"
-        "attend = g.scaled_dot_product_attention",
+        (
+            "class Ready(nn.TransformerEncoderLayer):\n    pass\nfrom torch.nn import functional as g\n"
+            "attend = g.scaled_dot_product_attention"
+        ),
         "attend",
     ),
     "the module that defines it": (
@@ -94,7 +96,10 @@ BY_STRING = {
     "vars": ("", "vars(F)['scaled_dot' + '_product_attention']"),
     "eval": ("", "eval('F.scaled_dot' + '_product_attention')"),
     "exec": ("exec('attend = F.scaled_dot' + '_product_attention')", "attend"),
-    "__import__": ("attend = getattr(__import__('torch').nn.functional, 'scaled_dot' + '_product_attention')", "attend"),
+    "__import__": (
+        "attend = getattr(__import__('torch').nn.functional, 'scaled_dot' + '_product_attention')",
+        "attend",
+    ),
     "importlib": (
         "import importlib\nattend = getattr(importlib.import_module('torch.nn.functional'), 'scaled' + REST)",
         "attend",
@@ -107,7 +112,10 @@ BY_STRING = {
         "import sys\nattend = sys.modules['torch.nn.functional'].__dict__['scaled_dot' + '_product_attention']",
         "attend",
     ),
-    "globals": ("from torch.nn import functional\nattend = globals()['functional'].__dict__['scaled' + REST]", "attend"),
+    "globals": (
+        "from torch.nn import functional\nattend = globals()['functional'].__dict__['scaled' + REST]",
+        "attend",
+    ),
     "__getattribute__": ("", "F.__getattribute__('scaled_dot' + '_product_attention')"),
     "an alias of getattr": ("look = getattr\nattend = look(F, 'scaled_dot' + '_product_attention')", "attend"),
     "builtins": (
@@ -124,18 +132,24 @@ BY_STRING = {
 }
 HIDDEN = {
     "subclasses": (
-        "attend = [c for c in nn.Module.__subclasses__() if c.__name__.startswith('Multihead')][0].forward.__globals__"
-        "['F'].__dict__['scaled_dot' + '_product_attention']",
+        (
+            "attend = [c for c in nn.Module.__subclasses__() if c.__name__.startswith('Multi')][0].forward.__globals__"
+            "['F'].__dict__['scaled' + REST]"
+        ),
         "attend",
     ),
     "gc": (
-        "import gc\nname = 'scaled' + REST\n"
-        "attend = [d[name] for d in gc.get_objects() if isinstance(d, dict) and callable(d.get(name))][0]",
+        (
+            "import gc\nname = 'scaled' + REST\n"
+            "attend = [d[name] for d in gc.get_objects() if isinstance(d, dict) and callable(d.get(name))][0]"
+        ),
         "attend",
     ),
     "the overrides of torch": (
-        "import torch.overrides\n"
-        "attend = [f for f in torch.overrides.get_testing_overrides() if str(f).count('scaled_dot_product_att')][0]",
+        (
+            "import torch.overrides\n"
+            "attend = [f for f in torch.overrides.get_testing_overrides() if str(f).count('scaled_dot_product_att')][0]"
+        ),
         "attend",
     ),
     "pickle": (
@@ -147,24 +161,29 @@ HIDDEN = {
         "attend",
     ),
     "typing": (
-        "import typing\nattend = typing.ForwardRef('F.scaled_dot_product' + '_attention')._evaluate(globals(), None, "
-        "frozenset())",
+        ("import typing\nattend = typing.ForwardRef('F.scaled' + REST)._evaluate(globals(), None, frozenset())"),
         "attend",
     ),
     "the code of a function": (
-        "def attend(*a, **k):\n    return F.softmax(*a, **k)\n"
-        "attend.__code__ = attend.__code__.replace(co_names=('F', 'scaled_dot' + '_product_attention'))",
+        (
+            "def attend(*a, **k):\n    return F.softmax(*a, **k)\n"
+            "attend.__code__ = attend.__code__.replace(co_names=('F', 'scaled_dot' + '_product_attention'))"
+        ),
         "attend",
     ),
     "a text of format": (
-        "class Keep(dict):\n    def __format__(self, spec):\n        return ''\n"
-        "import string\nattend = string.Formatter().get_field('0.scaled_dot' + '_product_attention', (F,), {})[0]",
+        (
+            "class Keep(dict):\n    def __format__(self, spec):\n        return ''\n"
+            "import string\nattend = string.Formatter().get_field('0.scaled' + REST, (F,), {})[0]"
+        ),
         "attend",
     ),
     "pkgutil": ("import pkgutil\nattend = pkgutil.resolve_name('torch.nn.functional:scaled' + REST)", "attend"),
     "a thread that undoes a patch": (
-        "import threading\nattend = []\nthread = threading.Thread(target=lambda: attend.append(F.__dict__['scaled' + "
-        "REST]))\nthread.run()\nattend = attend[0]",
+        (
+            "import threading\nattend = []\nthread = threading.Thread(target=lambda: attend.append(F.__dict__['scaled'+"
+            "REST]))\nthread.run()\nattend = attend[0]"
+        ),
         "attend",
     ),
     "the stack": ("import sys\nattend = sys._getframe(0).f_globals['F'].__dict__['scaled' + REST]", "attend"),

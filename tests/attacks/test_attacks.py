@@ -3,11 +3,14 @@
 import io
 import json
 import os
+import re
 import resource
+from functools import cache
 
 import pytest
 from rich.console import Console
 
+from autograder.answers import AnswerBook
 from autograder.confine import unsupported
 from autograder.console import print_stage
 from autograder.feedback import feedback_html
@@ -18,9 +21,9 @@ from autograder.process import make_workers
 from autograder.results import Report, TestResult
 from autograder.sourcecheck import Checked
 from autograder.submission import Submission, read_submission
-from tests.attacks import escaping, forging, reading, reports, resources, shortcuts, values, wire
+from tests.attacks import archives, escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
-from tests.attacks.world import World
+from tests.attacks.world import ROOT, World
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 ASSIGNMENT = assignment()
@@ -45,10 +48,17 @@ def unchecked(monkeypatch):
     monkeypatch.setattr("autograder.grading.check_submission", lambda *_: Checked())
 
 
+@cache
+def book_of(workers, hidden_seed: int) -> AnswerBook:
+    """What the reference gives, found out once, as for a class."""
+    return AnswerBook(ASSIGNMENT, workers, hidden_seed)
+
+
 def graded(workers, module: str, text: str, hidden_seed: int | None = SEED) -> Report:
     """The report about the stage of a module, by the visible and the hidden tests."""
     submission = Submission("somebody", {**SOLUTION, module: text})
-    return grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(module)], hidden_seed=hidden_seed)
+    book = None if hidden_seed is None else book_of(workers, hidden_seed)
+    return grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(module)], hidden_seed=hidden_seed, book=book)
 
 
 def attacked(workers, world: World, attack: Attack, hidden_seed: int | None = SEED) -> Report:
@@ -57,10 +67,11 @@ def attacked(workers, world: World, attack: Attack, hidden_seed: int | None = SE
 
 def printed_report(report: Report) -> str:
     """What the console shows, with all it has."""
-    console = Console(file=io.StringIO(), width=100)
+    file = io.StringIO()
+    console = Console(file=file, width=100)
     for stage in report.stages:
         print_stage(console, stage, verbose=True)
-    return console.file.getvalue()
+    return file.getvalue()
 
 
 def lost(report: Report) -> list[TestResult]:
@@ -107,6 +118,13 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
     assert os.environ["GRADER_SECRET"] == world.secret
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < MOST_MEMORY
     assert lost(graded(workers, "pe", SOLUTION["pe"])) == []
+
+
+def test_all_attacks_are_tried_and_in_the_table():
+    tried = {attack.number for attack in (*ATTACKS, *shortcuts.ATTACKS, *archives.ATTACKS)}
+    rows = re.findall(r"^\| (\d+) \|", (ROOT / "tests" / "attacks" / "README.md").read_text(encoding="utf-8"), re.M)
+    assert tried == set(range(1, 55))
+    assert sorted(map(int, rows)) == sorted(tried)
 
 
 # The source check

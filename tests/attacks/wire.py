@@ -1,6 +1,20 @@
 """Attacks on the wire: frames that are damaged, too large, too deep, too slow, or that nobody asked for."""
 
-from tests.attacks.attack import ENDED, LATE, NO_MODULE, SHAPE, TYPE, UNREADABLE, WRONG, Attack, Verdict, answering, pe, raised
+from tests.attacks.attack import (
+    ENDED,
+    LATE,
+    NO_MODULE,
+    SHAPE,
+    TYPE,
+    UNREADABLE,
+    WRONG,
+    Attack,
+    Verdict,
+    answering,
+    pe,
+    raised,
+)
+
 
 def answer(data: str) -> str:
     """A pe.py that answers the question for its table with bytes of its own."""
@@ -21,7 +35,7 @@ def described(dtype: str, shape: str, size: str) -> str:
 
 FRAMES = {
     (17, "another magic number"): (UNREADABLE, answer("b'PASS' + bytes(12)")),
-    (17, "an error that says passed"): (raised("passed"), answer("frame(b'{\"error\": {\"kind\": \"passed\"}}')")),
+    (17, "an error that says passed"): (raised("passed"), answer('frame(b\'{"error": {"kind": "passed"}}\')')),
     (17, "an error without a name"): (raised(""), answer("frame(b'{\"error\": {}}')")),
     (17, "an error that is a list"): (raised(""), answer("frame(b'{\"error\": [1, [2], {}]}')")),
     (17, "an error from nowhere"): (
@@ -71,7 +85,10 @@ FRAMES = {
     (27, "a body of 2**63 bytes"): (UNREADABLE, answer("frame(b'{}', b'', body_length=2**63)")),
     (27, "a body of 2**64 - 1 bytes"): (UNREADABLE, answer("frame(b'{}', b'', body_length=2**64 - 1)")),
     (27, "a true frame of 100 MB"): (UNREADABLE, answer("frame(b'{}', bytes(100_000_000))")),
-    (28, "JSON of 100,000 lists"): (UNREADABLE, answer("frame(b'{\"value\": ' + b'[' * 100_000 + b']' * 100_000 + b'}')")),
+    (28, "JSON of 100,000 lists"): (
+        UNREADABLE,
+        answer("frame(b'{\"value\": ' + b'[' * 100_000 + b']' * 100_000 + b'}')"),
+    ),
     (28, "JSON of 500 lists"): (UNREADABLE, answer("frame(b'{\"value\": ' + b'[' * 500 + b']' * 500 + b'}')")),
     (28, "JSON of 100,000 objects"): (UNREADABLE, answer("frame(b'{\"value\": ' + b'{\"a\":' * 50_000)")),
     (28, "an integer of 250,000 digits"): (UNREADABLE, answer("frame(b'{\"value\": ' + b'9' * 250_000 + b'}')")),
@@ -79,17 +96,17 @@ FRAMES = {
     (28, "a handle of 4,000 digits"): (TYPE, answer("frame(b'{\"value\": {\"$handle\": ' + b'9' * 4000 + b'}}')")),
     (28, "a line of 4,000 digits"): (
         raised("x"),
-        answer("frame(b'{\"error\": {\"kind\": \"x\", \"where\": [[\"pe.py\", ' + b'9' * 4000 + b', \"\", \"\"]]}}')"),
+        answer('frame(b\'{"error": {"kind": "x", "where": [["pe.py", \' + b\'9\' * 4000 + b\', "", ""]]}}\')'),
     ),
     (28, "100,000 values"): (TYPE, answer("frame(b'{\"value\": [' + b'0,' * 100_000 + b'0]}')")),
     (28, "an infinite number"): (TYPE, answer("frame(b'{\"value\": 1e999}')")),
     (28, "not a number"): (TYPE, answer("frame(b'{\"value\": NaN}')")),
     (28, "not UTF-8"): (UNREADABLE, answer("frame(b'\\xff\\xfe\\x00')")),
     (28, "JSON that is no object"): (UNREADABLE, answer("frame(b'[[]]')")),
-    (28, "half a surrogate"): (raised(""), answer("frame(b'{\"error\": {\"kind\": \"\\\\ud800\\\\u0000\"}}')")),
+    (28, "half a surrogate"): (raised(""), answer('frame(b\'{"error": {"kind": "\\\\ud800\\\\u0000"}}\')')),
     (28, "half a surrogate as a type"): (
         Verdict("failed", ""),
-        answer("frame(b'{\"value\": null, \"type\": \"\\\\ud800\\\\u0000\"}')"),
+        answer('frame(b\'{"value": null, "type": "\\\\ud800\\\\u0000"}\')'),
     ),
 }
 ATTACKS = [
@@ -121,7 +138,9 @@ ATTACKS += [
         seconds=1.0,
     ),
     Attack(29, "half a frame, then the end", pe("", "send(b'GRD1' + bytes(7)); os._exit(0)"), ENDED, tries=False),
-    Attack(29, "half a body, then silence", answer("frame(b'{}', b'', body_length=100)"), LATE, tries=False, seconds=1.0),
+    Attack(
+        29, "half a body, then silence", answer("frame(b'{}', b'', body_length=100)"), LATE, tries=False, seconds=1.0
+    ),
     Attack(
         30,
         "an answer before the question",
@@ -145,7 +164,9 @@ ATTACKS += [
         (TYPE, WRONG, UNREADABLE, NO_MODULE, raised("RuntimeError")),
         tries=False,
     ),
-    Attack(30, "a flood of answers", pe(FLOOD, "flood()"), (NO_MODULE, TYPE, UNREADABLE, LATE), tries=False, seconds=3.0),
+    Attack(
+        30, "a flood of answers", pe(FLOOD, "flood()"), (NO_MODULE, TYPE, UNREADABLE, LATE), tries=False, seconds=3.0
+    ),
     Attack(
         30,
         "the connection is closed",

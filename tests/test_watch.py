@@ -1,0 +1,49 @@
+"""`python grade.py --watch`: a verdict after each save, for as long as one likes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.watching import ROOT, watching
+
+WRONG, RIGHT = "key_padding_mask[:, None, None, :] == 0", "key_padding_mask[:, None, None, :] != 0"
+
+
+def test_a_verdict_after_each_save(tmp_path):
+    with watching(tmp_path, "mha") as watcher:
+        first = watcher.verdict()
+        assert "Total: 30 of 30 points" in first
+        assert "was saved" not in first
+        watcher.save("mha", RIGHT, WRONG)
+        second = watcher.verdict()
+        assert "Total: 15 of 30 points" in second
+        assert "the key padding mask is read the other way" in " ".join(second.split())
+        assert "mha.py was saved" in second
+        watcher.save("pe", "import math", "import math  # of no concern to the watched stage")
+        watcher.save("mha", WRONG, "((unfinished")
+        assert "SyntaxError" in watcher.verdict()
+        watcher.save("mha", "((unfinished", RIGHT)
+        assert "Total: 30 of 30 points" in watcher.verdict()
+        code, rest = watcher.interrupt()
+    assert code == 0
+    assert rest.strip() == "No longer watching."
+
+
+def test_a_save_grades_the_stages_of_the_saved_module(tmp_path):
+    with watching(tmp_path) as watcher:
+        assert "Total: 110 of 110 points" in watcher.verdict()
+        watcher.save("decoder", "import torch", "import torch\n")
+        text = watcher.verdict()
+    assert "Total: 45 of 45 points" in text
+    assert "Stage 4" in text
+    assert "Stage 5" in text
+    assert "Stage 1" not in text
+
+
+@pytest.mark.parametrize("arguments", [["--hidden"], ["--json", "x.json"], ["--submission", "README.md"], ["nothing"]])
+def test_bad_usage(arguments):
+    command = [sys.executable, "grade.py", "--watch", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
