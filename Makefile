@@ -15,11 +15,12 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test lint format release expected figures tolerance bench train evaluate constraints clean
+.PHONY: help grade test attacks lint format release expected figures tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
 	@echo "make test       all tests, the linter and the type checker"
+	@echo "make attacks    the attacks on the grader; as root, as both kinds of user"
 	@echo "make lint       ruff and mypy only;  make format  lets ruff correct what it can"
 	@echo "make release    write notebooks/ anew from solutions/"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
@@ -40,6 +41,9 @@ grade: $(VENV)/installed
 test: lint
 	$(RUN) -m pytest $(ARGS)
 
+attacks: $(VENV)/installed-dev
+	$(RUN) -m tests.attacks $(ARGS)
+
 lint: $(VENV)/installed-dev
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
@@ -56,6 +60,7 @@ expected: $(VENV)/installed
 	$(RUN) -m autograder.expected
 
 figures: $(VENV)/installed
+	$(RUN) -m course.figures
 	$(RUN) -m course.heatmaps "Mein Bruder hat heute Morgen den Hund gefüttert." --out img/cross_attention.png
 
 tolerance: $(VENV)/installed

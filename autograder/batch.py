@@ -5,9 +5,10 @@ where it stopped, and grades only what is new or has changed.
 """
 
 import argparse
+import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -136,13 +137,14 @@ def grade_class(
                 else:
                     yield submission
 
-        for outcome in outcomes(Queue(changed()), settings, args):
-            records.write(by_name[outcome.student], outcome, settings)
-            graded += 1
-            progress.advance()
-            if outcome.fault:
-                faults[outcome.student] = outcome.fault
-                progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
+        with contextlib.closing(outcomes(Queue(changed()), settings, args)) as known:
+            for outcome in known:
+                records.write(by_name[outcome.student], outcome, settings)
+                graded += 1
+                progress.advance()
+                if outcome.fault:
+                    faults[outcome.student] = outcome.fault
+                    progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
     records.write_grades(found, chosen)
     records.write_report(found)
     seconds = time.monotonic() - started
@@ -158,7 +160,7 @@ def grade_class(
     return FAULT if faults else DONE
 
 
-def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Iterable[Outcome]:
+def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Generator[Outcome, None, None]:
     """Grade what is in the queue, here or on a cluster."""
     if on_cluster(args):
         from autograder.cluster import grade_on_cluster

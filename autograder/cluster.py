@@ -7,7 +7,7 @@ worker keeps a warm process of its own, whose forks run the submissions, confine
 import threading
 import traceback
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ RETRIES = 1  # of what raises; after the death of a worker the scheduler itself 
 
 def grade_on_cluster(
     queue: Queue, settings: Settings, address: str | None, scheduler_file: Path | None
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Grade submissions on a cluster; gives the outcomes in the order in which they become known.
 
     Args:

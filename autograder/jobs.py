@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -173,7 +173,7 @@ class Job:
         self._process.join()
 
 
-def grade_here(queue: Queue, settings: Settings, number: int) -> Iterator[Outcome]:
+def grade_here(queue: Queue, settings: Settings, number: int) -> Generator[Outcome, None, None]:
     """Grade submissions in a number of jobs; gives the outcomes in the order in which they become known."""
     busy: list[Job] = []
     idle: list[Job] = []

@@ -29,7 +29,7 @@ from course.errors import UserError
 # Modules that read, print or write but do not decide about a grade: a change in them is no reason to grade again.
 NOT_DECIDING = {
     *("__main__", "archive", "batch", "classreport", "cluster", "console", "doctor", "expected", "feedback", "files"),
-    *("gradescope", "itemanalysis", "nbgrader_plugin", "pages", "records", "release"),
+    *("gradescope", "itemanalysis", "nbgrader_plugin", "pages", "records", "release", "watch"),
 }
 
 
@@ -50,13 +50,22 @@ def grader_hash(name: str) -> str:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all, whenever the process or the machine stops."""
+    """Write a file that appears whole or not at all, whenever the process or the machine stops.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
     partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {path}: {error.strerror}. What was graded is kept; the same command goes on"
+        ) from error
 
 
 class Records:

@@ -125,11 +125,12 @@ def main(control_fd: int, confined: bool = False) -> None:
     # The end of the connection tells that the grader is gone. PR_SET_PDEATHSIG would speak of the thread that started
     # this process, and that may end earlier.
     call_prctl(PR_SET_CHILD_SUBREAPER, 1)
+    gc.disable()  # imports leave nothing to collect, but much to look through
     prepare_torch()
     rules = prepare_confinement() if confined else None
     # What is here now is never garbage. A fork that looked through it for garbage would copy the memory that it shares.
-    gc.collect()
     gc.freeze()
+    gc.enable()
     control = socket.socket(fileno=control_fd)
     workers: set[int] = set()
     own = os.getpid()

@@ -110,6 +110,6 @@ def show(
         for stage in report.stages:
             print_stage(console, stage, verbose)
         print_total(console, report)
-    what = f"{saved} was saved. " if saved else ""
+    what = f"Saved: {saved}. " if saved else ""
     console.print(f"\n{what}Watching {folder}; Ctrl-C ends.", style="dim", soft_wrap=True)
     console.file.flush()

@@ -17,6 +17,7 @@ BASELINE = "python -c 'import torch'"
 COMMANDS = {
     BASELINE: [sys.executable, "-c", "import torch"],
     "python grade.py, the solution": GRADE,
+    "python grade.py mha, the solution": [*GRADE, "mha"],
     "python grade.py --hidden, the solution": [*GRADE, "--hidden", "--seed", "1"],
     "python grade.py, the stubs": [sys.executable, "grade.py", "--submission", "notebooks/transformer"],
 }
@@ -45,9 +46,14 @@ def main() -> int:
         name: [statistics.median(column) for column in zip(*rows, strict=True)] for name, rows in figures.items()
     }
     wall, cpu = medians[BASELINE]
+    from tests.watching import latency
+
+    watched = statistics.median(latency(args.runs))
     print(f"{'median of ' + str(args.runs):<42}{'wall s':>8}{'ratio':>8}{'CPU s':>8}{'ratio':>8}")
     for name, (seconds, cpu_seconds) in medians.items():
         print(f"{name:<42}{seconds:>8.2f}{seconds / wall:>8.2f}{cpu_seconds:>8.2f}{cpu_seconds / cpu:>8.2f}")
+    cold = medians["python grade.py mha, the solution"][0]
+    print(f"{'--watch mha, from save to verdict':<42}{watched:>8.2f}{watched / wall:>8.2f}, {watched / cold:.2f} of a cold run")
     return 0
 
 

@@ -7,7 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +67,21 @@ class Watcher:
             while True:
                 rest += self._lines.get(timeout=0.5)
         return code, rest
+
+
+def latency(runs: int) -> list[float]:
+    """Seconds from saving mha.py to the verdict on its stage."""
+    seconds = []
+    with tempfile.TemporaryDirectory() as folder, watching(Path(folder), "mha") as watcher:
+        watcher.verdict()
+        for _ in range(runs):
+            started = time.perf_counter()
+            watcher.save("mha", "import math\n", "import math  # saved\n")
+            watcher.verdict()
+            seconds.append(time.perf_counter() - started)
+            watcher.save("mha", "import math  # saved\n", "import math\n")
+            watcher.verdict()
+    return seconds
 
 
 @contextlib.contextmanager

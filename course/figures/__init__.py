@@ -1,0 +1,1 @@
+"""The drawings of the notebooks, made by our own code: `python -m course.figures` (`make figures`)."""

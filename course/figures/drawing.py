@@ -1,0 +1,119 @@
+"""A drawing of boxes and arrows as SVG text: the same bytes on every machine, legible in light and dark."""
+
+import re
+from xml.sax.saxutils import escape
+
+# One style for all drawings. A drawing has a ground of its own, since a page's theme and the system's may differ.
+STYLE = """
+.ground { fill: #ffffff; }
+text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif; fill: #1b1f24; }
+.small { font-size: 13px; fill: #4a545e; }
+.strong { font-weight: 600; }
+.box { stroke: #4a545e; stroke-width: 1.2; fill: #f1f4f7; }
+.line { fill: none; stroke: #4a545e; stroke-width: 1.5; }
+.thin { stroke-width: 1; stroke: #8b96a1; }
+.head { fill: #4a545e; }
+.frame { fill: none; stroke: #8b96a1; stroke-width: 1.2; stroke-dasharray: 6 4; }
+.attention { fill: #ffe3c2; }
+.network { fill: #d3e6fb; }
+.norm { fill: #fdf3b8; }
+.linear { fill: #e4dcf6; }
+.token { fill: #d9f0d6; }
+.kept { fill: #e4e7ea; stroke-dasharray: 3 3; }
+.new { fill: #b9e2b3; stroke-width: 2.2; }
+@media (prefers-color-scheme: dark) {
+  .ground { fill: #15181c; }
+  text { fill: #e3e7eb; }
+  .small { fill: #b4bec8; }
+  .box { stroke: #a4afba; fill: #2a3037; }
+  .line { stroke: #a4afba; }
+  .thin { stroke: #6b7681; }
+  .head { fill: #a4afba; }
+  .frame { stroke: #6b7681; }
+  .attention { fill: #6a4318; }
+  .network { fill: #1f4a75; }
+  .norm { fill: #5c5312; }
+  .linear { fill: #473a73; }
+  .token { fill: #25502a; }
+  .kept { fill: #32383e; }
+  .new { fill: #2f6e36; }
+}
+""".strip()
+LINE = 19  # from one line of text to the next
+
+
+class Drawing:
+    """A drawing under way. Places are given in its own units, x to the right and y down."""
+
+    def __init__(self, width: int, height: int, title: str, description: str) -> None:
+        self.width, self.height, self.title, self.description = width, height, title, description
+        self._parts: list[str] = []
+
+    def box(self, x: float, y: float, width: float, height: float, text: str = "", kind: str = "") -> None:
+        """A box with text in its middle; `x` and `y` are its upper left corner."""
+        self._add(f'<rect class="box {kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"/>')
+        self.text(x + width / 2, y + height / 2, text)
+
+    def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "middle") -> None:
+        """Lines of text around the height `y`. `_k` and `^T` (or `_{...}`) are set below and above the line."""
+        lines = text.split("\n") if text else []
+        for number, line in enumerate(lines):
+            height = y + (number - (len(lines) - 1) / 2) * LINE + 5
+            name = f' class="{kind}"' if kind else ""
+            self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{_formula(line)}</text>')
+
+    def arrow(self, *points: tuple[float, float], kind: str = "", head: bool = True) -> None:
+        """A line through some points, with a head at the last one."""
+        path = "M" + " L".join(f"{x:g} {y:g}" for x, y in points)
+        self._add(f'<path class="line {kind}" d="{path}"/>')
+        if head:
+            (x0, y0), (x1, y1) = points[-2:]
+            length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
+            dx, dy = 8 * (x1 - x0) / length, 8 * (y1 - y0) / length
+            corners = [(x1, y1), (x1 - dx - dy / 2, y1 - dy + dx / 2), (x1 - dx + dy / 2, y1 - dy - dx / 2)]
+            self._add('<path class="head" d="M' + " L".join(f"{x:.1f} {y:.1f}" for x, y in corners) + ' Z"/>')
+
+    def frame(self, x: float, y: float, width: float, height: float, text: str) -> None:
+        """A dashed frame around several boxes, with its name at the upper left corner."""
+        self._add(f'<rect class="frame" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>')
+        self.text(x + 10, y + 15, text, "small", "start")
+
+    def plus(self, x: float, y: float) -> None:
+        """A circle with a plus sign, where two things are added."""
+        self._add(f'<circle class="box" cx="{x:g}" cy="{y:g}" r="11"/>')
+        self._add(f'<path class="line" d="M{x - 6:g} {y:g} h12 M{x:g} {y - 6:g} v12"/>')
+
+    def _add(self, part: str) -> None:
+        self._parts.append(part)
+
+    def svg(self) -> str:
+        """The drawing as a file."""
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
+                f'width="{self.width}" height="{self.height}" role="img" aria-labelledby="title desc">',
+                f'<title id="title">{escape(self.title)}</title>',
+                f'<desc id="desc">{escape(self.description)}</desc>',
+                f"<style>\n{STYLE}\n</style>",
+                f'<rect class="ground" width="{self.width}" height="{self.height}" rx="8"/>',
+                *self._parts,
+                "</svg>\n",
+            ]
+        )
+
+
+def _formula(line: str) -> str:
+    """Text with its indices as SVG: "d_k", "W_{out}", "K^T"."""
+    parts = []
+    back = ""  # how to return to the line
+    for sign, index, short, plain in re.findall(r"([_^])(?:\{([^}]*)\}|(\w))|([^_^]+|[_^])", line):
+        if sign:
+            shift = 4 if sign == "_" else -6
+            parts.append(f'<tspan dy="{shift}" font-size="75%">{escape(index or short)}</tspan>')
+            back = f' dy="{-shift}"'
+        elif back:
+            parts.append(f"<tspan{back}>{escape(plain)}</tspan>")
+            back = ""
+        else:
+            parts.append(escape(plain))
+    return "".join(parts)
