@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,6 +138,25 @@ def confinement() -> Iterator[Finding]:
     yield Finding("hidden, batch", words, confined.fine)
 
 
+def show(found: Iterable[Finding]) -> bool:
+    """Print findings as a table; whether something that is needed is missing."""
+    rows = [(finding, "ok" if finding.fine else "MISSING" if finding.needed else "note") for finding in found]
+    try:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+    except ImportError:  # which the findings say too
+        for finding, mark in rows:
+            print(f"{mark:<8} {finding.what:<16} {finding.words}")
+    else:
+        table = Table.grid(padding=(0, 2))
+        for finding, mark in rows:
+            style = {"ok": "green", "MISSING": "bold red", "note": "yellow"}[mark]
+            table.add_row(Text(mark, style=style), finding.what, Text(finding.words))
+        Console(highlight=False).print(table)
+    return any(mark == "MISSING" for _, mark in rows)
+
+
 def cores() -> int:
     """How many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -149,18 +168,6 @@ def main(arguments: list[str]) -> int:
         description="Say what this machine can grade.",
         epilog="exit status: 0 grading works, 1 something that it needs is missing",
     ).parse_args(arguments)
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    broken = False
-    table = Table.grid(padding=(0, 2))
-    for finding in findings():
-        broken = broken or (finding.needed and not finding.fine)
-        mark = "ok" if finding.fine else "MISSING" if finding.needed else "note"
-        style = {"ok": "green", "MISSING": "bold red", "note": "yellow"}[mark]
-        table.add_row(Text(mark, style=style), finding.what, Text(finding.words))
-    console.print(table)
-    console.print("Something that grading needs is missing." if broken else "Grading works.")
+    broken = show(findings())
+    print("Something that grading needs is missing." if broken else "Grading works.")
     return BROKEN if broken else READY

@@ -35,5 +35,11 @@ class AltFigure(Figure):
     def _repr_html_(self) -> str:
         return self.image()
 
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        # Once pyplot is imported, a notebook would draw every Figure a second time, as a PNG beside the HTML.
+        display({"text/html": self.image(), "text/plain": repr(self)}, raw=True)  # type: ignore[no-untyped-call]
+
     def __repr__(self) -> str:
         return self.alt or super().__repr__()

@@ -1,5 +1,6 @@
 """Save and load a trained model: safetensors weights, JSON configuration, two tokenizers."""
 
+import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from course.modules import load_modules
 from course.text import Tokenizer
 
 DEFAULT = CHECKPOINTS / "de-en"
+CHECKSUMS = "SHA256SUMS"
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,20 @@ def save_weights(model: torch.nn.Module, path: Path) -> None:
     partial = path.with_suffix(".partial")
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial)
     partial.replace(path)
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files of a checkpoint, those that are there."""
+    names = (WEIGHTS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER)
+    return {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if (folder / name).is_file()
+    }
+
+
+def save_checksums(folder: Path) -> None:
+    """Write the checksums of a finished checkpoint beside it, in the form of sha256sum."""
+    text = "".join(f"{digest}  {name}\n" for name, digest in checksums(folder).items())
+    (folder / CHECKSUMS).write_text(text, encoding="utf-8", newline="\n")
 
 
 def load_weights(path: Path) -> dict[str, torch.Tensor]:

@@ -290,7 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
     keep_freed_memory()
     import torch
 
-    from course.checkpoint import build_model, save_weights
+    from course.checkpoint import build_model, save_checksums, save_weights
     from course.corpora import load_pairs
     from course.modules import load_modules
 
@@ -326,6 +326,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER):
         (args.out / name).write_bytes((args.state / name).read_bytes())
     save_weights(model, args.out / WEIGHTS)
+    save_checksums(args.out)
     print(f"wrote {args.out} after {trainer.seconds / 60:.0f} minutes of training")
     return 0
 
