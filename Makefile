@@ -15,12 +15,13 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test attacks lint format release expected figures tolerance bench train evaluate constraints clean
+.PHONY: help grade test browser attacks lint format release expected figures tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
 	@echo "make test       all tests, the linter and the type checker"
 	@echo "make attacks    the attacks on the grader; as root, as both kinds of user"
+	@echo "make browser    the notebooks in a real JupyterLab (needs Chromium: CHROMIUM=path)"
 	@echo "make lint       ruff and mypy only;  make format  lets ruff correct what it can"
 	@echo "make release    write notebooks/ anew from solutions/"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
@@ -43,6 +44,10 @@ test: lint
 
 attacks: $(VENV)/installed-dev
 	$(RUN) -m tests.attacks $(ARGS)
+
+browser: $(VENV)/installed-dev
+	$(RUN) -m pip install --quiet -c constraints.txt -e ".[browser]"
+	$(RUN) -m pytest tests/browser -m browser $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(RUN) -m ruff check

@@ -130,7 +130,9 @@ def confinement() -> Iterator[Finding]:
     elif confine.libraries_are_public():
         yield Finding("other user", f"workers run as user {confine.NOBODY}, not as root")
     else:
-        words = f"no: user {confine.NOBODY} cannot read Python in {sys.base_prefix}; Landlock and seccomp hold all the same"
+        words = (
+            f"no: user {confine.NOBODY} cannot read Python in {sys.base_prefix}; Landlock and seccomp hold all the same"
+        )
         yield Finding("other user", words, False, needed=False)
     confined = worker(confined=True)
     yield confined

@@ -9,7 +9,7 @@ from autograder.grading import grade
 from autograder.manifest import Assignment, Stage
 from autograder.process import make_workers
 from autograder.results import Report
-from autograder.submission import read_submission
+from autograder.submission import Submission, read_submission
 from autograder.testcase import Incorrect
 
 
@@ -35,7 +35,21 @@ class Session:
         chosen = list(self.assignment.stages if stages is None else stages)
         for stage in chosen:
             self.mistakes[stage.name] = []
-        outcome: list[Report | BaseException] = []
+        kept = self._workers is not None
+        result = self._attempt(submission, stages, jobs)
+        if kept and (isinstance(result, Exception) or result.faulty):
+            # The warm process may have ended in the meantime: a new one shows whether that was the reason.
+            self.close()
+            for stage in chosen:
+                self.mistakes[stage.name] = []
+            result = self._attempt(submission, stages, jobs)
+        if isinstance(result, Exception):
+            self.close()
+            raise result
+        return result
+
+    def _attempt(self, submission: Submission, stages: Sequence[Stage] | None, jobs: int) -> Report | Exception:
+        outcome: list[Report | Exception] = []
 
         def work() -> None:
             try:
@@ -44,7 +58,7 @@ class Session:
                 outcome.append(
                     grade(submission, self.assignment, self._workers, stages, jobs=jobs, on_error=self._keep)
                 )
-            except BaseException as error:
+            except Exception as error:
                 outcome.append(error)
 
         # In a thread of its own: an interrupt reaches the main thread at once, even while a worker is busy.
@@ -55,13 +69,7 @@ class Session:
         except BaseException:
             self.close()
             raise
-        result = outcome[0]
-        if isinstance(result, BaseException):
-            self.close()
-            raise result
-        if result.faulty:
-            self.close()  # the warm process may be what failed; the next verdict starts a new one
-        return result
+        return outcome[0]
 
     def _keep(self, stage: Stage, test: str, error: BaseException) -> None:
         if isinstance(error, Incorrect):

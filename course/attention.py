@@ -130,16 +130,16 @@ def attention_maps(model: Any, src: "torch.Tensor", tgt: "torch.Tensor | None" =
     try:
         with recorded([layer.self_attn for layer in model.encoder.layers]) as encoder:
             memory, mask = model.forward_encoder(src, torch.tensor([src.size(1)]))
-        found = [*_stacked(encoder)]
+        weights, forbidden = _stacked(encoder)
         if tgt is None:
-            return AttentionMaps(src[0], *found)
+            return AttentionMaps(src[0], weights, forbidden)
         layers = model.decoder.layers
         with (
             recorded([layer.self_attn for layer in layers]) as decoder,
             recorded([layer.encoder_attn for layer in layers]) as cross,
         ):
             model.forward_decoder(memory, mask, tgt, torch.tensor([tgt.size(1)]))
-        return AttentionMaps(src[0], *found, tgt[0], *_stacked(decoder), *_stacked(cross))
+        return AttentionMaps(src[0], weights, forbidden, tgt[0], *_stacked(decoder), *_stacked(cross))
     finally:
         model.train(training)
 

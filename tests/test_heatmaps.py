@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from course.heatmaps import attention_maps, attention_weights, show_heatmaps
+from course.errors import UserError
+from course.heatmaps import attention_maps, attention_weights, explore_attention, show_attention, show_heatmaps
 from course.modules import default_folder, load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,3 +105,165 @@ def test_the_figure_is_the_one_that_make_figures_draws(tmp_path):
     new, stored = imread(made), imread(ROOT / "img" / "cross_attention.png")
     assert new.shape == stored.shape
     assert np.abs(new - stored).mean() < 0.01
+
+
+# Masks, labels, words
+
+
+@pytest.fixture(scope="module")
+def model(modules):
+    torch.manual_seed(3)
+    return modules.transformer.Transformer(20, 20, 2, 3, 12, 2, 2, 16, 30, 0.1).eval()
+
+
+def hatched(figure) -> list[int]:
+    """The number of hatched cells in each panel."""
+    panels = [axes for axes in figure.axes if axes.get_images()]
+    return [sum(len(c.get_paths()) for c in axes.collections if c.get_hatch()) for axes in panels]
+
+
+def test_masked_cells_are_hatched(model):
+    maps = attention_maps(model, torch.tensor([[2, 5, 3]]), torch.tensor([[2, 6, 7, 8]]))
+    assert hatched(show_attention(maps, "decoder")) == [6] * 4
+    assert hatched(show_attention(maps, "encoder")) == [0] * 4
+    padding = torch.tensor([0, 0, 1])  # of keys
+    assert hatched(show_heatmaps(torch.rand(1, 2, 4, 3), "keys", "queries", masks=padding)) == [4, 4]
+
+
+def test_one_layer_and_head_with_names(model):
+    maps = attention_maps(model, torch.tensor([[2, 5, 3]]), torch.tensor([[2, 6]]))
+    figure = show_attention(maps, "cross", layer=1, head=0)
+    (axes,) = (axes for axes in figure.axes if axes.get_images())
+    assert axes.get_title() == "head 0"
+    assert axes.get_ylabel().startswith("layer 1")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "5", "3"]
+    assert maps.cross is not None
+    drawn = torch.tensor(axes.get_images()[0].get_array().tolist(), dtype=torch.float64)
+    torch.testing.assert_close(drawn, maps.cross[1, 0].double())
+    for wrong in ({"kind": "self"}, {"layer": 2}, {"head": -1}):
+        with pytest.raises(ValueError, match=r"must be one of|there is no"):
+            show_attention(maps, **wrong)
+    with pytest.raises(ValueError, match="give attention_maps the target"):
+        show_attention(attention_maps(model, torch.tensor([[2, 5]])), "cross")
+
+
+def test_a_figure_in_words_and_on_a_ground_of_its_own():
+    matrices = torch.zeros(1, 2, 2, 2)
+    matrices[0, 0, 1, 0], matrices[0, 1, 0, 1] = 0.75, 0.5
+    figure = show_heatmaps(matrices, "keys", "queries", titles=["a", "b"], xticks=["x", "<y>"], yticks=["q", "r"])
+    assert figure.alt == (
+        "2 heatmaps of attention weight, 2 queries by 2 keys. a: largest 0.75 at r, x. b: largest 0.50 at q, <y>."
+    )
+    html = figure._repr_html_()
+    assert html.startswith('<img alt="2 heatmaps of attention weight')
+    assert "at q, &lt;y&gt;." in html
+    assert "background:white" in html
+    assert show_heatmaps(matrices, "k", "q", alt="my words").alt == "my words"
+
+
+def test_a_scale_from_the_data():
+    values = torch.tensor([[[[-1.0, 3.0]]]])
+    images = [image for axes in show_heatmaps(values, "k", "q", limits=None).axes for image in axes.get_images()]
+    assert images[0].get_clim() == (-3, 3)
+
+
+def test_dropout_does_not_blur_the_maps(model):
+    src = torch.tensor([[2, 5, 9, 3]])
+    still = attention_maps(model, src).encoder
+    model.train()
+    try:
+        torch.testing.assert_close(attention_maps(model, src).encoder, still)
+        assert model.training
+    finally:
+        model.eval()
+    with pytest.raises(ValueError, match="one sentence"):
+        attention_maps(model, src.expand(2, 4))
+
+
+def test_bool_masks_and_masks_by_name(modules):
+    torch.manual_seed(4)
+    attention = modules.mha.MultiHeadAttention(6, 2)
+    from course.attention import recorded
+
+    x = torch.randn(2, 3, 6)
+    padding, causal = torch.tensor([[0, 0, 1], [0, 0, 0]]).bool(), torch.ones(1, 3, 3).triu(1).bool()
+    with recorded([attention]) as calls:
+        attention(x, x, value=x, attention_mask=causal, key_padding_mask=padding)
+        attention(x, x, x, padding)
+    assert torch.equal(calls[0].mask, padding[:, None] | causal)
+    assert torch.equal(calls[1].mask, padding[:, None].expand(2, 3, 3))
+
+
+# Exploring with widgets
+
+
+@pytest.fixture(scope="module")
+def trained():
+    from course.checks import trained
+
+    return trained()
+
+
+def test_the_widgets_change_picture_and_words(trained):
+    box = explore_attention(trained, "Der Hund schläft.")
+    menus, step, caption, picture = box.children
+    kind, layer, head = menus.children
+    assert [value for _, value in kind.options] == ["encoder", "decoder", "cross"]
+    assert (step.min, step.value) == (1, step.max)
+    before = picture.value
+    assert "cross-attention weight" in before
+    step.value = 1
+    assert picture.value != before
+    assert "next: ▁The" in caption.value
+    kind.value = "decoder"
+    assert "decoder self-attention weight" in picture.value
+    layer.value, head.value = None, 1
+    assert "layer 2, head 1" in picture.value
+    with pytest.raises(UserError, match="empty"):
+        explore_attention(trained, " ")
+    with pytest.raises(UserError, match="takes at most 200"):
+        explore_attention(trained.model, "Hund " * 300)
+
+
+def test_without_widgets_there_is_a_figure(trained, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    figure = explore_attention(trained, "Der Hund schläft.")
+    assert len([axes for axes in figure.axes if axes.get_images()]) == 3 * 4
+
+
+def test_a_model_whose_decoder_is_not_written_shows_its_encoder(trained, modules):
+    stubs = load_modules(ROOT / "notebooks" / "transformer")
+    model = modules.transformer.Transformer(4000, 4000, 2, 3, 12, 2, 1, 16, 30, 0.0)
+    model.decoder = stubs.decoder.TransformerDecoder(1, 12, 16, 2, output_layer_size=4000)
+    menus, step, caption, _ = explore_attention(model, "Der Hund schläft.").children
+    assert [value for _, value in menus.children[0].options] == ["encoder"]
+    assert step.disabled
+    assert "not written yet" in caption.value
+
+
+# Where a tensor is wrong
+
+
+def test_error_maps_of_every_shape():
+    from autograder.compare import Wrong
+    from autograder.testcase import Incorrect
+    from course.errormaps import error_figure
+
+    def panels(actual, expected, axes, where=None):
+        figure = error_figure(Incorrect(Wrong("wrong"), "call()", actual.numpy(), where, expected.numpy(), axes))
+        return {axes.get_title(): axes.get_images()[0].get_array() for axes in figure.axes if axes.get_images()}, figure
+
+    zeros = torch.zeros(2, 6, 5, 3)
+    wrong = zeros.clone()
+    wrong[1, 5, 2, 1] = 0.5
+    found, figure = panels(wrong, zeros, "B H T_q d_k")
+    assert list(found) == ["B=1, H=2", "B=1, H=3", "B=1, H=4", "B=1, H=5"]
+    assert found["B=1, H=5"][2, 1] == 0.5
+    assert found["B=1, H=5"].sum() == 0.5
+    found, _ = panels(torch.tensor([[3, 9]]), torch.tensor([[3, 4]]), "B T_d")
+    assert found[""].tolist() == [[0, 1]]  # another token is another token
+    found, figure = panels(torch.ones(1, 3, 200), torch.zeros(1, 3, 200), "B T d_model", torch.arange(3)[:, None] < 2)
+    assert found["B=0"].shape == (3, 64)
+    assert sum(hatched(figure)) == 64
+    found, _ = panels(torch.tensor([float("nan"), 1.0]), torch.zeros(2), "d")
+    assert found[""].tolist()[0][1] == 1

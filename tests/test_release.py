@@ -247,7 +247,8 @@ def test_a_submission_cannot_reach_the_process_that_grades_it(course):
     (hostile / "torch").mkdir()
     (hostile / "torch" / "__init__.py").write_text(attack, encoding="utf-8")
     notebook = json.loads((hostile / "1_mha.ipynb").read_text(encoding="utf-8"))
-    grade_cell = notebook["cells"].pop()
+    (grade_cell,) = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
+    notebook["cells"].remove(grade_cell)
     own_grade = {"nbgrader": {**grade_cell["metadata"]["nbgrader"], "grade_id": "another"}}
     code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": [], "source": attack + "30.0"}
     notebook["cells"].insert(0, {**code, "id": "attack", "metadata": {}})

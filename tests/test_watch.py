@@ -25,6 +25,8 @@ def test_a_verdict_after_each_save(tmp_path):
         assert "SyntaxError" in watcher.verdict()
         watcher.save("mha", "((unfinished", RIGHT)
         assert "Total: 30 of 30 points" in watcher.verdict()
+        if sys.platform == "win32":
+            return  # a process cannot press Ctrl-C for another one there
         code, rest = watcher.interrupt()
     assert code == 0
     assert rest.endswith("No longer watching.\n")

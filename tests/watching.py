@@ -22,7 +22,6 @@ class Watcher:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP if sys.platform == "win32" else 0
         command = [sys.executable, "grade.py", "--watch", "--submission", str(folder), *arguments]
         self.process = subprocess.Popen(
             command,
@@ -32,7 +31,6 @@ class Watcher:
             env={**os.environ, "PYTHONIOENCODING": "utf-8"},
             text=True,
             encoding="utf-8",
-            creationflags=flags,
         )
         self._lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -60,7 +58,7 @@ class Watcher:
 
     def interrupt(self) -> tuple[int, str]:
         """Press Ctrl-C; the exit status and the rest of what is printed."""
-        self.process.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else signal.SIGINT)
+        self.process.send_signal(signal.SIGINT)
         code = self.process.wait(timeout=20)
         rest = ""
         with contextlib.suppress(queue.Empty):

@@ -39,6 +39,7 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
   .new { fill: #2f6e36; }
 }
 """.strip()
+ROLE = 'role="img" aria-labelledby="title desc"'
 LINE = 19  # from one line of text to the next
 
 
@@ -88,10 +89,10 @@ class Drawing:
 
     def svg(self) -> str:
         """The drawing as a file."""
+        size, bounds = f"{self.width} {self.height}", f'width="{self.width}" height="{self.height}"'
         return "\n".join(
             [
-                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
-                f'width="{self.width}" height="{self.height}" role="img" aria-labelledby="title desc">',
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" {bounds} {ROLE}>',
                 f'<title id="title">{escape(self.title)}</title>',
                 f'<desc id="desc">{escape(self.description)}</desc>',
                 f"<style>\n{STYLE}\n</style>",

@@ -10,10 +10,10 @@ def attention() -> Drawing:
         1020,
         250,
         "Scaled dot-product attention",
-        "From left to right: the queries Q are multiplied with the transposed keys K, which gives scores of shape T_q by "
-        "T_k. The scores are divided by the square root of d_k, forbidden keys get a very low score, and a softmax over "
-        "the keys makes weights of each row. The weights are multiplied with the values V: the output has the shape T_q "
-        "by d_k.",
+        "From left to right: the queries Q are multiplied with the transposed keys K, which gives scores of shape T_q "
+        "by T_k. The scores are divided by the square root of d_k, forbidden keys get a very low score, and a softmax "
+        "over the keys makes weights of each row. The weights are multiplied with the values V: the output has the "
+        "shape T_q by d_k.",
     )
     steps = [
         ("Q K^T", "", 150),
@@ -55,8 +55,8 @@ def multihead() -> Drawing:
         330,
         "Multi-head attention",
         "Queries, keys and values, each of shape (B, T, d_model), go through the linear maps W_q, W_k and W_v and are "
-        "split into H heads of d_k features. Every head computes scaled dot-product attention on its own. The outputs of "
-        "the heads are put side by side and mixed by the linear map W_o.",
+        "split into H heads of d_k features. Every head computes scaled dot-product attention on its own. The outputs "
+        "of the heads are put side by side and mixed by the linear map W_o.",
     )
     for row, (name, length) in enumerate((("Q", "T_q"), ("K", "T_k"), ("V", "T_k"))):
         y = 90 + 75 * row
@@ -213,8 +213,8 @@ def inference() -> Drawing:
         "Inference over four time steps",
         "Step 1: from <s> the model predicts The. Step 2: from <s> The it predicts dog. Step 3: from <s> The dog it "
         "predicts sleeps. Step 4: from <s> The dog sleeps it predicts </s>, and the loop ends. At each step only the "
-        "last position is computed; what the layers gave at the earlier positions comes from the cache. Each prediction "
-        "is appended to the input of the next step.",
+        "last position is computed; what the layers gave at the earlier positions comes from the cache. Each "
+        "prediction is appended to the input of the next step.",
     )
     for step in range(4):
         y = 62 + 92 * step

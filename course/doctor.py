@@ -1,0 +1,188 @@
+"""`python -m course.doctor`: is everything here that the course needs, and what to do if not."""
+
+import argparse
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.doctor import Finding, show, worker
+from course.modules import ROOT
+
+FOLDER = ROOT / "notebooks" / "transformer"
+INSTALL = "pip install -c constraints.txt -e ."
+FRESH = (
+    f"make a new environment with python -m venv and install the course with {INSTALL}, nothing from conda beside it"
+)
+# What an OpenMP that is there twice breaks: numpy's matrices together with torch's.
+TRIAL = (
+    "import numpy, torch; a = numpy.ones((64, 64)); b = torch.softmax(torch.tensor(a @ a), -1); "
+    "assert abs(float(b.sum()) - 64) < 1e-6; print(torch.__version__)"
+)
+
+
+def findings() -> Iterator[Finding]:
+    """Look at everything, one after the other."""
+    yield python()
+    yield from packages()
+    yield torch_works()
+    yield from openmp()
+    yield checkpoint()
+    yield from jupyter()
+    yield writable(FOLDER if FOLDER.is_dir() else Path())
+    yield worker(confined=False)
+
+
+def python() -> Finding:
+    # An older one than 3.10 cannot even read the course's files.
+    system = f"{platform.system()} {platform.machine()}"
+    return Finding("Python", f"{platform.python_version()} in {sys.prefix}, {system}")
+
+
+def packages(pyproject: Path = ROOT / "pyproject.toml") -> Iterator[Finding]:
+    """The packages that the course asks for, and whether their versions will do."""
+    try:
+        from packaging.requirements import Requirement
+    except ImportError:
+        yield Finding("packages", f"are not installed: {INSTALL} in {ROOT}", fine=False)
+        return
+    wrong = []
+    for line in requirements(pyproject):
+        wanted = Requirement(line)
+        if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            version = importlib.metadata.version(wanted.name)
+        except importlib.metadata.PackageNotFoundError:
+            wrong.append(f"{wanted.name} is missing")
+            continue
+        if not wanted.specifier.contains(version.partition("+")[0], prereleases=True):
+            wrong.append(f"{wanted.name} is {version}, but must be {wanted.specifier}")
+    if wrong:
+        yield Finding("packages", f"{'; '.join(wrong)}. In {ROOT}: {INSTALL}", fine=False)
+    else:
+        yield Finding("packages", "all there, in versions that fit")
+
+
+def requirements(pyproject: Path) -> list[str]:
+    """What the course depends on."""
+    if not pyproject.is_file():
+        return importlib.metadata.requires("transformer-course") or []
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    dependencies: list[str] = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["dependencies"]
+    return dependencies
+
+
+def torch_works(program: str = TRIAL) -> Finding:
+    """Compute with numpy and torch in one process: it ends with an error if OpenMP is there twice."""
+    environment = {name: value for name, value in os.environ.items() if name != "KMP_DUPLICATE_LIB_OK"}
+    command = [sys.executable, "-c", program]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=300)
+    except subprocess.TimeoutExpired:
+        return Finding("torch", f"does not finish a small computation in 5 minutes: {FRESH}", fine=False)
+    if done.returncode == 0:
+        return Finding("torch", f"{done.stdout.strip()} computes")
+    if "OMP: Error #15" in done.stderr:
+        words = f"the OpenMP library is there twice, from conda and from pip: {FRESH}. Do not set KMP_DUPLICATE_LIB_OK"
+        return Finding("torch", words, fine=False)
+    last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    return Finding("torch", f"cannot compute ({last}): {FRESH}", fine=False)
+
+
+def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
+    """The mix of conda's numpy and pip's torch, of which each brings an OpenMP library of its own."""
+    if "KMP_DUPLICATE_LIB_OK" in os.environ:
+        words = "KMP_DUPLICATE_LIB_OK is set: it hides a mix-up and can make results wrong. Unset it"
+        yield Finding("OpenMP", words, fine=False, needed=False)
+    theirs = [file.name for file in (prefix / "conda-meta").glob("*.json")]
+    if any(name.startswith(("mkl-", "intel-openmp-")) for name in theirs):
+        words = (
+            f"this conda environment has MKL, which clashes with pip's torch on some systems. If torch fails, {FRESH}"
+        )
+        yield Finding("OpenMP", words, fine=False, needed=False)
+
+
+def checkpoint(folder: Path | None = None) -> Finding:
+    """Whether the files of the trained model are what they were."""
+    try:
+        from course.checkpoint import CHECKSUMS, DEFAULT, checksums
+    except ImportError:
+        return Finding("trained model", "cannot be looked at without torch", fine=False)
+    folder = folder or DEFAULT
+    try:
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+        found = checksums(folder)
+    except OSError as error:
+        return Finding("trained model", f"cannot be read ({error}): get the course again", fine=False)
+    wrong = [name for digest, name in map(str.split, lines) if found.get(name) != digest]
+    if wrong:
+        words = f"{', '.join(wrong)} in {folder} missing or damaged: get the course again (git checkout -- checkpoints)"
+        return Finding("trained model", words, fine=False)
+    return Finding("trained model", f"{len(lines)} files, checksums right")
+
+
+def jupyter() -> Iterator[Finding]:
+    """JupyterLab, the widgets' extension for it, and the kernel that notebooks start."""
+    try:
+        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+        from jupyter_core.paths import jupyter_path
+
+        version = importlib.metadata.version("jupyterlab")
+    except (ImportError, importlib.metadata.PackageNotFoundError):
+        yield Finding("JupyterLab", f"is missing: {INSTALL} in {ROOT}", fine=False)
+        return
+    yield Finding("JupyterLab", f"{version}: start it in {ROOT} with python -m jupyterlab")
+    extension = jupyter_path("labextensions", "@jupyter-widgets", "jupyterlab-manager", "package.json")
+    if any(Path(file).is_file() for file in extension):
+        yield Finding("widgets", "their extension of JupyterLab is installed")
+    else:
+        words = "JupyterLab lacks their extension, so you will see figures only: pip install jupyterlab_widgets"
+        yield Finding("widgets", words, fine=False, needed=False)
+    try:
+        program = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    except NoSuchKernel:
+        words = "there is no kernel python3: python -m ipykernel install --sys-prefix"
+        yield Finding("kernel", words, fine=False)
+        return
+    if Path(program).is_absolute() and Path(program).parent != Path(sys.executable).parent:
+        words = f"python3 starts {program}, not this Python: python -m ipykernel install --sys-prefix"
+        yield Finding("kernel", words, fine=False, needed=False)
+    else:
+        yield Finding("kernel", "python3 is this Python")
+
+
+def writable(folder: Path) -> Finding:
+    """Whether files can be made in the folder of the notebooks and in the one for temporary files."""
+    for place in (folder, Path(tempfile.gettempdir())):
+        try:
+            with tempfile.TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            words = (
+                f"nothing can be written into {place.resolve()} ({error.strerror}): copy the course where you may write"
+            )
+            return Finding("write access", words, fine=False)
+    return Finding("write access", f"to {folder.resolve()}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    argparse.ArgumentParser(
+        prog="python -m course.doctor",
+        description="Look whether everything is here that the course needs.",
+        epilog="exit status: 0 it is, 1 something is missing",
+    ).parse_args(arguments)
+    broken = show(findings())
+    print("Something is missing; the lines marked MISSING say what to do." if broken else "Everything is here.")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""A JupyterLab server over a copy of what students receive, and a browser."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+KNOWN_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def course_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The course folder as a student has it: notebooks and pictures; the packages are those of this checkout."""
+    folder = tmp_path_factory.mktemp("course")
+    shutil.copytree(ROOT / "notebooks", folder / "notebooks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "img", folder / "img")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def lab(course_copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running JupyterLab without the settings of this machine's user."""
+    home = tmp_path_factory.mktemp("home")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+    }
+    # All cells stay in the page, those outside the window too.
+    settings = home / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"windowingMode": "none"}', encoding="utf-8")
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
+    command += ["--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={course_copy}"]
+    command += ["--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    with (home / "log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, cwd=course_copy, stdout=log, stderr=log)
+        try:
+            # The server finds a free port and writes down which.
+            for _ in range(1200):
+                known = list((home / "runtime").glob("jpserver-*.json"))
+                if known and known[0].read_text():
+                    break
+                assert server.poll() is None, (home / "log").read_text()
+                time.sleep(0.1)
+            address = json.loads(known[0].read_text())["url"].rstrip("/")
+            urllib.request.urlopen(f"{address}/api/status", timeout=60).close()
+            yield address
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The Chromium of the system, or the one that CHROMIUM names."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, KNOWN_BROWSERS)), None)
+    if found is None:
+        pytest.skip("there is no Chromium; set CHROMIUM to its path")
+    with playwright.sync_playwright() as driver:
+        window = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield window
+        window.close()
+
+
+@pytest.fixture
+def screenshots(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures of what was seen are left; SCREENSHOTS names another folder."""
+    folder = os.environ.get("SCREENSHOTS")
+    path = Path(folder) if folder else tmp_path_factory.mktemp("screenshots")
+    path.mkdir(parents=True, exist_ok=True)
+    return path

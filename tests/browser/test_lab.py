@@ -1,0 +1,165 @@
+"""A student's path in JupyterLab: run everything, read the verdict, correct a mistake on disk, move a slider."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from autograder.manifest import assignment
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SOLUTION = ROOT / "solutions" / "transformer"
+ASSIGNMENT = assignment()
+SECONDS = 240  # for a whole notebook, on a busy machine
+RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
+EXPLORER = """
+from course.checks import trained
+from course.heatmaps import explore_attention
+explore_attention(trained(), "Mein Bruder hat heute Morgen den Hund gefüttert.")
+"""
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+class Page:
+    """A notebook that is open in JupyterLab."""
+
+    def __init__(self, browser: Any, lab: str, path: str, screenshots: Path) -> None:
+        self.page = browser.new_page(viewport={"width": 1300, "height": 900})
+        self.screenshots, self.name = screenshots, Path(path).stem
+        self.page.goto(f"{lab}/lab/workspaces/{self.name}/tree/{path}?reset", timeout=1000 * SECONDS)
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=1000 * SECONDS)
+        self.page.wait_for_selector('[data-status="idle"], .jp-Notebook-ExecutionIndicator[data-status="idle"]')
+
+    def menu(self, *names: str) -> None:
+        for name in names[:-1]:
+            self.page.locator(".lm-MenuBar-itemLabel, .lm-Menu-itemLabel").get_by_text(name, exact=True).click()
+        self.page.locator(".lm-Menu-itemLabel").get_by_text(names[-1], exact=True).click()
+
+    def wait(self) -> None:
+        """Wait until no cell is waiting or running."""
+        self.page.wait_for_timeout(500)
+        self.page.wait_for_function(
+            """() => { const prompts = [...document.querySelectorAll('.jp-InputPrompt')].map(p => p.textContent);
+            return prompts.some(p => /\\[\\d+\\]/.test(p)) && !prompts.some(p => p.includes('[*]')); }""",
+            timeout=1000 * SECONDS,
+        )
+
+    def run_all(self) -> None:
+        self.menu("Run", "Run All Cells")
+        self.wait()
+
+    def run_graded(self) -> str:
+        """Run the graded cell, the one that was released last; the words of its verdict."""
+        cell = self.page.locator(".jp-CodeCell").filter(has_text="from course.checks import check").last
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        self.wait()
+        return self.words(cell.locator(".tc-verdict").inner_text())
+
+    def verdict(self) -> str:
+        return self.words(self.page.locator(".tc-verdict").last.inner_text())
+
+    @staticmethod
+    def words(text: str) -> str:
+        return " ".join(text.split())
+
+    def no_errors(self) -> None:
+        assert self.page.locator('[data-mime-type="application/vnd.jupyter.error"]').all_inner_texts() == []
+        assert self.page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').all_inner_texts() == []
+        broken = "() => [...document.querySelectorAll('.jp-Notebook img')].filter(i => !i.naturalWidth).map(i => i.alt)"
+        assert self.page.evaluate(broken) == []
+
+    def see(self, locator: Any, name: str) -> None:
+        """Leave a picture of an element."""
+        locator.scroll_into_view_if_needed()
+        locator.screenshot(path=self.screenshots / f"{self.name}-{name}.png")
+
+
+def put_modules(folder: Path, old: str = "", new: str = "") -> None:
+    for module in SOLUTION.glob("*.py"):
+        text = module.read_text(encoding="utf-8")
+        (folder / module.name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
+
+
+def put_stubs(folder: Path) -> None:
+    for module in (ROOT / "notebooks" / "transformer").glob("*.py"):
+        (folder / module.name).write_bytes(module.read_bytes())
+
+
+def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screenshots):
+    folder = course_copy / "notebooks" / "transformer"
+    put_stubs(folder)
+    notebook = Page(browser, lab, "notebooks/transformer/1_mha.ipynb", screenshots)
+    notebook.run_all()
+    notebook.no_errors()
+    assert "0 of 30 points" in notebook.verdict()
+    assert "not started" in notebook.verdict()
+    heatmaps = notebook.page.locator('.jp-OutputArea img[alt*="heatmap"]')
+    assert heatmaps.count() > 0
+    notebook.see(heatmaps.first, "heatmap")
+    put_modules(folder, RIGHT, WRONG)
+    words = notebook.run_graded()
+    assert "15 of 30 points" in words
+    assert "the key padding mask is read the other way round" not in words  # folded
+    verdict = notebook.page.locator(".tc-verdict").last
+    verdict.locator("summary").get_by_text("Hint 1").click()
+    assert "the key padding mask is read the other way round" in verdict.inner_text()
+    verdict.locator("summary").get_by_text("as a picture").click()
+    notebook.see(verdict, "wrong")
+    notebook.menu("Settings", "Theme", "JupyterLab Dark")
+    notebook.page.wait_for_selector('body[data-jp-theme-light="false"]')
+    notebook.see(verdict, "wrong-dark")
+    notebook.menu("Settings", "Theme", "JupyterLab Light")
+    put_modules(folder)
+    assert "30 of 30 points" in notebook.run_graded()
+    notebook.see(notebook.page.locator(".tc-verdict").last, "right")
+    notebook.run_all()
+    notebook.no_errors()
+    notebook.page.close()
+
+
+@pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.name)
+def test_every_notebook_runs_before_and_after(stage, browser, lab, course_copy, screenshots):
+    folder = course_copy / "notebooks" / "transformer"
+    put_stubs(folder)
+    notebook = Page(browser, lab, f"notebooks/transformer/{stage.notebook}", screenshots)
+    notebook.run_all()
+    notebook.no_errors()
+    assert "not started" in notebook.verdict()
+    put_modules(folder)
+    notebook.run_all()
+    notebook.no_errors()
+    assert f"{stage.max_points:g} of {stage.max_points:g} points" in notebook.verdict()
+    for number, image in enumerate(notebook.page.locator(".jp-MarkdownOutput img, .jp-OutputArea img").all()[:12]):
+        notebook.see(image, f"image-{number:02}")
+    notebook.page.close()
+
+
+def test_a_widget_moves(browser, lab, course_copy, screenshots):
+    path = course_copy / "explorer.ipynb"
+    cells = [nbformat.v4.new_code_cell(EXPLORER.strip())]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+    notebook = Page(browser, lab, "explorer.ipynb", screenshots)
+    notebook.run_all()
+    page = notebook.page
+    picture = page.locator(".jp-OutputArea .widget-html-content img")
+    picture.wait_for(timeout=1000 * SECONDS)
+    before = picture.get_attribute("src")
+    notebook.see(page.locator(".jp-OutputArea").first, "all")
+    handle = page.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first
+    handle.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_function("before => document.querySelector('.widget-html-content img').src !== before", arg=before)
+    page.wait_for_timeout(3000)
+    assert re.search(r"next: ▁?\w+", page.locator(".jp-OutputArea").first.inner_text())
+    page.locator(".widget-dropdown select").first.select_option(label="decoder self-attention")
+    page.wait_for_function(
+        "() => document.querySelector('.widget-html-content img').alt.includes('decoder self-attention')"
+    )
+    notebook.see(page.locator(".jp-OutputArea").first, "moved")
+    notebook.no_errors()
+    page.close()

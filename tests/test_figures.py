@@ -1,0 +1,83 @@
+"""The drawings of the notebooks: committed as they are made, complete in themselves, with words."""
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from course.figures.__main__ import main
+from course.figures.drawing import STYLE
+from course.figures.drawings import ALL
+
+ROOT = Path(__file__).resolve().parent.parent
+SVG = "{http://www.w3.org/2000/svg}"
+DRAWINGS = pytest.mark.parametrize("name", ALL)
+
+
+def test_the_committed_drawings_are_those_that_make_figures_draws(tmp_path, capsys):
+    assert main(["--out", str(tmp_path / "img")]) == 0
+    made = {path.name: path.read_bytes() for path in (tmp_path / "img").iterdir()}
+    assert made == {path.name: path.read_bytes() for path in (ROOT / "img").glob("*.svg")}
+
+
+@DRAWINGS
+def test_a_drawing_says_what_it_shows_and_needs_nothing_else(name):
+    text = ALL[name]().svg()
+    root = ET.fromstring(text)
+    assert root.get("role") == "img"
+    assert root.findtext(f"{SVG}title")
+    assert len(root.findtext(f"{SVG}desc") or "") > 100
+    assert "href" not in text
+    assert "url(" not in text
+
+
+@DRAWINGS
+def test_everything_stands_inside_the_drawing_and_has_a_style(name):
+    root = ET.fromstring(ALL[name]().svg())
+    width, height = float(root.get("width", 0)), float(root.get("height", 0))
+    styled = set(re.findall(r"\.([a-z]+)", STYLE))
+    for element in root.iter():
+        assert set((element.get("class") or "").split()) <= styled
+        if element.tag == f"{SVG}rect":
+            x, y = float(element.get("x", 0)), float(element.get("y", 0))
+            assert 0 <= x <= x + float(element.get("width", 0)) <= width
+            assert 0 <= y <= y + float(element.get("height", 0)) <= height
+        if element.tag == f"{SVG}text":
+            # 15 px letters are about 8.2 wide; those of the smaller text, 7.2.
+            letters = len("".join(element.itertext()))
+            half = letters * (3.6 if element.get("class") == "small" else 4.1)
+            x, y = float(element.get("x", 0)), float(element.get("y", 0))
+            left, right = (x, x + 2 * half) if element.get("text-anchor") == "start" else (x - half, x + half)
+            assert left >= 0, "".join(element.itertext())
+            assert right <= width, "".join(element.itertext())
+            assert 10 <= y <= height - 5
+
+
+def contrast(one: str, other: str) -> float:
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_can_be_read_on_every_colour(dark):
+    light, _, night = STYLE.partition("@media")
+    fills = dict(re.findall(r"(?:^|\s)\.?([a-z]+) \{[^}]*?fill: (#[0-9a-f]{6})", light))
+    if dark:
+        fills |= dict(re.findall(r"\.?([a-z]+) \{[^}]*?fill: (#[0-9a-f]{6})", night))
+    for ground in ("ground", "box", "attention", "network", "norm", "linear", "token", "kept", "new"):
+        assert contrast(fills["text"], fills[ground]) >= 4.5
+    assert contrast(fills["small"], fills["ground"]) >= 4.5
+
+
+def test_a_folder_that_cannot_be_written_is_a_plain_error(tmp_path):
+    from course.errors import UserError
+
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="cannot write into"):
+        main(["--out", str(tmp_path / "file")])
