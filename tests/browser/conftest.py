@@ -1,5 +1,6 @@
 """A JupyterLab server over a copy of what students receive, and a browser."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -49,19 +50,24 @@ def lab(course_copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with (home / "log").open("w") as log:
         server = subprocess.Popen(command, env=environment, cwd=course_copy, stdout=log, stderr=log)
         try:
-            # The server finds a free port and writes down which.
-            for _ in range(1200):
-                known = list((home / "runtime").glob("jpserver-*.json"))
-                if known and known[0].read_text():
-                    break
-                assert server.poll() is None, (home / "log").read_text()
-                time.sleep(0.1)
-            address = json.loads(known[0].read_text())["url"].rstrip("/")
-            urllib.request.urlopen(f"{address}/api/status", timeout=60).close()
+            address = started(server, home)
             yield address
         finally:
             server.terminate()
             server.wait(timeout=30)
+
+
+def started(server: subprocess.Popen[bytes], home: Path) -> str:
+    """Wait until the server answers; its address, with the free port that it has found and written down."""
+    for _ in range(600):
+        assert server.poll() is None, (home / "log").read_text()
+        time.sleep(0.2)
+        for known in (home / "runtime").glob("jpserver-*.json"):
+            with contextlib.suppress(OSError, ValueError):
+                address = str(json.loads(known.read_text())["url"]).rstrip("/")
+                urllib.request.urlopen(f"{address}/api/status", timeout=60).close()
+                return address
+    raise TimeoutError((home / "log").read_text())
 
 
 @pytest.fixture(scope="session")
