@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SENTENCES = Path(__file__).parent / "visible" / "sentences.tsv"
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 40
-TRANSLATED = 12  # sentences; greedy decoding is the slowest part of grading
+TRANSLATED = 8  # sentences; greedy decoding is the slowest part of grading
 CACHES = 4  # sentences whose caches are stored, which are large
 STORED_COLUMNS = 256  # of the vocabulary, in the test of the decoder's states
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie

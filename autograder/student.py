@@ -207,8 +207,8 @@ class ModuleProxy:
 class ObjectProxy:
     """An `nn.Module` of the student that lives in the worker. Calling it calls its `forward`."""
 
-    def __init__(self, student: Student, handle: int, name: str = "object", dropout: float | None = None) -> None:
-        self._student, self._handle, self._name, self._dropout = student, handle, name, dropout
+    def __init__(self, student: Student, handle: int, name: str = "object", **options: Any) -> None:
+        self._student, self._handle, self._name, self._options = student, handle, name, options
 
     def __getattr__(self, method: str) -> "RemoteFunction":
         return self._function(method)
@@ -218,7 +218,7 @@ class ObjectProxy:
 
     def _function(self, method: str | None, **options: Any) -> "RemoteFunction":
         name = f"{self._name}.{method}" if method else self._name
-        return RemoteFunction(self._student, self._handle, method, name, dropout=self._dropout, **options)
+        return RemoteFunction(self._student, self._handle, method, name, **self._options, **options)
 
     def load_state(self, tensors: Mapping[str, np.ndarray], stored: str | None = None) -> None:
         """Load weights by name, all of them, and switch to evaluation mode.
@@ -236,7 +236,11 @@ class ObjectProxy:
 
     def with_dropout_as(self, factor: float) -> "ObjectProxy":
         """The same object, in whose calls dropout multiplies by a factor, so that its place can be seen."""
-        return ObjectProxy(self._student, self._handle, self._name, factor)
+        return ObjectProxy(self._student, self._handle, self._name, dropout=factor)
+
+    def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
+        """The same object, whose calls give ["taken", part] of scores of this shape: columns, or each row's best."""
+        return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Call the object (or a method) and give back what has become of the arguments."""
@@ -275,9 +279,11 @@ class RemoteFunction:
         cotangents: list[np.ndarray] | None = None,
         dropout: float | None = None,
         arguments: bool = False,
+        take: dict[str, Any] | None = None,
     ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
-        self._cotangents, self._dropout, self._arguments = cotangents, dropout, arguments
+        self._cotangents = cotangents
+        self._options = {"dropout": dropout, "arguments": arguments, "take": take}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: dict[str, np.ndarray] = {}
@@ -301,8 +307,7 @@ class RemoteFunction:
             "method": self._method,
             "args": [flatten(value, leaf) for value in args],
             "kwargs": {name: flatten(value, leaf) for name, value in kwargs.items()},
-            "dropout": self._dropout,
-            "arguments": self._arguments,
+            **self._options,
         }
         if self._cotangents is not None:
             request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in self._cotangents]

@@ -1,7 +1,7 @@
 """The base class of the graded tests: ordinary unittest test cases with the student's modules at hand."""
 
 import unittest
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -53,6 +53,7 @@ class StageTestCase(unittest.TestCase):
     hidden = False
     answers: Any = None  # of the reference, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
+    part: int | None = None  # only so many of the stored sentences, for a look that gives no points
     checks = 0  # made so far; the number of the one that fails is part of its signature
     assignment = "transformer"
     checkpoint = "de-en"
@@ -98,6 +99,25 @@ class StageTestCase(unittest.TestCase):
             if not fits:
                 raise Incorrect(wrong, self.student.last_call, actual)
             raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
+
+    def part_of_scores(
+        self, model: Any, shape: tuple[int, ...], name: str, axes: str, columns: np.ndarray | None = None
+    ) -> Callable[..., np.ndarray]:
+        """A function like `model` that gives some columns of its scores, or the best of each row, (..., vocabulary).
+
+        It fails unless the scores are finite numbers of this shape. The worker chooses, so that not all is sent.
+        """
+
+        def call(method: str | None = None, **inputs: Any) -> np.ndarray:
+            taking = model.taking(shape, None if columns is None else columns.tolist())
+            result = (getattr(taking, method) if method else taking)(**inputs)
+            if not isinstance(result, list) or result[:1] != ["taken"] or not isinstance(result[-1], np.ndarray):
+                self.assert_form(result, shape, name, axes)
+                self.wrong(f"{name} cannot be read")
+            self.checks += 1
+            return result[-1]
+
+        return call
 
     def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str) -> None:
         """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""

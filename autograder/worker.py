@@ -7,7 +7,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
             replace: {module: methods that are taken from its stand-in}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
-            dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call
+            dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
+            take: the part of the result to send, or null
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
@@ -123,6 +124,8 @@ class Worker:
         if "cotangents" not in request:
             with torch.no_grad(), dropout_as(request["dropout"]):
                 value = function(*arguments, **keywords)
+            if request["take"]:
+                return take(value, **request["take"])
             return [*arguments, *keywords.values()] if request["arguments"] else value
         self.objects[target].zero_grad()
         with dropout_as(request["dropout"]):
@@ -226,6 +229,16 @@ def dropout_as(factor: float | None) -> Iterator[None]:
         yield
     finally:
         F.dropout = dropout
+
+
+def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
+    """Some columns of scores, or the best one of each row: much less to send. Scores of a wrong form are sent whole."""
+    import torch
+
+    right = isinstance(value, torch.Tensor) and list(value.shape) == shape
+    if not right or value.dtype not in (torch.float64, torch.float32) or not value.isfinite().all():
+        return value
+    return ["taken", value.argmax(dim=-1) if columns is None else value[..., columns]]
 
 
 def describe(error: BaseException) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from course.attention import AttentionMaps, attention_maps
 from course.errors import UserError
 from course.heatmaps import KINDS, show_attention
 
-ALL = "all"
+ALL = ("all", -1)  # None would mean that nothing is chosen
 
 
 class Explorer:
@@ -89,12 +89,12 @@ def _widget(explorer: Explorer, kinds: list[str], widgets: Any) -> Any:
     controls = SimpleNamespace(
         kind=widgets.Dropdown(options=[(KINDS[kind], kind) for kind in kinds], value=kinds[-1], description="kind"),
         layer=widgets.Dropdown(
-            options=[(ALL, None), *((str(layer), layer) for layer in range(layers))],
+            options=[ALL, *((str(layer), layer) for layer in range(layers))],
             value=layers - 1,
             description="layer",
         ),
         head=widgets.Dropdown(
-            options=[(ALL, None), *((str(head), head) for head in range(heads))], value=None, description="head"
+            options=[ALL, *((str(head), head) for head in range(heads))], value=-1, description="head"
         ),
         step=widgets.IntSlider(
             min=min(1, explorer.steps),
@@ -111,7 +111,8 @@ def _widget(explorer: Explorer, kinds: list[str], widgets: Any) -> Any:
 
     def draw(_: Any = None) -> None:
         step = controls.step.value
-        figure = explorer.figure(controls.kind.value, controls.layer.value, controls.head.value, step)
+        layer, head = (None if menu.value < 0 else menu.value for menu in (controls.layer, controls.head))
+        figure = explorer.figure(controls.kind.value, layer, head, step)
         picture.value = figure.image()
         caption.value = f'<p lang="de">{html.escape(explorer.caption(step))}</p>'
 

@@ -217,7 +217,7 @@ def test_the_widgets_change_picture_and_words(trained):
     assert "next: ▁The" in caption.value
     kind.value = "decoder"
     assert "decoder self-attention weight" in picture.value
-    layer.value, head.value = None, 1
+    layer.value, head.value = -1, 1
     assert "layer 2, head 1" in picture.value
     with pytest.raises(UserError, match="empty"):
         explore_attention(trained, " ")

@@ -40,13 +40,16 @@ def lab(course_copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
     }
-    # All cells stay in the page, those outside the window too.
-    settings = home / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('{"windowingMode": "none"}', encoding="utf-8")
+    # All cells stay in the page, those outside the window too, and nothing pops up over it.
+    for name, setting in {
+        "notebook-extension/tracker": '{"windowingMode": "none"}',
+        "apputils-extension/notification": '{"fetchNews": "false", "checkForUpdates": false}',
+    }.items():
+        file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True)
+        file.write_text(setting, encoding="utf-8")
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
     command += ["--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={course_copy}"]
-    command += ["--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with (home / "log").open("w") as log:
         server = subprocess.Popen(command, env=environment, cwd=course_copy, stdout=log, stderr=log)
         try:
