@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -95,7 +96,6 @@ def test_bad_input(arguments, message, tmp_path):
 
 def test_the_figure_is_the_one_that_make_figures_draws(tmp_path):
     """Pixel by pixel, but for what fonts and rounding may change."""
-    import numpy as np
     from matplotlib.image import imread
 
     from course.heatmaps import draw_cross_attention
@@ -138,7 +138,7 @@ def test_one_layer_and_head_with_names(model):
     assert axes.get_ylabel().startswith("layer 1")
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "5", "3"]
     assert maps.cross is not None
-    drawn = torch.tensor(axes.get_images()[0].get_array().tolist(), dtype=torch.float64)
+    drawn = torch.from_numpy(np.asarray(axes.get_images()[0].get_array()))
     torch.testing.assert_close(drawn, maps.cross[1, 0].double())
     for wrong in ({"kind": "self"}, {"layer": 2}, {"head": -1}):
         with pytest.raises(ValueError, match=r"must be one of|there is no"):

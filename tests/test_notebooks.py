@@ -46,6 +46,7 @@ def check_outputs(cells: list[Any]) -> Any:
     return graded
 
 
+@pytest.mark.slow  # the larger half; the released notebooks run the same cells, with less behind them
 @STAGES
 def test_with_the_solution_everything_runs_and_is_full(stage: Stage, tmp_path, monkeypatch):
     cells = run(SOLUTIONS, stage, tmp_path, monkeypatch)

@@ -28,7 +28,7 @@ class PositionalEncoding(nn.Module):
         # Fill the table.
         ### BEGIN SOLUTION
         position = torch.arange(max_seq_length).unsqueeze(1)  # (max_seq_length, 1)
-        # 10000^(-2i / d_model), written with exp and log because that is more accurate than a power
+        # 10000^(-2i / d_model), as the exponential of a logarithm
         frequency = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
         angle = position * frequency  # (max_seq_length, number of even columns)
         pe[:, 0::2] = torch.sin(angle)

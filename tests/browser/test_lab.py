@@ -26,7 +26,7 @@ class Page:
     """A notebook that is open in JupyterLab."""
 
     def __init__(self, browser: Any, lab: str, path: str, screenshots: Path) -> None:
-        self.page = browser.new_page(viewport={"width": 1300, "height": 900})
+        self.page = browser.new_page(viewport={"width": 1300, "height": 1500})
         self.screenshots, self.name = screenshots, Path(path).stem
         self.page.goto(f"{lab}/lab/workspaces/{self.name}/tree/{path}?reset", timeout=1000 * SECONDS)
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=1000 * SECONDS)
@@ -112,7 +112,7 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     verdict.locator("summary").get_by_text("as a picture").click()
     notebook.see(verdict, "wrong")
     notebook.menu("Settings", "Theme", "JupyterLab Dark")
-    notebook.page.wait_for_selector('body[data-jp-theme-light="false"]')
+    notebook.page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     notebook.see(verdict, "wrong-dark")
     notebook.menu("Settings", "Theme", "JupyterLab Light")
     put_modules(folder)
