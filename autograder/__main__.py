@@ -7,13 +7,14 @@ import secrets
 import sys
 from pathlib import Path
 
-from autograder.confine import unsupported
 from autograder.manifest import Assignment, assignment
+from autograder.sandbox.confine import unsupported
 from course.errors import UserError, run_command
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
-COMMANDS = ("batch", "doctor")  # modules with a main() of their own
+# Modules with a main() of their own.
+COMMANDS = {"batch": "autograder.classroom.batch", "doctor": "autograder.doctor"}
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -38,7 +39,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def run(args: argparse.Namespace) -> int:
     # The workers get ready while this process imports what it needs itself.
-    from autograder.process import make_workers
+    from autograder.sandbox.process import make_workers
 
     chosen = assignment()
     stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or None
@@ -125,7 +126,7 @@ def check_writable(path: Path | None) -> None:
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] and arguments[0] in COMMANDS:
-        return int(importlib.import_module(f"autograder.{arguments[0]}").main(arguments[1:]))
+        return int(importlib.import_module(COMMANDS[arguments[0]]).main(arguments[1:]))
     args = parse_arguments(arguments)
     return run_command(lambda: run(args))
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from autograder.manifest import Assignment, Stage
-from autograder.process import Workers
 from autograder.running import run_test, stage_tests
-from autograder.student import Student
+from autograder.sandbox.process import Workers
+from autograder.sandbox.student import Student
 from autograder.submission import code_of_stage, read_submission
 
 Answers = list[tuple[Any, Any]]  # (what a call took from the student's results, the value), in the order of the calls

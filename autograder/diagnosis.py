@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.faults import Raised
+from autograder.sandbox.faults import Raised
 from autograder.testcase import EXPECTED, Incorrect
 
 PROJECTIONS = 8

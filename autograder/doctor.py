@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import confine
 from autograder.manifest import assignments
+from autograder.sandbox import confine
 from course.config import CHECKPOINTS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS
 
 READY, BROKEN = 0, 1
@@ -85,8 +85,8 @@ def damage(file: Path) -> str:
 
 def worker(confined: bool) -> Finding:
     """Start a worker as grading does, and ask the kernel and the worker what holds for it."""
-    from autograder.process import make_workers
-    from autograder.student import Code, Student
+    from autograder.sandbox.process import make_workers
+    from autograder.sandbox.student import Code, Student
 
     what = "confined worker" if confined else "worker"
     with contextlib.ExitStack() as stack:

@@ -188,8 +188,8 @@ def store_signatures(assignment: Assignment) -> None:
     from autograder.diagnosis import store
     from autograder.mistakes import all_mistakes
     from autograder.naming import mistakes_on
-    from autograder.process import make_workers
     from autograder.running import stage_tests
+    from autograder.sandbox.process import make_workers
 
     workers = make_workers()
     try:

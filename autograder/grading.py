@@ -7,16 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from autograder.answers import AnswerBook
-from autograder.clock import Clock
 from autograder.diagnosis import Signature, hints, signature
-from autograder.faults import is_dtype_conflict
 from autograder.manifest import Assignment, Stage
 from autograder.naming import find_mistakes
-from autograder.process import Workers
 from autograder.results import Report, StageResult, TestResult
 from autograder.running import run_test, stage_tests
-from autograder.sourcecheck import check_submission, forbidden_stage
-from autograder.student import Student
+from autograder.sandbox.clock import Clock
+from autograder.sandbox.faults import is_dtype_conflict
+from autograder.sandbox.process import Workers
+from autograder.sandbox.student import Student
+from autograder.shortcuts.sourcecheck import check_submission, forbidden_stage
 from autograder.submission import Submission, code_of_all, code_of_stage, read_submission
 
 FEW = 6  # sentences show whether the student's own modules work together

@@ -5,10 +5,10 @@ from collections.abc import Container, Iterator
 from autograder.answers import AnswerBook
 from autograder.diagnosis import Known, Signature, known_signatures, name_mistakes, signature
 from autograder.manifest import Assignment, Stage
-from autograder.process import Workers
 from autograder.results import TestResult
 from autograder.running import run_test, stage_tests
-from autograder.student import Student
+from autograder.sandbox.process import Workers
+from autograder.sandbox.student import Student
 from autograder.submission import Submission, code_of_stage, read_submission
 from autograder.testcase import StageTestCase
 

@@ -6,9 +6,9 @@ import traceback
 import unittest
 from dataclasses import replace
 
-from autograder.faults import Place, StudentFault
 from autograder.manifest import Stage
 from autograder.results import TestResult
+from autograder.sandbox.faults import Place, StudentFault
 from autograder.testcase import Incorrect, StageTestCase
 
 

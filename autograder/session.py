@@ -7,8 +7,8 @@ from typing import Any
 
 from autograder.grading import grade
 from autograder.manifest import Assignment, Stage
-from autograder.process import make_workers
 from autograder.results import Report
+from autograder.sandbox.process import make_workers
 from autograder.submission import Submission, read_submission
 from autograder.testcase import Incorrect
 

@@ -21,8 +21,8 @@ from autograder.files import (
     read_regular,
 )
 from autograder.manifest import Assignment, Stage
-from autograder.student import Code
-from autograder.worker import STANDIN
+from autograder.sandbox.student import Code
+from autograder.sandbox.worker import STANDIN
 from course.errors import UserError
 
 STANDINS = Path(__file__).with_name("standins")

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.compare import LIMITS, Wrong, compare, deviation, wrong_form
-from autograder.student import Student
+from autograder.sandbox.student import Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
 
 EXPECTED = Path(__file__).with_name("expected")

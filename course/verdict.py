@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder.classroom.feedback import for_student
 from autograder.console import points
-from autograder.feedback import for_student
 from autograder.manifest import Stage, assignment
 from autograder.pages import look, render
 from autograder.results import Report

@@ -17,8 +17,8 @@ from unittest import mock
 from autograder import grading
 from autograder.answers import AnswerBook
 from autograder.manifest import assignment
-from autograder.process import make_workers
-from autograder.student import Student
+from autograder.sandbox.process import make_workers
+from autograder.sandbox.student import Student
 from autograder.submission import read_submission
 
 Request = tuple[dict[str, Any], bytes, bool]  # header, body, whether it fails: some tests ask for an error
@@ -60,7 +60,7 @@ def replay(session: Session) -> None:
     """Do in a fork what a worker was asked for; objects get the numbers that they had."""
     import torch
 
-    from autograder.worker import Worker
+    from autograder.sandbox.worker import Worker
 
     if (pid := os.fork()) == 0:
         code = 1
@@ -101,7 +101,7 @@ def main() -> int:
     sessions: list[Session] = pickle.loads(args.sessions.read_bytes())
     import gc
 
-    from autograder.worker import prepare_torch
+    from autograder.sandbox.worker import prepare_torch
 
     prepare_torch()
     gc.freeze()

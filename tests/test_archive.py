@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from autograder.archive import find_submissions
+from autograder.classroom.archive import find_submissions
 from autograder.files import MAX_FILE
 from autograder.manifest import assignment
 from autograder.submission import Submission, read_submission

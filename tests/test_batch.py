@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
-from autograder.confine import unsupported
+from autograder.classroom.jobs import Queue, Settings, grade_here
+from autograder.classroom.records import Records, grader_hash
 from autograder.grading import grade
-from autograder.jobs import Queue, Settings, grade_here
 from autograder.manifest import assignment
-from autograder.process import make_workers
-from autograder.records import Records, grader_hash
 from autograder.results import Report, from_json
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.process import make_workers
 from autograder.submission import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent

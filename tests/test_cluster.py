@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder import cluster
 from autograder.__main__ import main
-from autograder.confine import unsupported
-from autograder.jobs import Outcome, Queue, Settings, grade_here
+from autograder.classroom import cluster
+from autograder.classroom.jobs import Outcome, Queue, Settings, grade_here
+from autograder.classroom.records import grader_hash
 from autograder.manifest import assignment
-from autograder.records import grader_hash
 from autograder.results import from_json
+from autograder.sandbox.confine import unsupported
 from autograder.submission import Submission, read_submission
 from course.errors import UserError
 

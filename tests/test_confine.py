@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import confine
 from autograder.__main__ import main
-from autograder.faults import Crashed, Raised
 from autograder.grading import grade
 from autograder.manifest import assignment
-from autograder.process import make_workers
-from autograder.student import Code, Student
+from autograder.sandbox import confine
+from autograder.sandbox.faults import Crashed, Raised
+from autograder.sandbox.process import make_workers
+from autograder.sandbox.student import Code, Student
 from autograder.submission import read_submission
 from course.errors import UserError
 
@@ -300,8 +300,8 @@ def test_a_dead_worker_is_replaced_by_a_confined_one(confined):
 @needs_confinement
 def test_a_worker_ends_with_its_grader():
     script = """
-from autograder.process import make_workers
-from autograder.student import Code, Student
+from autograder.sandbox.process import make_workers
+from autograder.sandbox.student import Code, Student
 source = "import os\\ndef pid(): return os.getpid()\\ndef spin():\\n    while True: pass"
 student = Student(make_workers(confined=True), Code({"own": source}, replace={}, modules=("own",)))
 print(student.own.pid(), flush=True)
@@ -349,13 +349,13 @@ def test_no_worker_at_all_where_the_kernel_refuses():
     """Landlock allows 16 layers. In a process that has used them up no worker can be confined, so none starts."""
     script = """
 import ctypes, struct
-from autograder.confine import LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, PR_SET_NO_NEW_PRIVS
+from autograder.sandbox.confine import LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, PR_SET_NO_NEW_PRIVS
 libc = ctypes.CDLL(None)
 libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 rules = libc.syscall(LANDLOCK_CREATE_RULESET, struct.pack("=Q", 1 << 9), ctypes.c_size_t(8), 0)
 for _ in range(16):
     assert libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0
-from autograder.process import make_workers
+from autograder.sandbox.process import make_workers
 try:
     make_workers(confined=True).start()
 except RuntimeError as error:

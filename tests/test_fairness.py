@@ -6,7 +6,7 @@ import pytest
 
 from autograder.grading import grade
 from autograder.manifest import assignment
-from autograder.process import make_workers
+from autograder.sandbox.process import make_workers
 from autograder.submission import Submission, read_submission
 from tests.variants.formulations import FORMULATIONS, Formulation, apply
 

@@ -9,10 +9,10 @@ from autograder.answers import AnswerBook
 from autograder.grading import grade
 from autograder.manifest import assignment
 from autograder.mistakes import all_mistakes
-from autograder.process import make_workers
 from autograder.results import TestResult
 from autograder.running import run_test, stage_tests
-from autograder.student import Student
+from autograder.sandbox.process import make_workers
+from autograder.sandbox.student import Student
 from autograder.submission import Submission, code_of_stage, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent

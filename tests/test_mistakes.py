@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from autograder.diagnosis import Signature, known_signatures, name_mistakes, same, signature
-from autograder.faults import is_dtype_conflict
 from autograder.grading import grade
 from autograder.manifest import assignment
 from autograder.mistakes import Mistake, all_mistakes
-from autograder.process import make_workers
 from autograder.release import find_leaks, secret_lines, strip_module
 from autograder.results import TestResult
 from autograder.running import run_test, stage_tests
-from autograder.student import Student
+from autograder.sandbox.faults import is_dtype_conflict
+from autograder.sandbox.process import make_workers
+from autograder.sandbox.student import Student
 from autograder.submission import Submission, code_of_stage, read_submission
 
 ASSIGNMENT = assignment()

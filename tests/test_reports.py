@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.classreport import class_html
-from autograder.feedback import feedback_html, for_student
+from autograder.classroom.classreport import class_html
+from autograder.classroom.feedback import feedback_html, for_student
+from autograder.classroom.itemanalysis import Bin, correlation, histogram, item_analysis
 from autograder.grading import grade
-from autograder.itemanalysis import Bin, correlation, histogram, item_analysis
 from autograder.manifest import assignment
 from autograder.pages import LOOKS, TEMPLATES, percent, seconds, signed
-from autograder.process import make_workers
 from autograder.results import STATUSES, Report, StageResult, TestResult, from_json, to_json
+from autograder.sandbox.process import make_workers
 from autograder.submission import Submission, read_submission
 
 ASSIGNMENT = assignment()

@@ -8,9 +8,9 @@ import pytest
 from autograder.grading import grade
 from autograder.manifest import assignment
 from autograder.mistakes import all_mistakes
-from autograder.process import make_workers
-from autograder.sourcecheck import check_submission
-from autograder.sourcerules import check_modules
+from autograder.sandbox.process import make_workers
+from autograder.shortcuts.sourcecheck import check_submission
+from autograder.shortcuts.sourcerules import check_modules
 from autograder.submission import Submission, read_submission
 from tests.variants.formulations import FORMULATIONS, apply
 
@@ -333,7 +333,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_text_that_breaks_the_parser_is_a_note_at_most(workers, case, monkeypatch):
-    monkeypatch.setattr("autograder.student.CALL_SECONDS", 5.0)
+    monkeypatch.setattr("autograder.sandbox.student.CALL_SECONDS", 5.0)
     found = check_submission(Submission("test", {"pe": HOSTILE[case]}), ASSIGNMENT, workers)
     assert found.forbidden == {}
     assert all("did not come to an end" in note for note in found.review)

@@ -13,12 +13,12 @@ from pathlib import Path
 import torch
 
 from autograder.compare import ENCODING_LIMIT, LIMITS
-from autograder.faults import is_dtype_conflict
 from autograder.manifest import Assignment, Stage, assignment
 from autograder.mistakes import all_mistakes
-from autograder.process import Workers, make_workers
 from autograder.running import run_test, stage_tests
-from autograder.student import Student
+from autograder.sandbox.faults import is_dtype_conflict
+from autograder.sandbox.process import Workers, make_workers
+from autograder.sandbox.student import Student
 from autograder.submission import Submission, code_of_stage, read_submission
 from tests.variants.formulations import FORMULATIONS, apply
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from autograder.answers import Answers
 from autograder.compare import LIMITS, compare
-from autograder.faults import StudentFault
 from autograder.running import Unanswered
-from autograder.student import Gradients, ObjectProxy, Student
+from autograder.sandbox.faults import StudentFault
+from autograder.sandbox.student import Gradients, ObjectProxy, Student
 from autograder.testcase import StageTestCase
 
 SHARP = 2.0  # more peaked attention shows mistakes better

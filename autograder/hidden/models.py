@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.hidden.case import HiddenTestCase, Twins
-from autograder.student import ObjectProxy, Student
+from autograder.sandbox.student import ObjectProxy, Student
 from autograder.testcase import inside
 from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
 

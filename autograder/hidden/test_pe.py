@@ -3,8 +3,8 @@
 import numpy as np
 
 from autograder.compare import ENCODING_LIMIT
-from autograder.faults import Raised
 from autograder.hidden.case import HiddenTestCase, Twins
+from autograder.sandbox.faults import Raised
 
 
 class TestPositionalEncoding(HiddenTestCase):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from autograder.confine import NOBODY
+from autograder.sandbox.confine import NOBODY
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NEEDED = """

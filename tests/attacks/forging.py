@@ -48,7 +48,7 @@ ATTACKS = [
         12,
         "patch the worker",
         pe("""
-            from autograder import frames, worker
+            from autograder.sandbox import frames, worker
             worker.Worker.pack = lambda self, value: ({"value": True, "status": "passed", "points": 5}, b"")
             worker.describe = lambda error: {"kind": "passed", "message": "", "where": []}
             frames.MAGIC = b"PASS"
@@ -136,7 +136,7 @@ ATTACKS = [
         pe(
             "",
             """
-            from autograder import worker
+            from autograder.sandbox import worker
             worker.read_frame = lambda stream: (_ for _ in ()).throw(EOFError)
             """,
         ),

@@ -64,7 +64,8 @@ ATTACKS = [
         pe("""
             import importlib, inspect, pkgutil
             def sources():
-                return [inspect.getsource(sys.modules[name]) for name in ("autograder.worker", "autograder.frames")]
+                names = ("autograder.sandbox.worker", "autograder.sandbox.frames")
+                return [inspect.getsource(sys.modules[name]) for name in names]
             attempt("hidden test", lambda: open(ROOT + "/autograder/hidden/test_pe.py").read())
             attempt("source", sources)
             attempt("manifest", lambda: pkgutil.get_data("autograder", "stages.toml"))

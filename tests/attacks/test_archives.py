@@ -8,9 +8,9 @@ import shutil
 import pytest
 
 from autograder.__main__ import main
-from autograder.archive import find_submissions
-from autograder.confine import unsupported
+from autograder.classroom.archive import find_submissions
 from autograder.manifest import assignment
+from autograder.sandbox.confine import unsupported
 from tests.attacks.archives import ATTACKS
 
 ASSIGNMENT = assignment()

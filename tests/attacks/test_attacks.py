@@ -11,15 +11,15 @@ import pytest
 from rich.console import Console
 
 from autograder.answers import AnswerBook
-from autograder.confine import unsupported
+from autograder.classroom.feedback import feedback_html
 from autograder.console import print_stage
-from autograder.feedback import feedback_html
 from autograder.gradescope import results
 from autograder.grading import grade
 from autograder.manifest import assignment
-from autograder.process import make_workers
 from autograder.results import Report, TestResult
-from autograder.sourcecheck import Checked
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.process import make_workers
+from autograder.shortcuts.sourcecheck import Checked
 from autograder.submission import Submission, read_submission
 from tests.attacks import archives, escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
@@ -99,7 +99,7 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
     files, processes = world.files(), world.processes()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.student.CALL_SECONDS", attack.seconds)
+        patch.setattr("autograder.sandbox.student.CALL_SECONDS", attack.seconds)
         report = attacked(workers, world, attack)
     test = report.tests[0]
 

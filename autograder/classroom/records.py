@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, overload
 
-from autograder.archive import Found
-from autograder.jobs import Outcome, Settings
+from autograder.classroom.archive import Found
+from autograder.classroom.jobs import Outcome, Settings
 from autograder.manifest import MANIFEST, Assignment, assignment
 from autograder.results import Report, from_json
 from course.config import CHECKPOINTS
@@ -28,8 +28,8 @@ from course.errors import UserError
 
 # Modules that read, print or write but do not decide about a grade: a change in them is no reason to grade again.
 NOT_DECIDING = {
-    *("__main__", "archive", "batch", "classreport", "cluster", "console", "doctor", "expected", "feedback", "files"),
-    *("gradescope", "itemanalysis", "nbgrader_plugin", "pages", "records", "release", "watch"),
+    *("__main__", "console", "doctor", "expected", "files", "gradescope", "nbgrader_plugin", "pages", "release"),
+    *("session", "watch"),
 }
 
 
@@ -38,7 +38,7 @@ def grader_hash(name: str) -> str:
     """A hash of everything that grades depend on: tests, expected tensors, reference, checkpoint and engine."""
     chosen, package = assignment(name), MANIFEST.parent
     paths = [path for path in package.glob("*.py") if path.stem not in NOT_DECIDING]
-    for folder in ("visible", "hidden", "standins", "mistakes"):
+    for folder in ("sandbox", "shortcuts", "visible", "hidden", "standins", "mistakes"):
         paths += [path for path in (package / folder).glob("*") if path.suffix in (".py", ".tsv")]
     paths += [MANIFEST, *(package / "expected" / name).iterdir(), *(CHECKPOINTS / chosen.checkpoint).iterdir()]
     paths += [path for module in chosen.modules if (path := chosen.solution / f"{module}.py").exists()]
@@ -180,7 +180,7 @@ class Records:
 
     def write_report(self, students: Sequence[Found]) -> None:
         """Write report.html."""
-        from autograder.classreport import class_html
+        from autograder.classroom.classreport import class_html
 
         ungraded = {found.student: self.read(found).get("fault", "not graded") for found in students}
         graded = [found for found in students if self.report(found) is not None]

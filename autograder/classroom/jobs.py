@@ -62,11 +62,11 @@ class Grader:
     def grade(self, submission: Submission) -> Outcome:
         """Grade a submission. A failure of the grader is part of the outcome and never raised."""
         from autograder.answers import AnswerBook
-        from autograder.clock import Clock
-        from autograder.feedback import feedback_html
+        from autograder.classroom.feedback import feedback_html
         from autograder.grading import grade
-        from autograder.process import make_workers
         from autograder.results import to_json
+        from autograder.sandbox.clock import Clock
+        from autograder.sandbox.process import make_workers
 
         settings = self.settings
         try:

@@ -12,10 +12,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import TracebackType
 
-from autograder.archive import Found, find_submissions
-from autograder.jobs import Outcome, Queue, Settings, grade_here
+from autograder.classroom.archive import Found, find_submissions
+from autograder.classroom.jobs import Outcome, Queue, Settings, grade_here
+from autograder.classroom.records import Records, grader_hash
 from autograder.manifest import Assignment, assignment
-from autograder.records import Records, grader_hash
 from autograder.submission import Submission
 from course.errors import UserError, run_command
 
@@ -106,7 +106,7 @@ def check_confinement() -> None:
     Raises:
         UserError: if it cannot.
     """
-    from autograder.confine import unsupported
+    from autograder.sandbox.confine import unsupported
 
     if why := "AUTOGRADER_PLAIN asks for plain workers" if "AUTOGRADER_PLAIN" in os.environ else unsupported():
         raise UserError(f"submissions cannot be confined here: {why}; give --unconfined if you trust them")
@@ -163,7 +163,7 @@ def grade_class(
 def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Generator[Outcome, None, None]:
     """Grade what is in the queue, here or on a cluster."""
     if on_cluster(args):
-        from autograder.cluster import grade_on_cluster
+        from autograder.classroom.cluster import grade_on_cluster
 
         return grade_on_cluster(queue, settings, args.scheduler, args.scheduler_file)
     return grade_here(queue, settings, args.jobs or processors())

@@ -31,8 +31,8 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any, BinaryIO
 
-from autograder import sourcerules
-from autograder.frames import flatten, read_frame, unflatten, write_frame
+from autograder.sandbox.frames import flatten, read_frame, unflatten, write_frame
+from autograder.shortcuts import sourcerules
 
 STANDIN = "standin_"
 # The weights of the checkpoints by name. They are no secret, and in a fork they are there already.

@@ -22,10 +22,10 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from autograder.confine import PR_SET_PDEATHSIG, PRINTED, confine, libraries_are_public, packages, prepare
-from autograder.frames import PROCESS_ID as ID
-from autograder.process import OPTIONAL
-from autograder.worker import prepare_torch, serve
+from autograder.sandbox.confine import PR_SET_PDEATHSIG, PRINTED, confine, libraries_are_public, packages, prepare
+from autograder.sandbox.frames import PROCESS_ID as ID
+from autograder.sandbox.process import OPTIONAL
+from autograder.sandbox.worker import prepare_torch, serve
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h, prctl(2)
 # What modules import, and what Python and torch import late by themselves: every fork has it without reading a file.

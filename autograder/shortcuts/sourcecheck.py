@@ -8,18 +8,18 @@ import subprocess
 from dataclasses import dataclass, field
 from functools import cache
 
-from autograder.faults import StudentFault
 from autograder.manifest import Assignment, Stage, assignments
-from autograder.process import PlainWorkers, Workers, clean_environment, python_command
 from autograder.results import StageResult, TestResult
 from autograder.running import stage_tests
-from autograder.sourcerules import Finding, check_modules
-from autograder.student import Code, Student
+from autograder.sandbox.faults import StudentFault
+from autograder.sandbox.process import PlainWorkers, Workers, clean_environment, python_command
+from autograder.sandbox.student import Code, Student
+from autograder.shortcuts.sourcerules import Finding, check_modules
 from autograder.submission import STANDINS, Submission
 
 SECONDS = 20
 WHY = 'Graded modules use the basic parts of torch, by their plain names; see "What is not allowed" in the README.'
-COMMAND = "from autograder.sourcerules import main; main()"
+COMMAND = "from autograder.shortcuts.sourcerules import main; main()"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from autograder.itemanalysis import FEWEST, Bin, Item, histogram, item_analysis
+from autograder.classroom.itemanalysis import FEWEST, Bin, Item, histogram, item_analysis
 from autograder.pages import LOOKS, render
 from autograder.results import Report, StageResult, TestResult
 

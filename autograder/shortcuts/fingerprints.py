@@ -4,7 +4,7 @@ import ast
 import hashlib
 from collections import deque
 
-from autograder.sourcenames import Function, children
+from autograder.shortcuts.sourcenames import Function, children
 
 MIN_NODES = 40  # shorter bodies look alike by chance
 

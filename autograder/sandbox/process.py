@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-from autograder.confine import unsupported
-from autograder.frames import PROCESS_ID as ID
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.frames import PROCESS_ID as ID
 from course.errors import UserError
 
 KEPT_OUTPUT = 16 * 1024
@@ -27,7 +27,7 @@ def python_command(call: str) -> list[str]:
 
     The current folder and the folder of the script are left out: a torch.py that lies there must not be imported.
     """
-    package_root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package_root = str(Path(__file__).absolute().parent.parent.parent)
     left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
     left_out -= {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}  # where a kernel's launcher lies
     path = [entry for entry in sys.path if os.path.isabs(entry) and entry not in left_out]
@@ -119,7 +119,9 @@ class ForkingWorkers:
         self._provided: set[str] = set()
         self._asking = threading.Lock()  # stages may be graded at the same time
         self._complaints = Printed()
-        command = python_command(f"from autograder.warm import main; main({theirs.fileno()}, confined={confined})")
+        command = python_command(
+            f"from autograder.sandbox.warm import main; main({theirs.fileno()}, confined={confined})"
+        )
         self._process = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
@@ -175,7 +177,7 @@ class PlainWorker:
     def __init__(self) -> None:
         self.printed = Printed()
         self._process = subprocess.Popen(
-            python_command("from autograder.worker import main; main()"),
+            python_command("from autograder.sandbox.worker import main; main()"),
             env=clean_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

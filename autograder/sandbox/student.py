@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.clock import Clock
-from autograder.faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
-from autograder.frames import FrameError, flatten, read_frame, unflatten, write_frame
-from autograder.process import WorkerProcess, Workers
+from autograder.sandbox.clock import Clock
+from autograder.sandbox.faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.frames import FrameError, flatten, read_frame, unflatten, write_frame
+from autograder.sandbox.process import WorkerProcess, Workers
 
 CALL_SECONDS = 20.0
 DTYPES: dict[str, Any] = {

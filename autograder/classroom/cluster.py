@@ -11,7 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from autograder.jobs import Grader, Outcome, Queue, Settings
+from autograder.classroom.jobs import Grader, Outcome, Queue, Settings
 from autograder.submission import Submission
 from course.errors import UserError
 
@@ -119,8 +119,8 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     Raises:
         RuntimeError: if this machine would grade by other rules than the one that asks.
     """
-    from autograder.confine import unsupported
-    from autograder.records import grader_hash
+    from autograder.classroom.records import grader_hash
+    from autograder.sandbox.confine import unsupported
 
     grader: Grader | None = getattr(_of_thread, "grader", None)
     if grader is None or grader.settings != settings:

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
-from autograder.fingerprints import fingerprints
-from autograder.sourcenames import Names, children, fold, is_self
+from autograder.shortcuts.fingerprints import fingerprints
+from autograder.shortcuts.sourcenames import Names, children, fold, is_self
 
 MAX_FINDINGS = 20  # of a module
 

@@ -1,0 +1,1 @@
+"""Grading a class: reading submissions, grading many of them on one machine or a cluster, and the reports."""

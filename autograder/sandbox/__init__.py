@@ -1,0 +1,1 @@
+"""Running code that nobody trusts: workers, the wire to them, their confinement, and what can go wrong."""
