@@ -147,7 +147,7 @@ def test_known_answers_spare_the_reference(workers, book, monkeypatch):
     monkeypatch.setattr(workers, "start", counted)
     report = grade(Submission("second", SOURCES), ASSIGNMENT, workers, [stage], hidden_seed=3, book=book)
     assert report.points == 30
-    assert len(started) == 1
+    assert len(started) == 2  # one reads the source text, one runs it
 
 
 # Bugs that the visible tests miss

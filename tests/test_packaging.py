@@ -33,7 +33,7 @@ CODE = [
     ROOT / "nbgrader_config.py",
 ]
 # The names that conda-forge has for what pip calls otherwise.
-CONDA_NAMES = {"pytorch-cpu": "torch"}
+CONDA_NAMES = {"pytorch-cpu": "torch", "jupyter_client": "jupyter-client", "jupyter_core": "jupyter-core"}
 
 
 def environment(python):
