@@ -1,4 +1,4 @@
-"""Attention as heatmaps: `python -m course.heatmaps "Der Hund schläft." --out attention.svg`.
+"""Attention as heatmaps: `python -m course.heatmaps "Der Fuchs niest." --out attention.svg`.
 
 What is drawn is what the code of the modules really does, mistakes included (see `course.attention`).
 """

@@ -2,7 +2,7 @@
 
 from course.figures.drawing import Drawing
 
-TARGET = ["<s>", "The", "dog", "sleeps", "</s>"]
+TARGET = ["<s>", "The", "fox", "sneezes", "</s>"]
 
 
 def attention() -> Drawing:
@@ -178,12 +178,12 @@ def teacher_forcing() -> Drawing:
         860,
         400,
         "Teacher forcing: all positions at once",
-        "The decoder reads the true target shifted by one place: <s> The dog sleeps. At every position it predicts the "
-        "next token: The dog sleeps </s>. A position is connected with itself and the positions before it, never with "
+        "The decoder reads the true target shifted by one place: <s> The fox sneezes. At every position it predicts "
+        "the next token: The fox sneezes </s>. A position is connected with itself and the positions before it, never with "
         "later ones. All four predictions are made in one pass and compared with the true next tokens.",
     )
     d.text(105, 226, "encoder output", "strong")
-    d.text(105, 248, "of: Der Hund schläft.", "small")
+    d.text(105, 248, "of: Der Fuchs niest.", "small")
     d.arrow((182, 226), (235, 226))
     d.frame(235, 105, 600, 185, "")
     d.text(117, 118, "decoder, one pass", "strong")
@@ -211,8 +211,8 @@ def inference() -> Drawing:
         1000,
         430,
         "Inference over four time steps",
-        "Step 1: from <s> the model predicts The. Step 2: from <s> The it predicts dog. Step 3: from <s> The dog it "
-        "predicts sleeps. Step 4: from <s> The dog sleeps it predicts </s>, and the loop ends. At each step only the "
+        "Step 1: from <s> the model predicts The. Step 2: from <s> The it predicts fox. Step 3: from <s> The fox it "
+        "predicts sneezes. Step 4: from <s> The fox sneezes it predicts </s>, and the loop ends. At each step only the "
         "last position is computed; what the layers gave at the earlier positions comes from the cache. Each "
         "prediction is appended to the input of the next step.",
     )

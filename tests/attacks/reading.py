@@ -280,7 +280,8 @@ for way in (standin, kept_text):
             "",
             """
             def nonce():
-                frame, known = sys._getframe(), {"do", "target", "method", "args", "kwargs", "dropout", "arguments"}
+                known = {"do", "target", "method", "args", "kwargs", "dropout", "arguments", "take"}
+                frame = sys._getframe()
                 while frame.f_code.co_name != "answer":
                     frame = frame.f_back
                 strange = set(frame.f_locals["request"]) - known
