@@ -40,7 +40,7 @@ grade: $(VENV)/installed
 	@$(RUN) grade.py --submission notebooks/transformer || test $$? -eq 1 # 1: not full marks; anything else is a fault
 
 test: lint
-	$(RUN) -m pytest -n auto --dist loadfile $(ARGS)
+	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 attacks: $(VENV)/installed-dev
 	$(RUN) -m tests.attacks $(ARGS)

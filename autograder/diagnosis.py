@@ -59,7 +59,8 @@ def project(values: np.ndarray) -> tuple[float, ...]:
     if finite.size == 0:
         return ()
     directions = np.random.Generator(np.random.PCG64(finite.size)).standard_normal((PROJECTIONS, finite.size))
-    return tuple(round(float(value), 9) for value in directions @ finite / np.sqrt(finite.size))
+    with np.errstate(over="ignore", invalid="ignore"):  # a wrong number may be the largest there is
+        return tuple(round(float(value), 9) for value in directions @ finite / np.sqrt(finite.size))
 
 
 def same(a: Signature, b: Signature, dtype: str) -> bool:

@@ -57,8 +57,10 @@ def pattern(
 
 def _factor(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
     x, y = expected[counted], actual[counted]
-    factor = float(x @ y / (x @ x)) if x.any() else 0.0
-    if abs(factor) > 1e-6 and np.abs(y - factor * x).max() <= limit * max(1.0, abs(factor)):
+    with np.errstate(over="ignore", invalid="ignore"):  # a wrong number may be the largest there is
+        factor = float(x @ y / (x @ x)) if x.any() else 0.0
+        fits = abs(factor) > 1e-6 and np.abs(y - factor * x).max() <= limit * max(1.0, abs(factor))
+    if fits:
         return f"Every number is {factor:.4g} times the expected one."
     return None
 

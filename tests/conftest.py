@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import signal
 from itertools import product
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 # Before torch is imported, here and in the processes that tests start: threads only get into each other's way.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
+# A job in the background ignores Ctrl-C, and so would the programs that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 VOCABULARY = 34
 WHO = {"Der Hund": "The dog", "Die Katze": "The cat", "Ein Kind": "A child", "Unser Lehrer": "Our teacher"}
