@@ -116,7 +116,7 @@ def markdown(table: Table, seeds: list[int]) -> str:
         "",
         "Made by `make tolerance`:",
         f"{len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes())} known mistakes,",
-        f"the visible tests and {len(seeds)} seeds of the hidden ones, torch {torch.__version__}.",
+        f"the visible tests and hidden ones of {len(seeds)} seed(s), torch {torch.__version__}.",
         "Correct code ran with one thread and with two.",
         "A mistake counts with the check that sees it best; mistakes that show in another way (a wrong shape, an",
         "exception, other tokens) are not in the last columns.",
