@@ -43,11 +43,13 @@ def grade(
             the visible and the hidden one together.
         clock: limits the time of all calls of the submission together.
         jobs: how many stages to grade at the same time.
-        book: what the reference gives with that seed, kept from one submission to the next.
+        book: the same, with what the reference gives, kept from one submission to the next. It brings its own seed.
         on_error: called with what ended a visible test, for those that want more than the report says.
     """
     started = time.monotonic()
-    if book is None and hidden_seed is not None:
+    if book is not None:
+        hidden_seed = book.hidden_seed
+    elif hidden_seed is not None:
         book = AnswerBook(assignment, workers, hidden_seed, ahead=False)
     chosen = list(assignment.stages if stages is None else stages)
     names = [stage.name for stage in chosen]

@@ -1,11 +1,7 @@
 """Confined workers: what is refused from inside, and that honest code notices nothing of it (Linux)."""
 
-import json
 import os
-import platform
-import re
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -15,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.__main__ import main
 from autograder.grading import grade
 from autograder.manifest import assignment
 from autograder.sandbox import confine
@@ -23,7 +18,7 @@ from autograder.sandbox.faults import Crashed, Raised
 from autograder.sandbox.process import make_workers
 from autograder.sandbox.student import Code, Student
 from autograder.submission import read_submission
-from course.errors import UserError
+from tests.test_seccomp import DANGEROUS
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
@@ -128,21 +123,6 @@ def test_forbidden(confined, unconfined, listener, tmp_path, what):
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert (tmp_path / "mine").read_text(encoding="utf-8") == "kept"
     assert run(unconfined, FORBIDDEN[what], **names) >= 1
-
-
-# Numbers on x86_64 and aarch64, from asm/unistd_64.h and asm-generic/unistd.h.
-DANGEROUS = {
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kill": (62, 129),
-    "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "execve": (59, 221), "execveat": (322, 281),
-    "clone": (56, 220), "clone3": (435, 435), "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40),
-    "chroot": (161, 51), "keyctl": (250, 219), "add_key": (248, 217), "bpf": (321, 280),
-    "perf_event_open": (298, 241), "io_uring_setup": (425, 425), "userfaultfd": (323, 282), "shmget": (29, 194),
-    "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180), "memfd_create": (319, 279),
-    "socket": (41, 198), "sendmsg": (46, 211), "setuid": (105, 146), "setresuid": (117, 147), "capset": (126, 91),
-    "prctl": (157, 167), "seccomp": (317, 277), "openat2": (437, 437), "open_by_handle_at": (304, 265),
-    "truncate": (76, 45), "ftruncate": (77, 46), "ioctl": (16, 29), "sched_setaffinity": (203, 122),
-    "timer_create": (222, 107), "setsid": (112, 157), "landlock_restrict_self": (446, 446), "mlock": (149, 228),
-}  # fmt: skip
 
 
 @needs_confinement
@@ -364,125 +344,6 @@ except RuntimeError as error:
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert "a worker cannot be confined" in done.stdout
     assert done.returncode == 0
-
-
-def without_landlock(monkeypatch):
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(confine, "landlock_version", lambda: 0)
-
-
-@needs_linux
-def test_a_kernel_without_landlock_is_refused(monkeypatch, capsys):
-    without_landlock(monkeypatch)
-    assert "no Landlock" in confine.unsupported()
-    with pytest.raises(UserError, match="cannot be confined here: this Linux kernel has no Landlock"):
-        make_workers(confined=True)
-    assert main(["pe", "--submission", str(SOLUTION), "--hidden"]) == 2
-    shown = capsys.readouterr()
-    assert "this Linux kernel has no Landlock" in shown.err
-    assert "--unconfined" in shown.err
-    assert "Total" not in shown.out
-
-
-def test_other_systems_are_refused(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert confine.unsupported() == "workers can be confined on Linux only"
-
-
-def test_plain_workers_are_refused():
-    with pytest.raises(UserError, match="plain workers are never confined"):
-        make_workers(plain=True, confined=True)
-
-
-@needs_linux
-def test_reports_say_that_nothing_was_confined(monkeypatch, capsys, tmp_path):
-    without_landlock(monkeypatch)
-    results = tmp_path / "results.json"
-    arguments = ["pe", "--submission", str(SOLUTION), "--json", str(results)]
-    assert main([*arguments, "--hidden", "--unconfined"]) == 0
-    assert "Graded without confinement" in capsys.readouterr().out
-    written = json.loads(results.read_text(encoding="utf-8"))
-    assert written["extra_data"]["confined"] is False
-    assert "without confinement" in written["output"]
-    assert main(arguments) == 0  # a student's own run has nothing to say about it
-    assert "confinement" not in capsys.readouterr().out + results.read_text(encoding="utf-8")
-
-
-# The seccomp filter itself
-
-
-def verdict(machine, architecture, number, *arguments, pid=77):
-    """What the filter decides, by an interpreter of the four instructions that it uses."""
-    data = struct.pack("<IIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
-    program = [struct.unpack("=HBBI", instruction) for instruction in confine.program(machine, pid)]
-    place = accumulator = 0
-    while True:
-        code, if_true, if_false, value = program[place]
-        place += 1
-        if code == confine.RETURN:
-            return value
-        if code == confine.LOAD:
-            accumulator = struct.unpack_from("<I", data, value)[0]
-        else:
-            true = accumulator == value if code == confine.JUMP_IF_EQUAL else bool(accumulator & value)
-            place += if_true if true else if_false
-
-
-@needs_linux
-@pytest.mark.parametrize("machine", confine.ARCHITECTURES)
-def test_the_filter(machine):
-    architecture, column = confine.ARCHITECTURES[machine]
-    allow, refuse = confine.SECCOMP_RET_ALLOW, confine.SECCOMP_RET_ERRNO | 1
-
-    def decide(name, *arguments):
-        number = confine.CALLS[name][column]
-        return verdict(machine, architecture, number, *arguments)
-
-    assert decide("read", 5) == allow
-    assert decide("openat", 0, 0, os.O_RDONLY | os.O_CLOEXEC) == allow
-    for flag in (os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_TRUNC):
-        assert decide("openat", 0, 0, flag) == refuse
-    assert decide("tgkill", 77, 80) == allow
-    assert decide("tgkill", 78, 78) == refuse
-    assert decide("prlimit64", 0, 3, 0) == allow
-    assert decide("prlimit64", 0, 3, 1 << 40) == refuse
-    assert decide("fcntl", 1, 1) == allow
-    assert decide("fcntl", 1, 8) == refuse
-    refused = {pair[column] for pair in DANGEROUS.values()}
-    assert {verdict(machine, architecture, number) for number in refused} == {refuse}
-    (other,) = (value for name, (value, _) in confine.ARCHITECTURES.items() if name != machine)
-    assert verdict(machine, other, confine.CALLS["read"][column]) == confine.SECCOMP_RET_KILL_PROCESS
-
-
-@pytest.mark.parametrize(("header", "column"), [("x86_64-linux-gnu/asm/unistd_64.h", 0), ("asm-generic/unistd.h", 1)])
-def test_numbers_of_calls(header, column):
-    path = Path("/usr/include") / header
-    if not path.is_file():
-        pytest.skip(f"{path} is not installed")
-    found = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", path.read_text(encoding="utf-8"))
-    numbers = {name: int(number) for name, number in found}
-    if column == 1:
-        numbers["newfstatat"] = numbers.pop("fstatat")  # its name in every other header
-    for name, pair in {**confine.CALLS, **DANGEROUS}.items():
-        assert pair[column] == numbers.get(name), name
-
-
-@needs_linux
-def test_doctor(capsys, monkeypatch):
-    from autograder import doctor
-
-    assert doctor.main([]) == 0
-    out = capsys.readouterr().out
-    assert "Grading works." in out
-    assert "MISSING" not in out
-    without_landlock(monkeypatch)
-    monkeypatch.setattr(doctor, "CHECKPOINTS", Path("/nowhere"))
-    monkeypatch.setattr(doctor, "worker", lambda confined: doctor.Finding("worker", "started before"))
-    assert doctor.main([]) == 1
-    out = " ".join(capsys.readouterr().out.split())
-    assert "this Linux kernel has no Landlock" in out
-    assert re.search(r"MISSING checkpoint de-en \S*/nowhere", out)
-    assert "Something that grading needs is missing." in out
 
 
 @needs_confinement

@@ -75,14 +75,7 @@ class Grader:
                 if settings.seed is not None:
                     self._book = AnswerBook(self._assignment, self._workers, settings.seed)
             clock = Clock(settings.time_limit)
-            report = grade(
-                submission,
-                self._assignment,
-                self._workers,
-                hidden_seed=settings.seed,
-                clock=clock,
-                book=self._book,
-            )
+            report = grade(submission, self._assignment, self._workers, clock=clock, book=self._book)
             report = replace(report, confined=settings.confined)
             outcome = Outcome(submission.name, submission.digest, to_json(report), feedback_html(report))
         except Exception:

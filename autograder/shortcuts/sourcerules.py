@@ -30,8 +30,10 @@ READY = re.compile(
 READY_OR_OWN = re.compile(r"Transformer((En|De)coder(Layer)?)?")
 OF_TORCH = re.compile(r"(?i)\w*(attention|transformer|sdpa?(_|$))\w*")  # whatever torch calls by such a name
 MASK = "generate_square_subsequent_mask"  # of nn.Transformer: no more than the course gives, so it is only noted
-PARTS_OF_TORCH = {"torch.ops", "torch._C", "torch._ops", "torch._VF", "torch._refs", "torch.hub", "torch.package"}
-PARTS_OF_TORCH |= {"torch.utils.cpp_extension", "torch.jit.CompilationUnit", "torch.library", "torch.classes"}
+PARTS_OF_TORCH = {
+    f"torch.{part}"
+    for part in _words("ops _C _ops _VF _refs hub package classes library utils.cpp_extension jit.CompilationUnit")
+}
 UNUSUAL_IN_TORCH = {"torch.load", "torch.jit", "torch.fx", "torch.export", "torch.overrides", "torch.serialization"}
 
 USUAL = _words(
