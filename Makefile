@@ -15,17 +15,20 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test browser attacks lint format release expected figures tolerance bench train evaluate constraints clean
+.PHONY: help grade test browser attacks term lint format release expected figures gradescope handout tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
 	@echo "make test       all tests, the linter and the type checker"
 	@echo "make attacks    the attacks on the grader; as root, as both kinds of user"
+	@echo "make term       a term of twelve students, from release to the grade books"
 	@echo "make browser    the notebooks in a real JupyterLab (needs Chromium: CHROMIUM=path)"
 	@echo "make lint       ruff and mypy only;  make format  lets ruff correct what it can"
 	@echo "make release    write notebooks/ anew from solutions/"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make figures    draw the figures in img/ anew"
+	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
+	@echo "make handout    what students get, build/transformer-student.zip"
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
 	@echo "make bench      what grading costs, as ratios"
 	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
@@ -44,6 +47,9 @@ test: lint
 
 attacks: $(VENV)/installed-dev
 	$(RUN) -m tests.attacks $(ARGS)
+
+term: $(VENV)/installed-dev
+	$(RUN) -m pytest tests/test_term.py -m slow $(ARGS)
 
 browser: $(VENV)/installed-dev
 	$(RUN) -m pip install --quiet -c constraints.txt -e ".[browser]"
@@ -67,6 +73,12 @@ expected: $(VENV)/installed
 figures: $(VENV)/installed
 	$(RUN) -m course.figures
 	$(RUN) -m course.heatmaps "Mein Bruder hat heute Morgen den Hund gefüttert." --out img/cross_attention.png
+
+gradescope: $(VENV)/installed
+	$(RUN) -m autograder gradescope build/transformer.zip $(ARGS)
+
+handout: $(VENV)/installed
+	$(RUN) -m autograder handout build/transformer-student.zip $(ARGS)
 
 tolerance: $(VENV)/installed
 	$(RUN) -m tests.tolerance --out docs/tolerance.md $(ARGS)

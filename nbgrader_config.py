@@ -4,10 +4,10 @@ import glob
 import os
 
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
-from nbgrader.preprocessors import ClearHiddenTests, OverwriteCells
+from nbgrader.preprocessors import ClearHiddenTests, Execute
 
 from autograder.manifest import assignments
-from autograder.nbgrader_plugin import IsolateGrading, StripModules
+from autograder.nbgrader_plugin import AnyNotebook, IsolateGrading, RefuseFaults, StripModules
 from autograder.release import RELEASE, SOURCE
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (traitlets defines it)
@@ -16,6 +16,10 @@ root = os.path.dirname(os.path.abspath(__file__))
 c.CourseDirectory.root = root
 c.CourseDirectory.source_directory = SOURCE
 c.CourseDirectory.release_directory = RELEASE
+# The gradebook is the file gradebook.db, unless NBGRADER_DB names a database that the staff of a course share, for
+# instance postgresql+psycopg://user:password@host/gradebook (pip install -e ".[postgres]").
+if database := os.environ.get("NBGRADER_DB"):
+    c.CourseDirectory.db_url = database
 
 # nbgrader copies the files beside the source notebooks as they are: into the release before it runs a preprocessor,
 # and over the student's files before it grades. Nothing of solutions/ but notebooks may be copied at any time, not
@@ -30,22 +34,27 @@ c.GenerateAssignment.preprocessors = [StripModules, *GenerateAssignment().prepro
 c.ClearSolutions.code_stub = {"python": 'raise NotImplementedError("This cell is not written yet")'}
 c.ClearSolutions.text_stub = "*Write your answer here.*"
 
-sanitize = list(Autograde().sanitize_preprocessors)
-sanitize.insert(sanitize.index(OverwriteCells), IsolateGrading)
-c.Autograde.sanitize_preprocessors = sanitize
-# A deleted grade cell is put back: what is graded is the modules, not the notebook.
+# What is graded is the modules, not the notebook: a broken notebook is replaced, a damaged grade cell is restored and a
+# deleted one is put back.
+c.Autograde.exporter_class = AnyNotebook
+c.Autograde.sanitize_preprocessors = [IsolateGrading, *Autograde().sanitize_preprocessors]
 c.OverwriteCells.add_missing_cells = True
+run = list(Autograde().autograde_preprocessors)
+run.insert(run.index(Execute) + 1, RefuseFaults)
+c.Autograde.autograde_preprocessors = run
 # A grade cell runs all tests of its stage, possibly on a busy machine. nbgrader's default is 30 seconds.
 c.Execute.timeout = 300
 
 # Without this the feedback would show hidden tests to students.
 c.GenerateFeedback.preprocessors = [ClearHiddenTests, *GenerateFeedback().preprocessors]
 
-# zip_collect: archives that are named after the student, with the files at the top or in the assignment's folder.
+# zip_collect: archives that are named after the student, or one with a folder or an archive for each student; the files
+# lie at the top or in the assignment's folder.
 files = {module for assignment in assignments().values() for module in assignment.modules}
 files |= {stage.notebook.removesuffix(".ipynb") for assignment in assignments().values() for stage in assignment.stages}
+names = "|".join(assignments())
 c.FileNameCollectorPlugin.valid_ext = [".py", ".ipynb"]
 c.FileNameCollectorPlugin.named_regexp = (
-    rf".*[\\/]extracted[\\/](?P<student_id>[^\\/]+)[\\/](?:(?:{'|'.join(assignments())})[\\/])?"
+    rf".*[\\/]extracted[\\/](?:[^\\/]+[\\/])?(?!(?:{names})[\\/])(?P<student_id>[^\\/]+)[\\/](?:(?:{names})[\\/])?"
     rf"(?P<file_id>{'|'.join(sorted(files))})\.\w+$"
 )

@@ -6,6 +6,7 @@ import os
 import secrets
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from autograder.manifest import Assignment, assignment
 from autograder.sandbox.confine import unsupported
@@ -14,7 +15,13 @@ from course.errors import UserError, run_command
 ROOT = Path(__file__).resolve().parent.parent
 COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 # Modules with a main() of their own.
-COMMANDS = {"batch": "autograder.classroom.batch", "doctor": "autograder.doctor"}
+COMMANDS = {
+    "batch": "autograder.classroom.batch",
+    "doctor": "autograder.doctor",
+    "export": "autograder.gradebooks.command",
+    "gradescope": "autograder.packing.gradescope_archive",
+    "handout": "autograder.packing.handout",
+}
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -52,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     seed = hidden_seed(args, chosen)
     folder = args.submission or ROOT / "notebooks" / chosen.name
     check_writable(args.json)
+    gradescope = part("autograder.gradescope", "--json") if args.json else None
     if not folder.is_dir() and folder.suffix.lower() != ".zip":
         raise UserError(f"there is no folder {folder}")
     confined = args.hidden and not args.unconfined
@@ -79,10 +87,8 @@ def run(args: argparse.Namespace) -> int:
         print_total(console, report)
     finally:
         workers.close()
-    if args.json:
-        from autograder.gradescope import write_results
-
-        write_results(report, args.json)
+    if gradescope:
+        gradescope.write_results(report, args.json)
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
 
 
@@ -123,10 +129,25 @@ def check_writable(path: Path | None) -> None:
         raise UserError(f"there is no folder {path.absolute().parent} for {path.name}")
 
 
+def part(module: str, what: str) -> ModuleType:
+    """A module that students do not have.
+
+    Raises:
+        UserError: if it is not here; the message says that `what` is for instructors.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # it is here, and something that it imports is not
+        raise UserError(f"{what} is for instructors, and not part of the course as students get it") from error
+
+
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] and arguments[0] in COMMANDS:
-        return int(importlib.import_module(COMMANDS[arguments[0]]).main(arguments[1:]))
+        command, *rest = arguments
+        return run_command(lambda: int(part(COMMANDS[command], command).main(rest)))
     args = parse_arguments(arguments)
     return run_command(lambda: run(args))
 

@@ -8,14 +8,20 @@ from autograder.console import UNCONFINED, clean
 from autograder.results import Report, TestResult
 from course.errors import UserError
 
+FAULT = (
+    "The grader itself failed, at least in part. The score says nothing about the submission, which will have to be "
+    "graded again; please tell your instructor."
+)
+
 
 def results(report: Report) -> dict[str, Any]:
     """Gradescope's object: the score, and every test, whatever became of it."""
+    notes = [UNCONFINED] * (report.confined is False) + [FAULT] * report.faulty
     numbered = [(stage, place, test) for stage in report.stages for place, test in enumerate(stage.tests, start=1)]
     return {
         "score": report.points,
         "execution_time": round(report.seconds, 2),
-        **({"output": UNCONFINED} if report.confined is False else {}),
+        **({"output": "\n".join(notes)} if notes else {}),
         "stdout_visibility": "hidden",
         # Kept by Gradescope for instructors; the same seed repeats the hidden tests.
         "extra_data": {"hidden_seed": report.hidden_seed, "confined": report.confined},

@@ -1,4 +1,4 @@
-"""What the course adds to nbgrader: a preprocessor for the release and one for submissions (see nbgrader_config.py).
+"""What the course adds to nbgrader: preprocessors for the release and for submissions (see nbgrader_config.py).
 
 They are preprocessors and not hooks because nbgrader goes on after the exception of a hook, while that of a
 preprocessor ends the command and removes what it has written.
@@ -7,6 +7,8 @@ preprocessor ends the command and removes what it has written.
 from pathlib import Path
 from typing import Any
 
+import nbformat
+from nbconvert.exporters import NotebookExporter
 from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -16,6 +18,7 @@ from autograder.release import make_stubs, notebook_names
 from course.errors import UserError
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
+UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
@@ -36,6 +39,20 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
+class AnyNotebook(NotebookExporter):  # type: ignore[misc]
+    """Reads submitted notebooks; instead of a broken one, an empty one, to which nbgrader adds the grade cells."""
+
+    def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
+        """Read a notebook that was handed in, whatever it is."""
+        try:
+            notebook = nbformat.read(file_stream, as_version=4)
+            nbformat.validate(notebook)
+        except Exception as error:  # nbformat raises whatever goes wrong in it
+            self.log.warning("The notebook cannot be read, an empty one takes its place: %s", error)
+            notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(UNREADABLE)])
+        return self.from_notebook_node(notebook, resources=resources, **options)
+
+
 class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
     """Keeps a submission from reaching the process that grades it, by files or by cells of its notebooks."""
 
@@ -48,15 +65,46 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
         drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
         with Gradebook(course.db_url, course.course_id) as gradebook:
-            released = {cell.name for cell in gradebook.find_notebook(ids["notebook"], known.name).source_cells}
-        for cell in nb.cells:
-            # A repeated cell has lost its identity to DeduplicateIds; one that was not released never had any.
-            if cell.metadata.get("nbgrader", {}).get("grade_id") not in released:
-                cell.metadata.pop("nbgrader", None)
+            released = identities(gradebook.find_notebook(ids["notebook"], known.name))
+        for cell in reversed(nb.cells):
+            # Metadata may be damaged or forged. Of repeated cells the last one counts.
+            given = cell.metadata.pop("nbgrader", None)
+            name = given.get("grade_id") if isinstance(given, dict) else None
+            if isinstance(name, str) and name in released:
+                cell.metadata["nbgrader"] = released.pop(name)
             # Any other cell could change what the grade cells call.
             if cell.cell_type == "code" and not utils.is_grade(cell):
                 cell.metadata["tags"] = [*cell.metadata.get("tags", []), SKIP]
         return nb, resources
+
+
+def identities(notebook: Any) -> dict[str, nbformat.NotebookNode]:
+    """nbgrader's metadata of the cells of a notebook as it was released."""
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    kinds = {kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")} for kind in ("grade", "solution", "task")}
+    found = {}
+    for cell in notebook.source_cells:
+        fields = {kind: cell.name in names for kind, names in kinds.items()}
+        fields |= {"grade_id": cell.name, "locked": cell.locked, "cell_type": cell.cell_type, "schema_version": 3}
+        fields |= {"points": points[cell.name]} if cell.name in points else {}
+        found[cell.name] = nbformat.NotebookNode(fields)
+    return found
+
+
+class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
+    """Lets nbgrader report a failure of the grader, for which it would give 0 points otherwise."""
+
+    def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
+        """Fail for a grade cell that ended in an error.
+
+        Raises:
+            RuntimeError: if it did. The student's own errors are part of the verdict and never end a cell.
+        """
+        for output in cell.get("outputs", []) if utils.is_grade(cell) else []:
+            # A folder without a module is the student's mistake.
+            if output.output_type == "error" and output.ename != UserError.__name__:
+                raise RuntimeError(f"not graded, for the grader failed: {output.ename}: {output.evalue}")
+        return cell, resources
 
 
 def drop_other_files(folder: Path, kept: set[str]) -> None:

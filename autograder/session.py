@@ -1,5 +1,6 @@
 """Grading again and again: one warm process is kept from one verdict to the next, for notebooks and `--watch`."""
 
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +9,15 @@ from typing import Any
 from autograder.grading import grade
 from autograder.manifest import Assignment, Stage
 from autograder.results import Report
+from autograder.sandbox.confine import unsupported
 from autograder.sandbox.process import make_workers
 from autograder.submission import Submission, read_submission
 from autograder.testcase import Incorrect
+
+
+def foreign_code() -> bool:
+    """Whether nbgrader grades code of others, on a machine that can confine it."""
+    return os.environ.get("NBGRADER_EXECUTION") == "autograde" and not unsupported()
 
 
 class Session:
@@ -54,7 +61,7 @@ class Session:
         def work() -> None:
             try:
                 if self._workers is None:
-                    self._workers = make_workers()
+                    self._workers = make_workers(confined=foreign_code())
                 outcome.append(
                     grade(submission, self.assignment, self._workers, stages, jobs=jobs, on_error=self._keep)
                 )

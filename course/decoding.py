@@ -1,48 +1,153 @@
-"""Greedy decoding of whole batches, for evaluation. The graded way is `Transformer.inference`."""
+"""Decoding of whole batches, greedy and with beams, for evaluation. The graded way is `Transformer.inference`."""
 
 from typing import Any
 
 import torch
 
 from course.config import BOS, EOS, PAD
+from course.kv_cache import CachedDecoder
 from course.text import in_batches, pad
+
+# Finished sentences stay in the batch until this share is left: taking them out copies everything that is kept.
+KEPT_SHARE = 0.8
+
+
+class OwnDecoder:
+    """The model's own `forward_decoder` over all tokens so far, at every step; called as a `CachedDecoder` is."""
+
+    def __init__(self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor) -> None:
+        self.model, self.memory, self.padding_mask = model, memory, padding_mask
+        self.tgt = torch.empty(memory.size(0), 0, dtype=torch.long, device=memory.device)
+
+    def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The scores of the tokens that follow, (B, vocabulary), from the newest tokens, (B,)."""
+        self.tgt = torch.cat([self.tgt, tokens[:, None]], dim=1)
+        # Without padding among the tokens so far, the lengths are all the same.
+        lengths = torch.full_like(tokens, self.tgt.size(1))
+        return self.model.forward_decoder(self.memory, self.padding_mask, self.tgt, lengths)[:, -1]
+
+    def select(self, rows: torch.Tensor, sentences: torch.Tensor) -> None:
+        self.tgt, self.memory, self.padding_mask = self.tgt[rows], self.memory[sentences], self.padding_mask[sentences]
+
+
+def longest_translation(model: Any, source: list[int], limit: int | None = None) -> int:
+    """How many tokens a translation may have: `limit`, or one and a half times the source and 10 more."""
+    return min(limit or len(source) * 3 // 2 + 10, model.positional_encoding.pe.size(1) - 1)
 
 
 @torch.inference_mode()
-def greedy_decode(model: Any, sources: list[list[int]], max_tokens: int = 4096) -> list[list[int]]:
+def greedy_decode(
+    model: Any, sources: list[list[int]], max_tokens: int = 4096, cache: bool = False, limit: int | None = None
+) -> list[list[int]]:
     """Translate many sentences at once.
-
-    Every step runs the decoder over the tokens so far, for all sentences that are not finished.
 
     Args:
         model: a `Transformer`.
         sources: token indices with BOS and EOS.
-        max_tokens: the padded size of one batch.
+        max_tokens: the padded size of one batch; with 1 each sentence is a batch of its own.
+        cache: keep keys and values (`CachedDecoder`); otherwise the model's own decoder does everything anew.
+        limit: the largest number of tokens of a translation; None is 1.5 times the source + 10.
 
     Returns:
-        predicted token indices without BOS and EOS, in the order of `sources`; at most 1.5 times the source + 10.
+        predicted token indices without BOS and EOS, in the order of `sources`.
     """
     device = next(model.parameters()).device
     model.eval()
     results: list[list[int]] = [[] for _ in sources]
-    for batch in in_batches(sources, max_tokens):
-        src, src_lengths = (tensor.to(device) for tensor in pad([sources[index] for index in batch]))
-        memory, src_mask = model.forward_encoder(src, src_lengths)
-        limit = min(src.size(1) * 3 // 2 + 10, model.positional_encoding.pe.size(1) - 1)
-        active = torch.arange(len(batch), device=device)
-        tgt = torch.full((len(batch), 1), BOS, dtype=torch.long, device=device)
-        for length in range(1, limit + 1):
-            # Without padding among the tokens so far, the lengths are all the same.
-            lengths = torch.full((len(active),), length, device=device)
-            scores = model.forward_decoder(memory[active], src_mask[active], tgt, lengths)[:, -1]
+    for rows in in_batches(sources, max_tokens):  # which sentence stands in which row
+        memory, padding_mask = model.forward_encoder(*_padded([sources[index] for index in rows], device))
+        decoder = (CachedDecoder if cache else OwnDecoder)(model, memory, padding_mask)
+        limits = {index: longest_translation(model, sources[index], limit) for index in rows}
+        tokens = torch.full((len(rows),), BOS, device=device)
+        while limits:  # the sentences that are not finished
+            scores = decoder(tokens)
             scores[:, PAD] = -torch.inf
-            token = scores.argmax(dim=-1)  # (active sentences,)
-            for row, value in zip(active.tolist(), token.tolist(), strict=True):
-                if value != EOS:
-                    results[batch[row]].append(value)
-            going = token != EOS
-            if not going.any():
-                break
-            active = active[going]
-            tgt = torch.cat([tgt, token[:, None]], dim=1)[going]
+            tokens = scores.argmax(dim=-1)
+            for index, token in zip(rows, tokens.tolist(), strict=True):
+                if index in limits:
+                    if token != EOS:
+                        results[index].append(token)
+                    if token == EOS or len(results[index]) == limits[index]:
+                        del limits[index]
+            if 0 < len(limits) < KEPT_SHARE * len(rows):
+                going = torch.tensor([row for row, index in enumerate(rows) if index in limits], device=device)
+                rows, tokens = [rows[row] for row in going.tolist()], tokens[going]
+                decoder.select(going, going)
     return results
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Any,
+    sources: list[list[int]],
+    beam: int = 4,
+    length_penalty: float = 0.6,
+    max_tokens: int = 4096,
+    limit: int | None = None,
+) -> list[list[int]]:
+    """Translate many sentences at once, and follow the `beam` most probable beginnings of each.
+
+    A finished translation of n tokens is worth its log-probability divided by ((5 + n) / 6) ** length_penalty, as in
+    section 6.1 of the paper, because every token makes the log-probability smaller. The search for a sentence ends
+    with the beam-th finished translation.
+
+    Args:
+        model: a `Transformer`.
+        sources: token indices with BOS and EOS.
+        beam: the number of beginnings; 1 is greedy decoding.
+        length_penalty: 0 compares log-probabilities; the larger, the longer are the translations.
+        max_tokens: the padded size of one batch, all beams together.
+        limit: as in `greedy_decode`.
+
+    Returns:
+        token indices without BOS and EOS, in the order of `sources`.
+    """
+    device = next(model.parameters()).device
+    model.eval()
+    results: list[list[int]] = [[] for _ in sources]
+    for rows in in_batches(sources, max(1, max_tokens // beam)):  # which sentence has which group of rows
+        memory, padding_mask = model.forward_encoder(*_padded([sources[index] for index in rows], device))
+        decoder = CachedDecoder(model, memory, padding_mask, width=beam)
+        limits = {index: longest_translation(model, sources[index], limit) for index in rows}
+        finished: dict[int, list[tuple[float, list[int]]]] = {index: [] for index in rows}
+        tgt = torch.full((len(rows) * beam, 1), BOS, device=device)
+        totals = torch.full((len(rows), beam), -torch.inf, dtype=memory.dtype, device=device)
+        totals[:, 0] = 0  # the first rows are all the same: one of each sentence counts
+        while limits:  # the sentences that are not finished
+            log_probs = decoder(tgt[:, -1]).log_softmax(dim=-1)
+            log_probs[:, PAD] = -torch.inf
+            vocabulary, length = log_probs.size(1), tgt.size(1)
+            candidates = (totals.view(-1, 1) + log_probs).view(len(rows), -1)  # (B, beam * vocabulary)
+            # Each beginning can end in one way, so among twice as many candidates there are enough that do not.
+            values, places = candidates.topk(2 * beam, dim=1)
+            first = torch.arange(len(rows), device=device)[:, None] * beam
+            origins, tokens = first + places // vocabulary, places % vocabulary  # (B, 2 * beam)
+            ends = tokens == EOS
+            worth = (6 / (5 + length)) ** length_penalty
+            for group, rank in ends[:, :beam].nonzero().tolist():
+                if rows[group] in limits:
+                    text = tgt[origins[group, rank], 1:].tolist()
+                    finished[rows[group]].append((float(values[group, rank]) * worth, text))
+            totals, chosen = values.masked_fill(ends, -torch.inf).topk(beam, dim=1)  # (B, beam)
+            origin = origins.gather(1, chosen).flatten()
+            tgt = torch.cat([tgt[origin], tokens.gather(1, chosen).view(-1, 1)], dim=1)
+            for group, index in enumerate(rows):
+                if index in limits and (len(finished[index]) >= beam or length == limits[index]):
+                    # Nothing is finished where the model does not end: then the best beginning serves.
+                    best = max(finished[index], default=(0.0, tgt[group * beam, 1:].tolist()))
+                    results[index] = best[1]
+                    del limits[index]
+            if 0 < len(limits) < KEPT_SHARE * len(rows):
+                going = torch.tensor([group for group, index in enumerate(rows) if index in limits], device=device)
+                rows, totals = [rows[group] for group in going.tolist()], totals[going]
+                kept = (going[:, None] * beam + torch.arange(beam, device=device)).flatten()
+                tgt = tgt[kept]
+                decoder.select(origin[kept], going)
+            else:
+                decoder.select(origin)
+    return results
+
+
+def _padded(sources: list[list[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    tokens, lengths = pad(sources)
+    return tokens.to(device), lengths.to(device)

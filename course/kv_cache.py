@@ -1,4 +1,8 @@
-"""Greedy decoding in two other ways than stage 5: all positions anew at every step, and with a true KV cache."""
+"""Decoding in two other ways than stage 5: all positions anew at every step, and with a true KV cache.
+
+The layers and weights are those of a `Transformer`; how they are called is written anew here, for many sentences at
+once. B sentences have R rows: one each in greedy decoding, as many as there are beams in beam search.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +45,8 @@ def full_steps(model: Any, source: list[int], limit: int) -> Iterator[Step]:
     tokens = [model.sos_idx]
     for _ in range(limit):
         layers = [CachedLayer(layer, memory) for layer in model.decoder.layers]
-        step = Step(list(tokens), newest(model, layers, tokens, start=0))
+        x = model.decoder.output_layer(outputs(model, layers, torch.tensor([tokens]), start=0))
+        step = Step(list(tokens), x[0, -1].log_softmax(dim=-1))
         yield step
         tokens.append(step.best)
 
@@ -50,60 +55,99 @@ def full_steps(model: Any, source: list[int], limit: int) -> Iterator[Step]:
 def kv_steps(model: Any, source: list[int], limit: int) -> Iterator[Step]:
     """Decode one sentence with a KV cache: a layer is given the newest position only and keeps its key and value."""
     memory, _ = model.forward_encoder(torch.tensor([source]), torch.tensor([len(source)]))
-    layers = [CachedLayer(layer, memory) for layer in model.decoder.layers]
+    decoder = CachedDecoder(model, memory)
     tokens = [model.sos_idx]
     for _ in range(limit):
-        step = Step(list(tokens), newest(model, layers, tokens, start=len(tokens) - 1))
+        step = Step(list(tokens), decoder(torch.tensor(tokens[-1:]))[0].log_softmax(dim=-1))
         yield step
         tokens.append(step.best)
 
 
-def newest(model: Any, layers: "list[CachedLayer]", tokens: list[int], start: int) -> torch.Tensor:
-    """Give the tokens from position `start` on to the layers: log-probabilities of the next token, (vocabulary,)."""
-    embedded = model.decoder_embedding(torch.tensor([tokens[start:]]))  # (1, T_new, d_model)
-    x = embedded + model.positional_encoding.pe[:, start : len(tokens)]
+class CachedDecoder:
+    """The decoder with a KV cache. Each call appends a token to every row and gives the scores of the next ones."""
+
+    def __init__(
+        self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor | None = None, width: int = 1
+    ) -> None:
+        """Begin with empty rows.
+
+        Args:
+            model: a `Transformer`.
+            memory: the encoder's output, (B, T_e, d_model).
+            padding_mask: (B, T_e), non-zero where the source is padding, or None.
+            width: the number of rows of each sentence; they stand one after the other.
+        """
+        self.model, self.length = model, 0
+        allowed = None if padding_mask is None or not padding_mask.any() else padding_mask == 0
+        self.layers = [CachedLayer(layer, memory, allowed, width) for layer in model.decoder.layers]
+
+    def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
+        """The scores of the tokens that follow, (R, vocabulary), from the newest tokens, (R,)."""
+        x = outputs(self.model, self.layers, tokens[:, None], start=self.length)
+        self.length += 1
+        return self.model.decoder.output_layer(x[:, -1])
+
+    def select(self, rows: torch.Tensor, sentences: torch.Tensor | None = None) -> None:
+        """Go on with these rows, in this order, and with these sentences (None: all of them)."""
+        for layer in self.layers:
+            layer.keys, layer.values = layer.keys[rows], layer.values[rows]
+            if sentences is not None:
+                layer.memory_keys, layer.memory_values = layer.memory_keys[sentences], layer.memory_values[sentences]
+                layer.allowed = None if layer.allowed is None else layer.allowed[sentences]
+
+
+def outputs(model: Any, layers: "list[CachedLayer]", tokens: torch.Tensor, start: int) -> torch.Tensor:
+    """Give the tokens from position `start` on, (R, T_new), to the layers: outputs there, (R, T_new, d_model)."""
+    x = model.decoder_embedding(tokens) + model.positional_encoding.pe[:, start : start + tokens.size(1)]
     for layer in layers:
         x = layer(x)
-    return model.decoder.output_layer(x)[0, -1].log_softmax(dim=-1)
+    return x
 
 
 class CachedLayer:
     """A decoder layer in evaluation, with the keys and values that it has seen."""
 
-    def __init__(self, layer: Any, memory: torch.Tensor) -> None:
+    def __init__(self, layer: Any, memory: torch.Tensor, allowed: torch.Tensor | None = None, width: int = 1) -> None:
         self.layer = layer
-        self.keys = self.values = torch.empty(1, layer.self_attn.num_heads, 0, layer.self_attn.d_k)
+        own, cross = layer.self_attn, layer.encoder_attn
+        self.keys = self.values = memory.new_empty(memory.size(0) * width, own.num_heads, 0, own.d_k)
         # The source does not change: its keys and values are computed once for the whole translation.
-        self.memory_keys = heads(layer.encoder_attn, layer.encoder_attn.W_k(memory))
-        self.memory_values = heads(layer.encoder_attn, layer.encoder_attn.W_v(memory))
+        self.memory_keys = heads(cross, cross.W_k(memory))  # (B, H, T_e, d_k)
+        self.memory_values = heads(cross, cross.W_v(memory))
+        self.allowed = None if allowed is None else allowed[:, None, None, :]  # (B, T_e) -> (B, 1, 1, T_e)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """The outputs at new positions from the inputs there, (1, T_new, d_model).
+        """The outputs at new positions from the inputs there, (R, T_new, d_model).
 
         Either all positions are new, or one.
         """
-        own, cross = self.layer.self_attn, self.layer.encoder_attn
-        self.keys = torch.cat([self.keys, heads(own, own.W_k(x))], dim=2)  # (1, H, T, d_k)
+        layer = self.layer
+        x = layer.self_attn_layer_norm(x + self.self_attention(x))
+        x = layer.encoder_attn_layer_norm(x + self.cross_attention(x))
+        return layer.final_layer_norm(x + layer.fc2(F.relu(layer.fc1(x))))
+
+    def self_attention(self, x: torch.Tensor) -> torch.Tensor:
+        own = self.layer.self_attn
+        self.keys = torch.cat([self.keys, heads(own, own.W_k(x))], dim=2)  # (R, H, T, d_k)
         self.values = torch.cat([self.values, heads(own, own.W_v(x))], dim=2)
         several = x.size(1) > 1  # a single new position may look at everything: nothing later is there
-        sublayers = (
-            (lambda y: attend(own, y, self.keys, self.values, several), self.layer.self_attn_layer_norm),
-            (lambda y: attend(cross, y, self.memory_keys, self.memory_values), self.layer.encoder_attn_layer_norm),
-            (lambda y: self.layer.fc2(F.relu(self.layer.fc1(y))), self.layer.final_layer_norm),
-        )
-        for sublayer, norm in sublayers:
-            x = norm(x + sublayer(x))
-        return x
+        return attend(own, x, self.keys, self.values, is_causal=several)
+
+    def cross_attention(self, x: torch.Tensor) -> torch.Tensor:
+        # The rows of a sentence read the same memory, so they are its queries: (R, T_new, d) -> (B, R/B * T_new, d).
+        queries = x.reshape(self.memory_keys.size(0), -1, x.size(2))
+        cross = self.layer.encoder_attn
+        return attend(cross, queries, self.memory_keys, self.memory_values, attn_mask=self.allowed).view_as(x)
 
 
 def heads(attention: Any, x: torch.Tensor) -> torch.Tensor:
-    """(1, T, d_model) -> (1, H, T, d_k)."""
+    """(B, T, d_model) -> (B, H, T, d_k)."""
     return x.unflatten(-1, (attention.num_heads, attention.d_k)).transpose(1, 2)
 
 
 def attend(
-    attention: Any, x: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, causal: bool = False
+    attention: Any, x: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, **masks: torch.Tensor | bool | None
 ) -> torch.Tensor:
-    """Attention of the positions of x to kept keys and values, (1, H, T, d_k): (1, T_new, d_model)."""
-    mixed = F.scaled_dot_product_attention(heads(attention, attention.W_q(x)), keys, values, is_causal=causal)
+    """Attention of the positions of x to kept keys and values, (B, H, T, d_k): (B, T_new, d_model)."""
+    mixed = F.scaled_dot_product_attention(heads(attention, attention.W_q(x)), keys, values, **masks)
     return attention.W_o(mixed.transpose(1, 2).flatten(2))

@@ -1,12 +1,15 @@
 """Translate German sentences: `python -m course.translate "Der Hund schläft unter dem Tisch."`.
 
-Without a sentence, or with "-", it translates the lines that it reads.
+Without a sentence, or with "-", it translates the lines that it reads. It calls `Transformer.inference` of the modules,
+one sentence after the other. With --beam it takes the ready-made search of `course.decoding` instead, with a KV cache
+and many sentences at once; 1 is greedy decoding.
 """
 
 import argparse
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,15 +46,8 @@ class Translator:
         """
         import torch
 
-        if not sentence.strip():
-            raise UserError("there is an empty sentence; give some German text")
-        config, source = self.checkpoint.config, self.checkpoint.source.encode(sentence)
-        if len(source) > config.max_seq_length:
-            raise UserError(
-                f"the sentence that starts with {sentence[:40]!r} has {len(source)} tokens, "
-                f"but the model takes at most {config.max_seq_length}; split it"
-            )
-        limit = self.max_tokens or min(len(source) * 3 // 2 + 10, config.max_seq_length)
+        source = self.encode(sentence)
+        limit = self.max_tokens or min(len(source) * 3 // 2 + 10, self.checkpoint.config.max_seq_length)
         with torch.inference_mode():
             try:
                 decoded, _ = self.checkpoint.model.inference(
@@ -60,6 +56,50 @@ class Translator:
             except NotImplementedError as error:
                 raise UserError(f"the modules are not finished: {error}") from error
         return self.checkpoint.target.decode(decoded[0].tolist())
+
+    def search(
+        self, sentences: Iterable[str], beam: int, length_penalty: float = 0.6, at_once: int = 256
+    ) -> Iterator[str]:
+        """Translate many sentences with the search of `course.decoding`, some at once.
+
+        Of the modules it uses the encoder and the weights.
+
+        Raises:
+            UserError: as `translate`, after the translations of the sentences before.
+        """
+        from course.decoding import beam_search
+
+        sentences, problem = iter(sentences), None
+        while problem is None:
+            batch: list[list[int]] = []
+            try:
+                batch.extend(map(self.encode, islice(sentences, at_once)))
+            except UserError as error:
+                problem = error  # raised when the sentences before it are translated
+            if not batch and problem is None:
+                return
+            try:
+                found = beam_search(self.checkpoint.model, batch, beam, length_penalty, limit=self.max_tokens)
+            except NotImplementedError as error:
+                raise UserError(f"the modules are not finished: {error}") from error
+            yield from map(self.checkpoint.target.decode, found)
+        raise problem
+
+    def encode(self, sentence: str) -> list[int]:
+        """The tokens of a sentence.
+
+        Raises:
+            UserError: if it is empty or too long.
+        """
+        if not sentence.strip():
+            raise UserError("there is an empty sentence; give some German text")
+        longest, source = self.checkpoint.config.max_seq_length, self.checkpoint.source.encode(sentence)
+        if len(source) > longest:
+            raise UserError(
+                f"the sentence that starts with {sentence[:40]!r} has {len(source)} tokens, "
+                f"but the model takes at most {longest}; split it"
+            )
+        return source
 
 
 def read_sentences() -> Iterator[str]:
@@ -82,7 +122,12 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
     add("--modules", type=Path, metavar="DIR", help="folder of the five modules (the reference where it is present)")
     add("--max-tokens", type=int, metavar="N", help="longest translation (one and a half times the source, and 10)")
-    return parser.parse_args(arguments)
+    add("--beam", type=int, metavar="N", help="search with N beams, many sentences at once")
+    add("--length-penalty", type=float, default=0.6, metavar="X", help="of the search; more is longer (%(default)s)")
+    args = parser.parse_args(arguments)
+    if args.beam is not None and args.beam < 1:
+        parser.error(f"--beam must be at least 1, not {args.beam}")
+    return args
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -90,8 +135,15 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     translator = Translator(args.checkpoint, args.modules, args.max_tokens)
-    for sentence in read_sentences() if args.sentences in ([], ["-"]) else args.sentences:
-        print(translator.translate(sentence), flush=True)
+    sentences = read_sentences() if args.sentences in ([], ["-"]) else args.sentences
+    if args.beam is None:
+        translations = map(translator.translate, sentences)
+    else:
+        # Whoever types waits for each answer.
+        at_once = 1 if sentences is not args.sentences and sys.stdin.isatty() else 256
+        translations = translator.search(sentences, args.beam, args.length_penalty, at_once)
+    for translation in translations:
+        print(translation, flush=True)
     return 0
 
 

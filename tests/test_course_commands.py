@@ -51,8 +51,9 @@ def stubs(tmp_path):
 
 def test_importing_the_commands_is_light():
     code = (
-        "import sys, course.translate, course.evaluate, course.train, course.corpora; "
-        "print(*sorted({'torch', 'numpy', 'rich', 'sacrebleu', 'pooch', 'sentencepiece'} & set(sys.modules)))"
+        "import sys, course.translate, course.evaluate, course.train, course.corpora, course.alignment; "
+        "heavy = {'torch', 'numpy', 'rich', 'sacrebleu', 'pooch', 'sentencepiece', 'matplotlib'}; "
+        "print(*sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
@@ -77,9 +78,23 @@ def test_the_checkpoint_of_the_course_translates():
     assert {"dog", "table"} <= set(re.findall(r"\w+", english.lower()))
 
 
-def test_max_tokens_cuts_the_translation(tiny_checkpoint, sentences, capsys):
+@pytest.mark.parametrize("beam", [1, 3])
+def test_many_sentences_are_translated_with_beams(tiny_checkpoint, sentences, capsys, beam):
+    german, english = zip(*sentences, strict=True)
+    translate.main(["--checkpoint", str(tiny_checkpoint), "--beam", str(beam), *german])
+    assert capsys.readouterr().out.splitlines() == list(english)
+
+
+def test_the_number_of_beams_must_be_positive(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        translate.main(["--beam", "0", "Der Hund."])
+    assert "--beam must be at least 1, not 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--beam", "2"]])
+def test_max_tokens_cuts_the_translation(tiny_checkpoint, sentences, capsys, options):
     german, english = sentences[0]
-    translate.main(["--checkpoint", str(tiny_checkpoint), "--max-tokens", "6", german])
+    translate.main(["--checkpoint", str(tiny_checkpoint), "--max-tokens", "6", *options, german])
     (line,) = capsys.readouterr().out.splitlines()
     assert english.startswith(line)
     assert 0 < len(line) < len(english)
@@ -131,9 +146,11 @@ def test_bad_input_ends_without_a_traceback():
     assert (code, lines, errors) == (2, [], ["error: there is no checkpoint folder nowhere"])
 
 
-def test_a_bad_line_ends_what_went_well_before(tiny_checkpoint, sentences):
+@pytest.mark.parametrize("options", [[], ["--beam", "2"]])
+def test_a_bad_line_ends_what_went_well_before(tiny_checkpoint, sentences, options):
     german, english = sentences[0]
-    code, lines, errors = run("translate", "--checkpoint", tiny_checkpoint, "-", stdin=f"{german}\n\n{german}\n")
+    arguments = ["--checkpoint", tiny_checkpoint, *options, "-"]
+    code, lines, errors = run("translate", *arguments, stdin=f"{german}\n\n{german}\n")
     assert (code, lines, errors) == (2, [english], ["error: there is an empty sentence; give some German text"])
 
 
@@ -153,15 +170,23 @@ def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path
 
     import sacrebleu
 
-    scores = json.loads(report.read_text(encoding="utf-8"))["scores"]
-    assert [(score["corpus"], score["pairs"]) for score in scores] == [("own", 64), ("changed", 64)]
-    assert (scores[0]["bleu"], scores[0]["chrf"]) == pytest.approx((100, 100))
+    report = json.loads(report.read_text(encoding="utf-8"))
+    scores = report["scores"]
+    ways = [(name, 64, beam) for name in ("own", "changed") for beam in (1, 4)]
+    assert [(score["corpus"], score["pairs"], score["beam"]) for score in scores] == ways
     hypotheses, references = [english for _, english in sentences], [[english for _, english in changed]]
-    assert scores[1]["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
-    assert scores[1]["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score)
     output = "\n".join(lines)
     for score in scores:
-        assert re.search(rf"{score['corpus']}\W+64\W+{score['bleu']:.2f}\W+{score['chrf']:.2f}", output)
+        # The model knows the sentences by heart, with one beam and with four.
+        expected = (100, 100)
+        if score["corpus"] == "changed":
+            metrics = (sacrebleu.corpus_bleu, sacrebleu.corpus_chrf)
+            expected = tuple(metric(hypotheses, references).score for metric in metrics)
+        assert (score["bleu"], score["chrf"]) == pytest.approx(expected)
+        search = "greedy" if score["beam"] == 1 else "beam 4"
+        assert re.search(rf"{score['corpus']}\W+{search}\W+64\W+{score['bleu']:.2f}\W+{score['chrf']:.2f}", output)
+    aligned = report["alignment"]
+    assert f"agrees with {max(map(max, aligned['agreeing']))} of {aligned['pairs']} pairs" in output
     assert f"BLEU  nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}" in output
 
 
@@ -189,10 +214,11 @@ def test_modules_that_are_not_written_yet_cannot_be_evaluated(tiny_checkpoint, c
     assert "the modules are not finished: Stage 5" in error_line(capsys, evaluate, *arguments.split())
 
 
-def test_the_number_of_threads_must_be_positive(capsys):
+@pytest.mark.parametrize("option", ["--threads", "--beam"])
+def test_the_numbers_of_threads_and_beams_must_be_positive(capsys, option):
     with pytest.raises(SystemExit, match="2"):
-        evaluate.main(["--threads", "0"])
-    assert "--threads must be at least 1, not 0" in capsys.readouterr().err
+        evaluate.main([option, "0"])
+    assert f"{option} must be at least 1, not 0" in capsys.readouterr().err
 
 
 def test_an_interrupt_ends_quietly(capsys):

@@ -1,19 +1,29 @@
 """Training: it learns, it can be stopped and resumed without a trace, and it refuses what does not fit together."""
 
 import csv
+import math
+import os
 import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
 import torch
 from torch import nn
 
-from course import train
-from course.checkpoint import load_checkpoint
-from course.config import WEIGHTS
+from course.checkpoint import build_model, load_checkpoint, load_weights
+from course.config import WEIGHTS, ModelConfig
 from course.decoding import greedy_decode
 from course.errors import UserError
-from course.train import TrainConfig, Trainer, fast_dropout, main
+from course.modules import ROOT, load_modules
+from course.text import pad
+from course.train import main
+from course.training import loop
+from course.training.data import TokenTable
+from course.training.settings import TrainConfig
+from course.training.speed import fast_dropout, fused_attention
+from course.training.trainer import Trainer
 from tests.conftest import VOCABULARY
 
 OPTIONS = f"""--corpus own --vocab-size {VOCABULARY} --threads 1 --d-model 16 --num-layers 1 --d-ff 24 --epochs 3
@@ -43,15 +53,19 @@ def stop_after(steps):
         return step(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "SAVE_EVERY_SECONDS", -1)
-        patch.setattr(train, "LOG_EVERY_STEPS", 1)
+        patch.setattr(loop, "SAVE_EVERY_SECONDS", -1)
+        patch.setattr(loop, "LOG_EVERY_STEPS", 1)
         patch.setattr(Trainer, "train_step", step_or_stop)
         yield
 
 
+def read_rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def log_steps(folder):
-    with (folder / "log.csv").open(encoding="utf-8", newline="") as file:
-        return [int(row["step"]) for row in csv.DictReader(file)]
+    return [int(row["step"]) for row in read_rows(folder / "log.csv")]
 
 
 def test_a_trained_model_translates_what_it_has_learnt(tiny_checkpoint, sentences):
@@ -60,7 +74,9 @@ def test_a_trained_model_translates_what_it_has_learnt(tiny_checkpoint, sentence
     assert [checkpoint.target.decode(result) for result in results] == [english for _, english in sentences]
 
 
-def test_stopped_and_resumed_is_the_same_as_not_stopped(arguments, tmp_path):
+@pytest.mark.parametrize("options", ["", "--average 3 --average-every 2"])
+def test_stopped_and_resumed_is_the_same_as_not_stopped(arguments, tmp_path, options):
+    arguments += options.split()
     assert main(arguments) == 0
     expected = (tmp_path / "out" / WEIGHTS).read_bytes()
     for name in ("out", "state"):
@@ -72,6 +88,128 @@ def test_stopped_and_resumed_is_the_same_as_not_stopped(arguments, tmp_path):
     assert main(arguments) == 0
     assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
     assert log_steps(tmp_path / "state") == [*range(1, 10), STEPS]
+
+
+def test_the_last_weights_are_averaged(arguments, tmp_path):
+    """The mean of steps 8, 10 and 12, each taken from the state that was saved after it."""
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "SAVE_EVERY_SECONDS", -1)
+        patch.setattr(loop, "LOG_EVERY_STEPS", 1)
+        save = Trainer.save
+
+        def save_and_keep(self):
+            save(self)
+            weights = torch.load(self.folder / "state.pt", weights_only=True)["model"]
+            seen.append((self.step, weights["encoder_embedding.weight"]))
+
+        patch.setattr(Trainer, "save", save_and_keep)
+        main([*arguments, "--average", "3", "--average-every", "2"])
+    weights = dict(seen)
+    expected = (weights[8] + weights[10] + weights[12]) / 3
+    found = load_weights(tmp_path / "out" / WEIGHTS)["encoder_embedding.weight"]
+    torch.testing.assert_close(found, expected, atol=2e-3, rtol=1e-3)  # saved in float16
+    assert (found - weights[12]).abs().max() > 0.01
+
+
+def test_a_longer_run_averages_its_own_end(arguments, tmp_path):
+    average = ["--average", "2", "--average-every", "1"]
+    main([*arguments, *average])
+    main([*arguments, *average, "--epochs", "4"])
+    state = torch.load(tmp_path / "state" / "state.pt", weights_only=True)
+    assert state["averaged"] == [15, 16]
+
+
+def test_loss_and_bleu_are_measured_and_drawn(arguments, tmp_path, capsys):
+    options = f"--validate own --validate-every 5 --curves {tmp_path / 'run.png'}".split()
+    main([*arguments, *options])
+    rows = read_rows(tmp_path / "state" / "validation.csv")
+    assert [int(row["step"]) for row in rows] == [5, 10, STEPS]
+    losses = [float(row["loss"]) for row in rows]
+    assert losses[0] > losses[2] > 0
+    assert all(0 <= float(row["bleu"]) <= 100 for row in rows)
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+    assert "own: loss" in capsys.readouterr().out
+    main(arguments)  # the same run, which is at its end, without it
+    curves = (tmp_path / "out" / "curves.svg").read_text(encoding="utf-8")
+    assert "<svg" in curves
+    assert len(read_rows(tmp_path / "state" / "validation.csv")) == 3
+
+
+def test_measuring_changes_nothing(arguments, tmp_path):
+    main(arguments)
+    expected = (tmp_path / "out" / WEIGHTS).read_bytes()
+    shutil.rmtree(tmp_path / "state")
+    main([*arguments, "--validate", "own", "--validate-every", "1"])
+    assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
+
+
+def test_two_processes_learn_what_one_learns(arguments, tmp_path):
+    """The same losses and weights. Many batches are too small to be shared: one process has nothing to do then."""
+    options = ["--dropout-prob", "0", "--batch-tokens", "36", "--epochs", "1"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "LOG_EVERY_STEPS", 5)
+        main([*arguments, *options])
+    code = "import sys; from course.training import loop; loop.LOG_EVERY_STEPS = 5; import course.train as t; t.main()"
+    script = tmp_path / "two.py"
+    script.write_text(code, encoding="utf-8")
+    again = [argument.replace(str(tmp_path / "out"), str(tmp_path / "two")) for argument in arguments]
+    again = [argument.replace(str(tmp_path / "state"), str(tmp_path / "both")) for argument in again]
+    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if sys.platform == "linux":
+        environment["GLOO_SOCKET_IFNAME"] = "lo"  # wherever the name of the machine leads to
+    done = subprocess.run(
+        [*start, *again, *options, "--device", "cpu"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    one, two = (read_rows(tmp_path / name / "log.csv") for name in ("state", "both"))
+    assert len(one) > 5
+    assert [row["step"] for row in one] == [row["step"] for row in two]
+    losses = [[float(row["loss"]) for row in rows] for rows in (one, two)]
+    assert losses[0] == pytest.approx(losses[1], abs=2e-3)
+    assert losses[0][0] > losses[0][-1] + 0.3  # there was something to learn
+    weights = [load_weights(tmp_path / name / WEIGHTS) for name in ("out", "two")]
+    for name, tensor in weights[0].items():
+        torch.testing.assert_close(weights[1][name], tensor, atol=5e-3, rtol=0, msg=name)
+
+
+def test_bfloat16_learns_nearly_the_same(arguments, tmp_path):
+    losses = []
+    for precision in ("float32", "bf16"):
+        shutil.rmtree(tmp_path / "state", ignore_errors=True)
+        main([*arguments, "--precision", precision])
+        losses.append(float(read_rows(tmp_path / "state" / "log.csv")[-1]["loss"]))
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("options", [[], ["--precision", "float32"], ["--compile"]])
+def test_a_gpu_learns_nearly_the_same(arguments, tmp_path, options):
+    losses = []
+    for device in (["--device", "cpu"], ["--device", "cuda", *options]):
+        shutil.rmtree(tmp_path / "state", ignore_errors=True)
+        main([*arguments, "--dropout-prob", "0", "--validate", "own", *device])
+        losses.append(float(read_rows(tmp_path / "state" / "log.csv")[-1]["loss"]))
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler")
+def test_a_compiled_model_learns_the_same(arguments, tmp_path):
+    losses = []
+    for option in ([], ["--compile"]):
+        shutil.rmtree(tmp_path / "state", ignore_errors=True)
+        main([*arguments, "--dropout-prob", "0", *option])
+        losses.append(float(read_rows(tmp_path / "state" / "log.csv")[-1]["loss"]))
+    assert losses[0] == pytest.approx(losses[1], abs=2e-3)
 
 
 def test_a_finished_run_only_writes_the_checkpoint_again(arguments, tmp_path):
@@ -108,6 +246,7 @@ def test_a_state_that_does_not_fit_is_refused(arguments, tmp_path):
         ("--dropout-prob 1.5", "dropout_prob must be a number from 0"),
         ("--vocab-size 9000", "cannot train a tokenizer of 9000 pieces"),
         ("--corpus nothing", r"there is no corpus file .*nothing\.tsv\.gz"),
+        ("--validate nothing", r"there is no corpus file .*nothing\.tsv\.gz"),
     ],
 )
 def test_wrong_settings_are_explained(arguments, tmp_path, options, message):
@@ -116,11 +255,19 @@ def test_wrong_settings_are_explained(arguments, tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("option", ["--epochs", "--batch-tokens", "--warmup-steps", "--threads", "--peak-rate"])
+@pytest.mark.parametrize(
+    "option", ["--epochs", "--batch-tokens", "--warmup-steps", "--threads", "--peak-rate", "--average"]
+)
 def test_numbers_must_be_positive(arguments, capsys, option):
     with pytest.raises(SystemExit, match="2"):
         main([*arguments, option, "0"])
     assert f"{option} must be more than 0" in capsys.readouterr().err
+
+
+def test_curves_of_another_kind_are_refused(arguments, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--curves", "curves.gif"])
+    assert "--curves must end in .svg or .png, not curves.gif" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -148,3 +295,30 @@ def test_fast_dropout_keeps_the_expected_value_and_stops_in_evaluation():
     assert set(out.unique().tolist()) == {0.0, 2.0}
     assert out.mean().item() == pytest.approx(1, abs=0.01)  # three standard deviations
     assert torch.equal(layer.eval()(x), x)
+
+
+def test_fused_attention_is_the_attention_of_the_modules():
+    modules = load_modules()
+    config = ModelConfig(30, 30, d_model=16, num_layers=2, d_ff=24, max_seq_length=20)
+    model = build_model(config, modules).double().eval()
+    src, src_lengths = pad([[5, 6, 7, 8, 9], [5, 6]])
+    tgt, tgt_lengths = pad([[2, 7], [2, 9, 8, 4]])
+    expected = model(src, tgt, src_lengths, tgt_lengths)
+    fused_attention(model, modules.mha.MultiHeadAttention)
+    assert type(model.encoder.layers[0].self_attn) is not modules.mha.MultiHeadAttention
+    torch.testing.assert_close(model(src, tgt, src_lengths, tgt_lengths), expected)
+    expected.sum().backward()
+    gradients = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    model(src, tgt, src_lengths, tgt_lengths).sum().backward()
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+        assert math.isfinite(gradient.sum())
+        torch.testing.assert_close(parameter.grad, gradient)
+
+
+def test_a_table_gives_the_batches_that_pad_gives():
+    sequences = [[2, 5, 3], [2, 3], [2, 9, 8, 7, 6, 3], [2, 4, 4, 3]]
+    table = TokenTable(sequences, "cpu")
+    for rows in ([0], [3, 1], [1, 2, 0, 3], [2, 2]):
+        for found, expected in zip(table.batch(rows), pad([sequences[row] for row in rows]), strict=True):
+            assert torch.equal(found, expected)

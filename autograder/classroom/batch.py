@@ -44,6 +44,13 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--visible-only", action="store_true", help="leave out the hidden tests")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
+    parser.add_argument(
+        "--gradebook",
+        nargs="?",
+        const="",
+        metavar="URL",
+        help="write the points into nbgrader's gradebook too (the one of nbgrader_config.py in this folder)",
+    )
     cluster = parser.add_argument_group("on a Dask cluster, instead of --jobs")
     cluster.add_argument("--scheduler", metavar="ADDRESS", help="of the scheduler, for instance tcp://host:8786")
     cluster.add_argument("--scheduler-file", type=Path, metavar="FILE", help="that the scheduler has written")
@@ -98,6 +105,11 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
         raise UserError(f"{args.out} lies among the submissions: choose a folder elsewhere for --out")
     if not args.unconfined and not on_cluster(args):
         check_confinement()
+    if args.gradebook is not None:
+        from autograder.classroom.gradebook import opened, place_of
+
+        with opened(place_of(args.gradebook), chosen):
+            pass
 
 
 def check_confinement() -> None:
@@ -147,10 +159,13 @@ def grade_class(
                     progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
     records.write_grades(found, chosen)
     records.write_report(found)
+    place = write_gradebook(found, records, chosen, args.gradebook) if args.gradebook is not None else ""
     seconds = time.monotonic() - started
     print(f"Graded {graded} submissions in {seconds:.0f} s; {len(found) - graded} had not changed.")
     tests = "The visible tests only" if settings.seed is None else f"Visible and hidden tests, seed {settings.seed}"
     print(f"{tests}. Results are in {args.out}: grades.csv, report.html, feedback, results.")
+    if place:
+        print(f"The points are in the gradebook {place}; those of nbgrader autograde are replaced.")
     if not settings.confined:
         print("The submissions were not confined: a hostile one could have changed any grade.")
     if faults:
@@ -158,6 +173,16 @@ def grade_class(
         for student, fault in sorted(faults.items()):
             print(f"  {student}: {fault.splitlines()[-1]}")
     return FAULT if faults else DONE
+
+
+def write_gradebook(found: list[Found], records: Records, chosen: Assignment, url: str) -> str:
+    """Write all grades that count into nbgrader's gradebook; the name of it."""
+    from autograder.classroom.gradebook import place_of, write_points
+
+    place = place_of(url)
+    graded = ((one, report) for one in found if (report := records.report(one)) is not None)
+    write_points(place, chosen, graded)
+    return place.name
 
 
 def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Generator[Outcome, None, None]:

@@ -82,13 +82,19 @@ F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL = 1030, 1, 2, 3  # linux/fcntl.h, asm
 Check = tuple[int, int, int]  # offset of a word, JUMP_IF_EQUAL or JUMP_IF_SET, a value; JUMP_IF_SET: none of its bits
 
 
-def unsupported() -> str:
-    """Why this machine cannot confine workers, as a sentence; "" if it can."""
+def unsupported(landlock: bool = True) -> str:
+    """Why this machine cannot confine workers, as a sentence; "" if it can.
+
+    Args:
+        landlock: whether Landlock is asked for. Without it, only that they run as another user keeps files from them.
+    """
     if not sys.platform.startswith("linux"):
         return "workers can be confined on Linux only"
     if platform.machine() not in ARCHITECTURES or sys.maxsize < 2**32:
         return f"workers can be confined on {' and '.join(ARCHITECTURES)} with a 64-bit Python only"
-    if landlock_version() < 1:
+    if not landlock and os.geteuid() != 0:
+        return "without Landlock workers have to become another user, which only root can have them do"
+    if landlock and landlock_version() < 1:
         return "this Linux kernel has no Landlock (it needs version 5.13 or later, with Landlock switched on)"
     if _libc().prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0:
         return "this Linux kernel has no seccomp"
@@ -151,16 +157,16 @@ def libraries_are_public() -> bool:
     return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)
 
 
-def confine(rules: int, keep: int, drop: bool) -> None:
+def confine(rules: int | None, keep: int, drop: bool) -> None:
     """Confine this process for good.
 
     Args:
-        rules: the descriptor of the Landlock rules, from `prepare`.
+        rules: the descriptor of the Landlock rules, from `prepare`; without them, it must become another user.
         keep: the descriptor of the connection; beside it only 0, 1 and 2 stay open.
         drop: whether to become another user when root; see `libraries_are_public`.
 
     Raises:
-        OSError: if the kernel refuses a step; the process must not go on then.
+        OSError: if the kernel refuses a step, or nothing keeps files from it; the process must not go on then.
     """
     import resource
 
@@ -177,11 +183,14 @@ def confine(rules: int, keep: int, drop: bool) -> None:
     limit(resource.RLIMIT_STACK, 8 << 20)
     if drop:
         drop_user()
+    if rules is None and os.geteuid() == 0:
+        raise PermissionError("without Landlock a worker has to become another user, and it cannot")
     libc = _libc()
     _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user has cleared it
     _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # not even a process of the same user may look inside
     _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _checked(libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0))
+    if rules is not None:
+        _checked(libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0))
     _checked(libc.capset(struct.pack("=Ii", LINUX_CAPABILITY_VERSION_3, 0), bytes(24)))
     for first, last in ((3, keep - 1), (keep + 1, 0xFFFFFFFF)):
         if first <= last:

@@ -113,14 +113,14 @@ class ForkedWorker:
 class ForkingWorkers:
     """Makes workers by forking the warm process, which starts at once and gets ready in the background."""
 
-    def __init__(self, confined: bool = False) -> None:
+    def __init__(self, confined: bool = False, landlock: bool = True) -> None:
         self.confined = confined
         self._control, theirs = socket.socketpair()
         self._provided: set[str] = set()
         self._asking = threading.Lock()  # stages may be graded at the same time
         self._complaints = Printed()
         command = python_command(
-            f"from autograder.sandbox.warm import main; main({theirs.fileno()}, confined={confined})"
+            f"from autograder.sandbox.warm import main; main({theirs.fileno()}, {confined=}, {landlock=})"
         )
         self._process = subprocess.Popen(
             command,
@@ -219,16 +219,17 @@ class PlainWorkers:
 Workers = ForkingWorkers | PlainWorkers
 
 
-def make_workers(plain: bool = False, confined: bool = False) -> Any:
+def make_workers(plain: bool = False, confined: bool = False, landlock: bool = True) -> Any:
     """The quickest kind of workers that this system has.
 
     Args:
         plain: processes of their own, as on systems that cannot fork.
         confined: workers for code of others, which can reach nothing but the grader (see `confine`).
+        landlock: whether confined workers are kept from files by Landlock, or only by being another user (when root).
 
     Raises:
         UserError: if workers cannot be confined here.
     """
-    if confined and (reason := "plain workers are never confined" if plain else unsupported()):
+    if confined and (reason := "plain workers are never confined" if plain else unsupported(landlock)):
         raise UserError(f"code of others cannot be confined here: {reason}")
-    return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined)
+    return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined, landlock)

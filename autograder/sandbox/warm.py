@@ -57,7 +57,7 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
         return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in self.known else None
 
 
-def be_worker(connection: int, output: int, rules: tuple[int, bool] | None, parent: int) -> None:
+def be_worker(connection: int, output: int, rules: tuple[int | None, bool] | None, parent: int) -> None:
     """The life of a worker, from the fork to its end."""
     os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -81,8 +81,11 @@ def be_worker(connection: int, output: int, rules: tuple[int, bool] | None, pare
         serve(requests, replies)
 
 
-def prepare_confinement() -> tuple[int, bool]:
+def prepare_confinement(landlock: bool) -> tuple[int | None, bool]:
     """Import what modules will want, make the rules, and see that a fork can be confined.
+
+    Args:
+        landlock: whether there are rules; without them, workers have to become another user.
 
     Returns:
         What `confine` has to be told: the rules, and whether workers become another user.
@@ -97,7 +100,7 @@ def prepare_confinement() -> tuple[int, bool]:
             importlib.import_module(name)
     # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
     torch.set_num_threads = lambda nthreads: None
-    rules = prepare(), libraries_are_public()
+    rules = prepare() if landlock else None, libraries_are_public()
     pid = os.fork()
     if pid == 0:
         try:
@@ -120,14 +123,14 @@ def end_strays(workers: set[int]) -> None:
             os.waitpid(pid, 0)
 
 
-def main(control_fd: int, confined: bool = False) -> None:
+def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None:
     """Fork workers until the grader is gone."""
     # The end of the connection tells that the grader is gone. PR_SET_PDEATHSIG would speak of the thread that started
     # this process, and that may end earlier.
     call_prctl(PR_SET_CHILD_SUBREAPER, 1)
     gc.disable()  # imports leave nothing to collect, but much to look through
     prepare_torch()
-    rules = prepare_confinement() if confined else None
+    rules = prepare_confinement(landlock) if confined else None
     # What is here now is never garbage. A fork that looked through it for garbage would copy the memory that it shares.
     gc.freeze()
     gc.enable()

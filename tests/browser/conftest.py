@@ -29,8 +29,14 @@ def course_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def lab(course_copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running JupyterLab without the settings of this machine's user."""
-    home = tmp_path_factory.mktemp("home")
+    """The address of a JupyterLab over what students receive."""
+    with running_lab(course_copy, tmp_path_factory.mktemp("home")) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def running_lab(folder: Path, home: Path) -> Iterator[str]:
+    """The address of a running JupyterLab over a folder, without the settings of this machine's user."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
@@ -49,12 +55,11 @@ def lab(course_copy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         file.parent.mkdir(parents=True)
         file.write_text(setting, encoding="utf-8")
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
-    command += ["--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={course_copy}"]
+    command += ["--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={folder}"]
     with (home / "log").open("w") as log:
-        server = subprocess.Popen(command, env=environment, cwd=course_copy, stdout=log, stderr=log)
+        server = subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log)
         try:
-            address = started(server, home)
-            yield address
+            yield started(server, home)
         finally:
             server.terminate()
             server.wait(timeout=30)

@@ -1,0 +1,86 @@
+"""The gradebook file of Canvas, as its own importer reads it.
+
+The first row names the columns: Student (or LastName, FirstName), ID, perhaps SIS User ID, SIS Login ID and others,
+then Section, then a column "Name (number)" for each assignment, then totals that are read only. Before the students
+there may be a row of posting policies, and there is one that begins with "Points Possible". Excused students have "EX",
+students who do not have the assignment "N/A". An empty cell clears the grade that Canvas has, so cells that we have no
+grade for keep what they hold.
+"""
+
+import re
+
+from autograder.gradebooks.roster import Roster, read_number
+from autograder.gradebooks.sheet import Sheet
+from course.errors import UserError
+
+ALIASES = {"login": ("SIS Login ID",), "sis": ("SIS User ID",), "id": ("ID",), "email": ("Email", "SIS Login ID")}
+ASSIGNMENT = re.compile(r"(.*\S)\s*\((\d+)\)")
+NOT_A_STUDENT = re.compile(r"(?i)\s*(Muted|Manual Posting.*)?\s*")
+UNTOUCHED = {"EX": "excused in Canvas (EX)", "N/A": "not assigned in Canvas (N/A)"}
+# Downloaded submissions are called name_number of the student_number of the file_..., or name_LATE_number_...
+DOWNLOADED = re.compile(r"_(\d+)_\d+_")
+
+
+def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
+    """The roster of a gradebook that was exported from Canvas.
+
+    Args:
+        column: of the assignment: its header, its name or its number.
+        matched_by: one of ALIASES, or the header of another column.
+
+    Raises:
+        UserError: if it is no such file, or the column cannot take grades.
+    """
+    header = [cell.strip() for cell in sheet.header]
+    if not ({"Student", "LastName"} & set(header[:1]) and {"ID", "Section"} <= set(header)):
+        raise UserError(
+            f"{sheet.path} is not a gradebook of Canvas: the first row must begin with Student and have ID and "
+            "Section. In Canvas: Grades, Export, Export Entire Gradebook"
+        )
+    at = find_assignment(sheet, header, column)
+    by = sheet.column(*ALIASES.get(matched_by, (matched_by,)))
+    points = next((row for row in range(1, len(sheet.rows)) if "Points Possible" in sheet.cell(row, 0)), None)
+    worth = sheet.cell(points, at) if points is not None else ""
+    if "read only" in worth:
+        raise UserError(f"{sheet.path}: the column {header[at]!r} is read only: choose that of an assignment")
+    possible = read_number(worth)
+    students = [row for row in range(1, len(sheet.rows)) if row != points and is_student(sheet.rows[row])]
+    wide = 2 if header[0] == "LastName" else 1
+    held = {row: sheet.cell(row, at).upper() for row in students}
+    return Roster(
+        sheet=sheet,
+        column=at,
+        keys={row: sheet.cell(row, by) for row in students},
+        names={row: ", ".join(sheet.rows[row][:wide]) for row in students},
+        key_of=number_in if header[by] == "ID" else str,
+        possible=dict.fromkeys(students, possible) if possible is not None else {},
+        locked={row: UNTOUCHED[cell] for row, cell in held.items() if cell in UNTOUCHED},
+    )
+
+
+def find_assignment(sheet: Sheet, header: list[str], wanted: str) -> int:
+    """The column of an assignment."""
+    first = header.index("Section") + 1
+    columns = {at: found for at in range(first, len(header)) if (found := ASSIGNMENT.fullmatch(header[at]))}
+    for part in (0, 2, 1):  # the whole header, the number, the name
+        fitting = [at for at, found in columns.items() if found[part] == wanted.strip()]
+        if len(fitting) == 1:
+            return fitting[0]
+    listed = ", ".join(found[0] for found in columns.values()) or "none"
+    raise UserError(f"{sheet.path} has no single column for the assignment {wanted!r}; there is: {listed}")
+
+
+def is_student(cells: list[str]) -> bool:
+    return not all(NOT_A_STUDENT.fullmatch(cell) for cell in cells)
+
+
+def number_in(student: str) -> str:
+    """Canvas' number of a student, from the name of a submission."""
+    found = DOWNLOADED.search(student)
+    return student if student.strip().isdecimal() else found[1] if found else ""
+
+
+def only_column(roster: Roster) -> None:
+    """Leave out all other assignments: in them, grades that were given since the export would be set back."""
+    section = [cell.strip() for cell in roster.sheet.header].index("Section")
+    roster.sheet.keep({*range(section + 1), roster.column})

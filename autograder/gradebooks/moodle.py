@@ -1,0 +1,93 @@
+"""The offline grading worksheet of a Moodle assignment, as its own importer reads it.
+
+Moodle needs the columns Identifier ("Participant 123"), Grade and "Last modified (grade)". It skips rows without a
+grade, and silently those whose grade is above the maximum; feedback that differs from its own replaces that, even with
+nothing. The folders of downloaded submissions are called "Full Name_123_assignsubmission_file_" ("Participant_123_..."
+where marking is blind), with the number of the Identifier: that is how students are matched.
+"""
+
+import re
+from contextlib import suppress
+from datetime import datetime, tzinfo
+
+from autograder.gradebooks.moments import in_zone
+from autograder.gradebooks.roster import Roster, read_number
+from autograder.gradebooks.sheet import Sheet
+from course.errors import UserError
+
+ALIASES = {"id": ("Identifier",), "email": ("Email address",), "name": ("Full name",)}
+# Moodle writes the first with names that have no "_", so the first number is Moodle's, whatever a file is called.
+DOWNLOADED = re.compile(r"(.*?)_(\d+)_assignsubmission_.*")
+HANDED_IN = "Last modified (submission)"
+# British English is what Moodle has by default, with 12 or 24 hours; then American.
+DATES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p", "%A, %B %d, %Y, %H:%M")
+CEILING = (
+    'Moodle ignores grades above the maximum: set extra_credit = "capped" in [grade] of the policy, or raise the '
+    "maximum of the assignment and download the worksheet again"
+)
+
+
+def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
+    """The roster of a grading worksheet.
+
+    Args:
+        matched_by: one of ALIASES, or the header of another column.
+        zone: of the dates in it; None if they are not needed.
+
+    Raises:
+        UserError: if it is no such file, or the assignment does not take points.
+    """
+    missing = [name for name in ("Identifier", "Grade", "Last modified (grade)") if not sheet.has(name)]
+    if missing:
+        raise UserError(
+            f"{sheet.path} is not a grading worksheet of Moodle: it has no column {missing[0]!r}. In Moodle, set the "
+            "language to English, and 'Offline grading worksheet' in the settings of the assignment; then View all "
+            "submissions, Download grading worksheet"
+        )
+    if not sheet.has("Maximum Grade") and not sheet.has("Maximum grade"):
+        raise UserError(f"{sheet.path}: the assignment is graded with a scale: set its grade type to points in Moodle")
+    maximum, by = sheet.column("Maximum Grade", "Maximum grade"), sheet.column(*ALIASES.get(matched_by, (matched_by,)))
+    students = [row for row in range(1, len(sheet.rows)) if any(sheet.rows[row])]
+    identifiers = {row: sheet.cell(row, sheet.column("Identifier")) for row in students}
+    name_at = sheet.column("Full name", "Identifier")  # there are no names where marking is blind
+    keys = {row: sheet.cell(row, by) for row in students}
+    key_of = {"Identifier": number_in, "Full name": name_in}.get(sheet.header[by].strip(), str)
+    if key_of is number_in:
+        keys = {row: digits[0] if (digits := re.findall(r"\d+$", cell)) else "" for row, cell in identifiers.items()}
+    possible = {row: read_number(sheet.cell(row, maximum)) for row in students}
+    can_change = sheet.column("Grade can be changed") if sheet.has("Grade can be changed") else None
+    locked = [row for row in students if can_change is not None and sheet.cell(row, can_change) == "No"]
+    return Roster(
+        sheet=sheet,
+        column=sheet.column("Grade"),
+        keys=keys,
+        names={row: sheet.cell(row, name_at) for row in students},
+        key_of=key_of,
+        possible={row: points for row, points in possible.items() if points is not None},
+        locked=dict.fromkeys(locked, "the grade is locked in Moodle (Grade can be changed: No)"),
+        ceiling=CEILING,
+        feedback=sheet.column("Feedback comments") if sheet.has("Feedback comments") else None,
+        times=handed_in(sheet, students, zone) if zone and sheet.has(HANDED_IN) else {},
+    )
+
+
+def handed_in(sheet: Sheet, students: list[int], zone: tzinfo) -> dict[int, datetime]:
+    """When the submissions were changed last, to the minute; a date that cannot be read is left out."""
+    at, times = sheet.column(HANDED_IN), {}
+    for row in students:
+        for form in DATES:
+            with suppress(ValueError):
+                times[row] = in_zone(datetime.strptime(sheet.cell(row, at), form), zone)  # noqa: DTZ007
+    return times
+
+
+def number_in(student: str) -> str:
+    """The number of a participant, from the name of a submission."""
+    found = DOWNLOADED.fullmatch(student)
+    return student if student.strip().isdecimal() else found[2] if found else ""
+
+
+def name_in(student: str) -> str:
+    """The full name, from the name of a submission."""
+    found = DOWNLOADED.fullmatch(student)
+    return found[1] if found else student

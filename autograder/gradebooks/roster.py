@@ -1,0 +1,119 @@
+"""Fill the grades of a class into a roster: the file that Canvas or Moodle gave, and takes back."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+
+from autograder.gradebooks.classgrades import ClassGrades
+from autograder.gradebooks.matching import match, normal
+from autograder.gradebooks.policy import Grade, Policy, grade_of, number
+from autograder.gradebooks.sheet import Sheet
+from course.errors import UserError
+
+EXPORTED, UNGRADED, NO_ROW, KEPT, NO_SUBMISSION = (
+    *("exported", "no grade", "not in the gradebook", "left as it was", "no submission"),
+)
+FEEDBACK = "Autograder: "  # how our feedback begins, so that a later export replaces it and nothing else
+
+
+@dataclass
+class Roster:
+    """A gradebook in a CSV file: which rows are students and which column takes the grades."""
+
+    sheet: Sheet
+    column: int
+    keys: dict[int, str]  # row -> by what students are matched
+    names: dict[int, str]  # row -> the name, for people
+    key_of: Callable[[str], str]  # name of a submission -> what stands in its row
+    possible: dict[int, Fraction]  # row -> what full marks are worth there
+    locked: dict[int, str]  # row -> why its grade must stay
+    ceiling: str = ""  # why no grade may be above that; "" if it may
+    feedback: int | None = None  # column of the feedback
+    times: dict[int, datetime] = field(default_factory=dict)  # row -> when handed in, where the file says it
+
+
+@dataclass(frozen=True)
+class Line:
+    """What became of a student."""
+
+    status: str
+    student: str  # name of the submission
+    row: str  # name in the roster
+    why: str = ""
+    grade: Grade | None = None
+
+
+def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, datetime]) -> list[Line]:
+    """Write the grades into the roster. A cell without a grade to write stays as it is.
+
+    Args:
+        times: when submissions were handed in; they go before the roster's own. Here and in the extensions of the
+            policy students go by the name of the submission, of the row, or by what they are matched by.
+
+    Raises:
+        UserError: if the gradebook would take the grades for something else.
+    """
+    matching = match([*grades.points, *grades.ungraded], roster.keys, roster.key_of)
+    lines = []
+    for student in sorted([*grades.points, *grades.ungraded], key=normal):
+        row = matching.row_of.get(student)
+        name = roster.names[row] if row is not None else ""
+        if student in grades.ungraded:
+            lines.append(Line(UNGRADED, student, name, grades.ungraded[student]))
+            continue
+        called = [student] if row is None else [student, roster.keys[row], name]
+        handed_in = next((times[one] for one in map(normal, called) if one in times), None)
+        if handed_in is None and row is not None:
+            handed_in = roster.times.get(row)
+        grade = None
+        if policy.late is None or handed_in is not None:
+            extended = policy.late.extensions if policy.late else {}
+            known_as = next((one for one in called if normal(one) in extended), student)
+            grade = grade_of(known_as, grades.points[student], policy, handed_in)
+        if row is None:
+            lines.append(Line(NO_ROW, student, name, matching.unmatched[student], grade))
+        elif row in roster.locked:
+            lines.append(Line(KEPT, student, name, roster.locked[row], grade))
+        elif grade is None:
+            lines.append(Line(UNGRADED, student, name, "when it was handed in is not known"))
+        else:
+            check(roster, row, student, grade, policy)
+            roster.sheet.fill(row, roster.column, str(grade.final))
+            lines.append(Line(EXPORTED, student, name, write_feedback(roster, row, grade), grade))
+    lines += [Line(NO_SUBMISSION, "", roster.names[row]) for row in matching.left]
+    return lines
+
+
+def check(roster: Roster, row: int, student: str, grade: Grade, policy: Policy) -> None:
+    """Stop before a grade of 90 of 100 points becomes one of 90 of 50."""
+    points = grade.points
+    worth = points.full if policy.worth is None else policy.worth
+    with_extra = worth if policy.capped else worth * (points.full + points.all_extra) / points.full
+    possible = roster.possible.get(row, worth)
+    place = f"{roster.sheet.path}, column {roster.sheet.header[roster.column]!r}"
+    if possible not in (worth, with_extra):
+        here = number(worth) if worth == with_extra else f"{number(worth)} ({number(with_extra)} with all extra credit)"
+        raise UserError(
+            f"{place}: full marks are {number(possible)} points there and {here} here: change the points of the "
+            f"assignment there, or set points = {number(possible)} in [grade] of the policy, which scales all grades"
+        )
+    if roster.ceiling and Fraction(grade.final) > possible:
+        raise UserError(f"{place}: {student} would get {grade.final} of {number(possible)}, and {roster.ceiling}")
+
+
+def write_feedback(roster: Roster, row: int, grade: Grade) -> str:
+    """Explain the grade to the student, unless somebody has written there; gives what an instructor should know."""
+    if roster.feedback is None:
+        return ""
+    if (old := roster.sheet.cell(row, roster.feedback)) and FEEDBACK not in old:
+        return "the feedback that was there stays"
+    roster.sheet.fill(row, roster.feedback, FEEDBACK + grade.explanation)
+    return ""
+
+
+def read_number(text: str) -> Fraction | None:
+    """A number with a point or a comma, or None if it is none."""
+    found = re.fullmatch(r"(\d+)(?:[.,](\d+))?", text.strip())
+    return Fraction(f"{found[1]}.{found[2] or 0}") if found else None

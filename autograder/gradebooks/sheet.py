@@ -1,0 +1,91 @@
+"""A CSV file of somebody else: every cell that we do not fill comes back as it was, in its place."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from course.errors import UserError
+
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass
+class Sheet:
+    """The rows of a CSV file, the header first, and how they were written."""
+
+    path: Path
+    rows: list[list[str]]
+    delimiter: str = ","
+    line_end: str = "\r\n"
+    bom: bool = False
+
+    @classmethod
+    def read(cls, path: Path) -> "Sheet":
+        """Read a CSV file in UTF-8 with commas or semicolons.
+
+        Raises:
+            UserError: if it is none.
+        """
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror}") from error
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path} is not UTF-8: export it again, or save it as 'CSV UTF-8'") from error
+        first = text.partition("\n")[0]
+        delimiter = max(",;\t", key=first.count)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        try:
+            rows = list(reader)
+        except csv.Error as error:
+            raise UserError(f"{path}, line {reader.line_num}: {error}: export it again") from error
+        if not rows or not any(rows[0]):
+            raise UserError(f"{path} is empty: export it again")
+        line_end = "\r\n" if "\r\n" in text else "\n"
+        return cls(path, rows, delimiter, line_end, data.startswith(BOM))
+
+    @property
+    def header(self) -> list[str]:
+        return self.rows[0]
+
+    def column(self, *names: str) -> int:
+        """The place of the first of these columns that is there.
+
+        Raises:
+            UserError: if none is, or it is there twice.
+        """
+        cells = [cell.strip() for cell in self.header]
+        for name in names:
+            if cells.count(name) > 1:
+                raise UserError(f"{self.path} has the column {name!r} {cells.count(name)} times: keep one")
+            if name in cells:
+                return cells.index(name)
+        raise UserError(f"{self.path} has no column {names[0]!r}; its columns are: {', '.join(cells)}")
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column."""
+        return name in [cell.strip() for cell in self.header]
+
+    def cell(self, row: int, column: int) -> str:
+        """The text of a cell; rows may be shorter than the header."""
+        cells = self.rows[row]
+        return cells[column].strip() if column < len(cells) else ""
+
+    def fill(self, row: int, column: int, text: str) -> None:
+        """Write a cell."""
+        cells = self.rows[row]
+        cells += [""] * (column + 1 - len(cells))
+        cells[column] = text
+
+    def keep(self, columns: set[int]) -> None:
+        """Leave out all other columns."""
+        self.rows = [[cell for at, cell in enumerate(row) if at in columns] for row in self.rows]
+
+    def data(self) -> bytes:
+        """The file."""
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter=self.delimiter, lineterminator=self.line_end).writerows(self.rows)
+        return BOM * self.bom + text.getvalue().encode()

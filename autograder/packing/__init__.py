@@ -1,0 +1,1 @@
+"""Archives to hand on: the autograder for Gradescope, the course for students."""

@@ -1,0 +1,45 @@
+# What students do from the command line. Needs make and Python 3.10 or later: `make PYTHON=python3.12 grade`.
+
+PYTHON ?= python3
+VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+# The torch of PyPI for Linux brings gigabytes for graphics cards. This index has the build for the processor, which pip
+# prefers; `make TORCH_INDEX= grade` leaves it out.
+ifeq ($(shell uname -s),Linux)
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+endif
+endif
+RUN := $(BIN)/python
+
+ARGS ?=
+
+.PHONY: help grade lab doctor clean
+
+help:
+	@echo "make grade   how you stand, all stages; one stage: make grade ARGS=mha"
+	@echo "make lab     the notebooks in JupyterLab"
+	@echo "make doctor  is everything here that the course needs, and what to do if not"
+	@echo "make clean   remove the virtual environment; your files stay"
+
+grade: $(VENV)/installed
+	@$(RUN) grade.py $(ARGS) || test $$? -eq 1 # 1: not full marks; anything else is a fault
+
+lab: $(VENV)/installed
+	$(RUN) -m jupyterlab $(ARGS)
+
+doctor: $(VENV)/installed
+	$(RUN) -m course.doctor
+
+clean:
+	rm -rf $(VENV) *.egg-info
+
+$(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(RUN) -m pip install --quiet -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e .
+	@touch $@
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 10) else "error: Python 3.10 or later is needed, but $(PYTHON) is %d.%d; try: make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv $(VENV)

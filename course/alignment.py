@@ -1,0 +1,121 @@
+"""Does cross-attention look where a person would? Word pairs of our own sentences, aligned by hand.
+
+Of a pair (German word, English word) a head agrees if, while the English word is predicted, it looks at the German
+word more than at any other word, sentence mark or end of the sentence. Target tokens are given (teacher forcing).
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from string import punctuation
+from typing import TYPE_CHECKING, Any
+
+from course.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+
+    from course.checkpoint import Checkpoint
+
+ALIGNMENTS = Path(__file__).resolve().parent / "alignments.json"
+SPECIAL = ("<s>", "</s>")
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """A sentence, its translation, and pairs of words that mean the same; each word stands once in its sentence."""
+
+    german: str
+    english: str
+    pairs: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often each head of the decoder's cross-attention agrees."""
+
+    pairs: int
+    agreeing: "torch.Tensor"  # (layers, H), how many pairs
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """Layer and head that agree most often, counted from 0."""
+        layer, head = divmod(int(self.agreeing.argmax()), self.agreeing.size(1))
+        return layer, head
+
+    @property
+    def share(self) -> float:
+        """The share of the pairs on which the best head agrees."""
+        return int(self.agreeing.max()) / self.pairs
+
+    def as_dict(self) -> dict[str, Any]:
+        layer, head = self.best
+        return {"pairs": self.pairs, "agreeing": self.agreeing.tolist(), "layer": layer, "head": head}
+
+    def __str__(self) -> str:
+        layer, head = self.best
+        return (
+            f"alignment: layer {layer}, head {head} of the cross-attention agrees with {int(self.agreeing.max())} "
+            f"of {self.pairs} pairs of words ({self.share:.0%})"
+        )
+
+
+def load_alignments(path: Path = ALIGNMENTS) -> list[Aligned]:
+    """Read sentences with their pairs."""
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        Aligned(entry["german"], entry["english"], [(german, english) for german, english in entry["pairs"]])
+        for entry in entries
+    ]
+
+
+def agreement(checkpoint: "Checkpoint", sentences: list[Aligned] | None = None) -> Agreement:
+    """Count on how many pairs each head agrees.
+
+    Raises:
+        UserError: if a word of a pair is not in its sentence, or more than once.
+    """
+    import torch
+
+    from course.attention import attention_maps
+
+    sentences = load_alignments() if sentences is None else sentences
+    hits = []
+    for sentence in sentences:
+        src, tgt = checkpoint.source.encode(sentence.german), checkpoint.target.encode(sentence.english)
+        # The last target token is only predicted.
+        cross = attention_maps(checkpoint.model, torch.tensor([src]), torch.tensor([tgt[:-1]])).cross
+        assert cross is not None  # there was a target
+        german, english = words(checkpoint.source.pieces(src)), words(checkpoint.target.pieces(tgt))
+        others = sorted(set(range(len(src))) - {place for places in german for place in places})
+        groups = [*german, *([place] for place in others)]  # what a head can look at
+        looks = torch.stack([cross[..., places].sum(-1) for places in groups], dim=-1)  # (layers, H, T_d, groups)
+        for source_word, target_word in sentence.pairs:
+            # A row predicts the token behind it.
+            rows = [place - 1 for place in english[number_of(target_word, sentence.english)]]
+            seen = looks[:, :, rows].mean(dim=2).argmax(dim=-1)  # (layers, H)
+            hits.append(seen == number_of(source_word, sentence.german))
+    return Agreement(len(hits), torch.stack(hits).sum(dim=0))
+
+
+def words(pieces: list[str]) -> list[list[int]]:
+    """For each word the numbers of its pieces, without those of sentence marks. A word starts with "▁"."""
+    places: list[list[int]] = []
+    for number, piece in enumerate(pieces):
+        if piece.startswith("▁"):
+            places.append([])
+        if places and piece not in SPECIAL and not all(letter in punctuation for letter in piece):
+            places[-1].append(number)
+    return places
+
+
+def number_of(word: str, sentence: str) -> int:
+    """Which word of the sentence this is, counted from 0.
+
+    Raises:
+        UserError: if it does not stand there exactly once.
+    """
+    numbers = [number for number, text in enumerate(sentence.split()) if text.strip(punctuation) == word]
+    if len(numbers) != 1:
+        raise UserError(f"the word {word!r} stands {len(numbers)} times in {sentence!r}")
+    return numbers[0]

@@ -1,0 +1,1 @@
+"""The parts of `course.train`: settings, data, the step, processes, the loop, validation and its curves."""

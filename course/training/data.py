@@ -1,0 +1,61 @@
+"""Sentence pairs as tokens: the tokenizers of a run, and batches that are put together where the model is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from course.config import PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
+from course.text import Pair, Tokenizer
+
+if TYPE_CHECKING:
+    import torch
+
+
+def prepare_tokenizers(pairs: list[tuple[str, str]], folder: Path, vocab_size: int) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizers of both sides, trained on the first call; they stay in `folder`."""
+    tokenizers = []
+    for side, name in enumerate((SOURCE_TOKENIZER, TARGET_TOKENIZER)):
+        path = folder / name
+        if path.is_file():
+            tokenizers.append(Tokenizer(path))
+        else:
+            tokenizers.append(Tokenizer.train((pair[side] for pair in pairs), path, vocab_size))
+    source, target = tokenizers
+    return source, target
+
+
+def encode_pairs(
+    pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, max_tokens: int = 100
+) -> list[Pair]:
+    """The tokens of sentence pairs, without those of which a side has more than `max_tokens`."""
+    encoded = [(source.encode(german), target.encode(english)) for german, english in pairs]
+    return [pair for pair in encoded if max(map(len, pair)) <= max_tokens]
+
+
+class TokenTable:
+    """Sequences of tokens, one behind the other in a single tensor.
+
+    A batch is read from it in a few operations. Making it from lists would take longer than the step on a GPU.
+    """
+
+    def __init__(self, sequences: Sequence[Sequence[int]], device: str) -> None:
+        import torch
+
+        self.lengths = [len(sequence) for sequence in sequences]
+        self.tokens = torch.tensor([token for sequence in sequences for token in sequence], device=device)
+        lengths = torch.tensor(self.lengths, device=device)
+        self.table = torch.stack([lengths.cumsum(0) - lengths, lengths])  # (2, N): where a sequence starts, its length
+
+    def batch(self, rows: list[int]) -> "tuple[torch.Tensor, torch.Tensor]":
+        """The sequences with these numbers.
+
+        Returns:
+            tokens: (B, T) with T = the largest length, filled up with PAD; lengths: (B,). Both LongTensors.
+        """
+        import torch
+
+        device = self.tokens.device
+        starts, lengths = self.table[:, torch.tensor(rows, device=device)]
+        positions = torch.arange(max(self.lengths[row] for row in rows), device=device)
+        places = (starts[:, None] + positions).clamp_(max=len(self.tokens) - 1)  # (B, T)
+        return self.tokens[places].masked_fill_(positions >= lengths[:, None], PAD), lengths

@@ -1,0 +1,92 @@
+"""The processes that train one model together, as `torchrun` starts them; without it, one process alone."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from course.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Group:
+    """What a process knows about the others."""
+
+    rank: int = 0
+    size: int = 1
+    device: str = "cpu"  # of this process
+
+    @property
+    def leads(self) -> bool:
+        """The first process writes the files and reports."""
+        return self.rank == 0
+
+    @property
+    def cuda(self) -> bool:
+        return self.device.startswith("cuda")
+
+    def wait(self) -> None:
+        """Wait until all processes are here."""
+        if self.size > 1:
+            import torch.distributed as dist
+
+            dist.barrier()
+
+    def sum(self, values: "torch.Tensor") -> "torch.Tensor":
+        """The sum of a tensor over all processes, which replaces it."""
+        if self.size > 1:
+            import torch.distributed as dist
+
+            dist.all_reduce(values)
+        return values
+
+    def parallel(self, model: Any) -> Any:
+        """The model with gradients that are averaged over the processes."""
+        if self.size == 1:
+            return model
+        from torch.nn.parallel import DistributedDataParallel
+
+        return DistributedDataParallel(model, broadcast_buffers=False)
+
+
+@contextmanager
+def joined(device: str | None = None) -> Iterator[Group]:
+    """Join the processes that torchrun started, for the time of the `with` block.
+
+    Args:
+        device: "cpu" or "cuda"; None means CUDA where there is one.
+
+    Raises:
+        UserError: if there is no such device for this process.
+    """
+    import torch
+
+    rank, size, local = (int(os.environ.get(name, default)) for name, default in TORCHRUN.items())
+    if device == "cuda" and not torch.cuda.is_available():
+        raise UserError("there is no CUDA device here; leave out --device cuda")
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if size == 1:
+        yield Group(device=device)
+        return
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        raise UserError("this build of torch has no torch.distributed; start one process, without torchrun")
+    if device == "cuda":
+        if local >= torch.cuda.device_count():
+            raise UserError(f"process {local} finds {torch.cuda.device_count()} CUDA devices; start one for each")
+        torch.cuda.set_device(local)
+        device = f"cuda:{local}"
+    dist.init_process_group("nccl" if device != "cpu" else "gloo")
+    try:
+        yield Group(rank, size, device)
+    finally:
+        dist.destroy_process_group()
+
+
+# What torchrun says to the processes that it starts, and what holds without it.
+TORCHRUN = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}

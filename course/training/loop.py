@@ -1,0 +1,109 @@
+"""The loop of a training run: a progress bar, two log files, and a state that is saved every two minutes."""
+
+import csv
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from course.training.group import Group
+from course.training.trainer import Trainer
+from course.training.validation import Validation
+
+SAVE_EVERY_SECONDS = 120
+LOG_EVERY_STEPS = 25
+LOG, VALIDATION_LOG = "log.csv", "validation.csv"
+
+
+def train(trainer: Trainer, validation: Validation | None = None, validate_every: int | None = None) -> None:
+    """Train to the end.
+
+    Args:
+        trainer: the run, at any step.
+        validation: what is measured every `validate_every` steps (None: once an epoch) and at the end.
+    """
+    import torch
+
+    config, group, folder = trainer.config, trainer.group, trainer.folder
+    validate_every = validate_every or trainer.steps_per_epoch
+    columns = ("step", "loss", "rate", "tokens_per_second", "seconds")
+    with (
+        csv_log(folder / LOG, columns, trainer.step, group) as log,
+        csv_log(folder / VALIDATION_LOG, ("step", "loss", "bleu"), trainer.step, group) as validation_log,
+        progress_bar(group) as progress,
+    ):
+        task = progress.add_task(
+            "", total=trainer.total_steps, completed=trainer.step, epoch=1, loss=0.0, rate=0.0, bleu=""
+        )
+        saved = started = time.monotonic()
+        loss_sum, tokens = torch.zeros((), device=group.device), 0
+        while trainer.step < trainer.total_steps:
+            loss, count = trainer.train_step()
+            loss_sum += loss  # stays on the device: to look at it would make a GPU wait
+            tokens += count
+            step, last = trainer.step, trainer.step == trainer.total_steps
+            if step % LOG_EVERY_STEPS == 0 or last:
+                mean = group.sum(loss_sum).item() / tokens
+                now = time.monotonic()
+                trainer.seconds += now - started
+                speed, rate = tokens / (now - started), config.rate(step - 1, trainer.total_steps)
+                log([step, f"{mean:.4f}", f"{rate:.2e}", round(speed), round(trainer.seconds)])
+                epoch = min(config.epochs, 1 + step // trainer.steps_per_epoch)
+                progress.update(task, completed=step, loss=mean, rate=speed, epoch=epoch)
+                started, tokens = now, 0
+                loss_sum.zero_()
+                if now - saved > SAVE_EVERY_SECONDS:
+                    trainer.save()
+                    saved = now
+            if validation is not None and group.leads and (step % validate_every == 0 or last):
+                paused = time.monotonic()
+                quality = validation.measure(trainer.model)
+                validation_log([step, f"{quality.loss:.4f}", f"{quality.bleu:.2f}"])
+                progress.update(task, bleu=f"BLEU {quality.bleu:.2f}")
+                started += time.monotonic() - paused
+    trainer.save()
+
+
+@contextmanager
+def progress_bar(group: Group) -> Iterator[Any]:
+    """A bar with the speed and the time left; the other processes of a group show nothing."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:,.0f} tokens/s {task.fields[bleu]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, disable=not group.leads) as progress:
+        yield progress
+
+
+@contextmanager
+def csv_log(path: Path, columns: Iterable[str], step: int, group: Group) -> Iterator[Any]:
+    """A function that writes a row to a log. Rows of an earlier part of the run stay, up to `step`."""
+    if not group.leads:
+        yield lambda row: None
+        return
+    kept = [row for row in read_log(path) if int(row[0]) <= step]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+
+        def write(row: Iterable[Any]) -> None:
+            writer.writerow(row)
+            file.flush()
+
+        write(columns)
+        for row in kept:
+            write(row)
+        yield write
+
+
+def read_log(path: Path) -> list[list[str]]:
+    """The rows of a log, without its heading; none if there is no log yet."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.reader(file) if row and row[0].isdigit()]

@@ -1,0 +1,108 @@
+"""For the tests of the Gradescope autograder: a folder like /autograder, made from an archive, and its results."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.manifest import assignment
+from autograder.sandbox import confine
+
+ASSIGNMENT = assignment()
+SEED = 6157309482
+SECONDS = 60
+UNCONFINED = ["--unconfined"] if confine.unsupported() and confine.unsupported(landlock=False) else []
+needs_bash = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("timeout") is None, reason="Gradescope's containers run Linux"
+)
+
+
+def pack(archive: Path, *arguments: str) -> int:
+    return main(["gradescope", str(archive), *UNCONFINED, *arguments])
+
+
+class Container:
+    """A folder like /autograder, as Gradescope makes it from an archive."""
+
+    def __init__(self, root: Path, archive: Path) -> None:
+        self.root = root
+        with zipfile.ZipFile(archive) as packed:
+            for info in packed.infolist():
+                path = Path(packed.extract(info, root / "source"))
+                path.chmod(info.external_attr >> 16)
+        for folder in ("submission", "results", "bin"):
+            (root / folder).mkdir()
+        shutil.copy(root / "source" / "run_autograder", root)
+        (root / "submission_metadata.json").write_text('{"previous_submissions": []}', encoding="utf-8")
+        self.python(f"exec '{sys.executable}' \"$@\"")
+
+    def python(self, script: str) -> None:
+        """Say what `python3` is."""
+        python = self.root / "bin" / "python3"
+        python.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        python.chmod(0o755)
+
+    def hand_in(self, source: Path | None, **changes: tuple[str, str]) -> None:
+        """Put a copy of some modules into the submission; `module=(old, new)` changes a text in one."""
+        for module in ASSIGNMENT.modules if source else ():
+            text = (source / f"{module}.py").read_text(encoding="utf-8")  # type: ignore[operator]
+            old, new = changes.get(module, ("", ""))
+            assert old in text
+            (self.root / "submission" / f"{module}.py").write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    def start(self) -> subprocess.Popen[str]:
+        environment = {
+            "PATH": os.pathsep.join([str(self.root / "bin"), os.environ["PATH"]]),
+            "HOME": str(self.root),
+            "LANG": "C.UTF-8",
+        }
+        return subprocess.Popen(
+            [self.root / "run_autograder", self.root],
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+        )
+
+    def grade(self) -> dict[str, Any]:
+        """Run the autograder; its results, which must be valid."""
+        process = self.start()
+        self.printed, _ = process.communicate(timeout=SECONDS)
+        return self.results()
+
+    def results(self) -> dict[str, Any]:
+        return valid((self.root / "results" / "results.json").read_text(encoding="utf-8"))
+
+
+def no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is not JSON")
+
+
+def valid(text: str) -> dict[str, Any]:
+    """The results, if they have the form that Gradescope's specification wants, with every test in it."""
+    found: dict[str, Any] = json.loads(text, parse_constant=no_constant)
+    expected = [(name, points) for stage in ASSIGNMENT.stages for name, points in stage.points.items()]
+    assert [(test["name"], test["max_score"]) for test in found["tests"]] == expected
+    for test in found["tests"]:
+        assert 0 <= test["score"] <= test["max_score"]
+        assert test["status"] == ("passed" if test["score"] == test["max_score"] else "failed")
+        assert isinstance(test["output"], str)
+        assert re.fullmatch(r"\d\.\d", test["number"])
+        assert set(test) == {"number", "name", "score", "max_score", "status", "output", "extra_data"}
+    assert found["score"] == sum(test["score"] for test in found["tests"])
+    assert found["stdout_visibility"] == "hidden"
+    assert set(found) - {"output"} == {"score", "execution_time", "stdout_visibility", "extra_data", "tests"}
+    return found
+
+
+def statuses(found: dict[str, Any]) -> dict[str, str]:
+    return {test["name"]: test["extra_data"]["status"] for test in found["tests"]}

@@ -1,0 +1,50 @@
+"""For the tests of exports: the results of a class as batch writes them, without grading anybody."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from autograder.classroom.archive import Found
+from autograder.classroom.jobs import Outcome, Settings
+from autograder.classroom.records import Records
+from autograder.manifest import assignment
+from autograder.results import Report, StageResult, TestResult, to_json
+
+ASSIGNMENT = assignment()
+FAULT, NOT_GRADED = "fault", "not graded"
+
+
+def make_report(student: str, required: float, extra: float) -> Report:
+    """A report with so many points, the first tests passed."""
+    left = {False: required, True: extra}
+    stages = []
+    for stage in ASSIGNMENT.stages:
+        tests = []
+        for name, most in stage.points.items():
+            points = min(left[stage.extra_credit], most)
+            left[stage.extra_credit] -= points
+            status = "passed" if points == most else "failed"
+            tests.append(TestResult(stage.name, name, "A test.", status, points, most))
+        stages.append(StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests)))
+    return Report(ASSIGNMENT.title, student, tuple(stages), 1.0, hidden_seed=5, confined=True)
+
+
+def write_results(folder: Path, students: Mapping[str, tuple[float, float] | str]) -> Path:
+    """Results of students: (points, extra credit), FAULT or NOT_GRADED."""
+    records = Records(folder)
+    try:
+        records.seed(ASSIGNMENT, 5)
+        settings = Settings(ASSIGNMENT.name, 5, 60.0, True, "hash")
+        found = [
+            Found(student, folder / student, ASSIGNMENT, safe_name=f"student-{number}")
+            for number, student in enumerate(students)
+        ]
+        for one, what in zip(found, students.values(), strict=True):
+            if isinstance(what, tuple):
+                report = to_json(make_report(one.student, *what))
+                records.write(one, Outcome(one.student, "digest", report, "page"), settings)
+            elif what == FAULT:
+                records.write(one, Outcome(one.student, "digest", fault="the grader fell over"), settings)
+        records.write_grades(found, ASSIGNMENT)
+    finally:
+        records.close()
+    return folder

@@ -1,0 +1,457 @@
+"""Exports as an instructor calls them: gradebooks of Canvas and Moodle, and modules for similarity checkers."""
+
+import csv
+import io
+import os
+import shlex
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.submission import read_submission
+from tests.exporting import ASSIGNMENT, FAULT, NOT_GRADED, write_results
+
+ROOT = Path(__file__).resolve().parent.parent
+SOLUTION, STUBS = ROOT / "solutions" / ASSIGNMENT.name, ROOT / "notebooks" / ASSIGNMENT.name
+LATE = '[late]\ndeadline = 2026-10-02T23:59:59\ntimezone = "Europe/Berlin"\npercent_per_day = 10\n'
+
+
+def export(kind: str, *arguments: object) -> int:
+    return main(["export", kind, *map(str, arguments)])
+
+
+def details_of(out: Path) -> list[dict[str, str]]:
+    with out.with_name(f"{out.stem}-details.csv").open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# Canvas
+
+CANVAS_HEADER = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Notes,Essay (11),Transformer (12),Assignments Final Points\r\n"
+    ",,,,,,,Manual Posting,\r\n"
+    "    Points Possible,,,,,,50.00,100.00,(read only)\r\n"
+)
+CANVAS_CLASS = {
+    "perfect": (100.0, 10.0),
+    "Partial@Example.org": (33.335, 0.0),
+    unicodedata.normalize("NFD", "müller"): (87.5, 8.0),  # as macOS writes the name of the folder
+    "stubs": (0.0, 0.0),
+    "excused": (50.0, 0.0),
+    "other-course": (50.0, 0.0),
+    "broken": FAULT,
+    "waiting": NOT_GRADED,
+    "unknown": (70.0, 0.0),
+    "=1+1": (12.0, 0.0),
+}
+
+
+def canvas(**cells: str) -> str:
+    """The gradebook, with some cells in the column Transformer."""
+    old = {"stubs": "12.00", "excused": "EX", "other": "N/A", "broken": "66.00", "waiting": "", "absent": "5.50"}
+    cell = {"perfect": "", "partial": "", "mueller": "", "formula": ""} | old | cells
+    return CANVAS_HEADER + (
+        f'"Perfect, Ä ""the"" one",101,s1,perfect,"A, B",,40.00,{cell["perfect"]},40.00\r\n'
+        f'"Partial, Ö",102,s2,partial@example.org,A,"two\r\nlines",,{cell["partial"]},0.00\r\n'
+        f'"Müller, ß",103,s3,müller,A,,,{cell["mueller"]},0.00\r\n'
+        f'"Stubs, ",104,s4,stubs,A,,,{cell["stubs"]},0.00\r\n'
+        f'"Excused, E",105,s5,excused,A,,,{cell["excused"]},0.00\r\n'
+        f'"Other, O",106,s6,other-course,A,,,{cell["other"]},0.00\r\n'
+        f'"Broken, B",107,s7,broken,A,,,{cell["broken"]},0.00\r\n'
+        f'"Waiting, W",108,s8,waiting,A,,,{cell["waiting"]},0.00\r\n'
+        f'"Absent, A",109,s9,absent,A,,,{cell["absent"]},0.00\r\n'
+        f'"=""=HYPERLINK(1)""",110,s10,=1+1,A,,,{cell["formula"]},0.00\r\n'
+        '"Student, Test",111,,1a2b3c,A,,,,0.00\r\n'
+    )
+
+
+def export_canvas(tmp_path: Path, *arguments: object, column: str = "Transformer (12)") -> int:
+    files = ["--gradebook", tmp_path / "canvas.csv", "--out", tmp_path / "import.csv", "--column", column]
+    return export("canvas", tmp_path / "results", *files, *arguments)
+
+
+@pytest.fixture
+def for_canvas(tmp_path):
+    write_results(tmp_path / "results", CANVAS_CLASS)
+    (tmp_path / "canvas.csv").write_bytes(b"\xef\xbb\xbf" + canvas().encode())
+    return tmp_path
+
+
+@pytest.mark.parametrize("column", ["Transformer (12)", "12", "Transformer"])
+def test_canvas(for_canvas, capsys, column):
+    """Five cells are written; not a byte beside them changes."""
+    assert export_canvas(for_canvas, column=column) == 1
+    filled = canvas(perfect="110.00", partial="33.34", mueller="95.50", stubs="0.00", formula="12.00")
+    assert (for_canvas / "import.csv").read_bytes() == b"\xef\xbb\xbf" + filled.encode()
+    said = capsys.readouterr().out
+    assert "5 grades are in" in said
+    for line in (
+        "2 without a grade: their cells stay as they were:\n  broken = Broken, B: the grader failed",
+        "  waiting = Waiting, W: not graded",
+        "1 not found in the gradebook: nothing was written for them:\n  unknown: no row has 'unknown'",
+        "  excused = Excused, E: excused in Canvas (EX)\n  other-course = Other, O: not assigned in Canvas (N/A)",
+        "2 in the gradebook without a submission here: their cells stay as they were:\n  Absent, A\n  Student, Test",
+        "2 cells that came with the gradebook begin as a formula does",
+    ):
+        assert line in said
+
+
+def test_the_details_explain_every_row(for_canvas):
+    export_canvas(for_canvas)
+    rows = details_of(for_canvas / "import.csv")
+    assert len(rows) == len(CANVAS_CLASS) + 2
+    by_name = {row["gradebook"] or row["student"]: row for row in rows}
+    row = by_name["Müller, ß"]
+    assert (row["points"], row["extra credit"], row["counted"], row["grade"]) == ("87.5", "8", "95.5", "95.50")
+    assert row["explanation"] == "87.5 of 100 points + 8 extra credit = 95.5; grade 95.50"
+    assert (by_name["Broken, B"]["status"], by_name["Broken, B"]["grade"]) == ("no grade", "")
+    assert (by_name["unknown"]["status"], by_name["unknown"]["grade"]) == ("not in the gradebook", "70.00")
+    assert (by_name["Absent, A"]["status"], by_name["Absent, A"]["grade"]) == ("no submission", "")
+    assert all(cell[:1] not in ("=", "+", "-", "@") for row in rows for cell in row.values())
+    assert '\'="=HYPERLINK(1)"' in by_name
+
+
+def test_canvas_only_the_column(for_canvas):
+    export_canvas(for_canvas, "--only")
+    rows = list(csv.reader(io.StringIO((for_canvas / "import.csv").read_text(encoding="utf-8-sig"), newline="")))
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Transformer (12)"]
+    assert rows[2][0] == "    Points Possible"
+    assert rows[3] == ['Perfect, Ä "the" one', "101", "s1", "perfect", "A, B", "110.00"]
+    assert [len(row) for row in rows] == [6] * 14
+
+
+def test_canvas_of_another_country(for_canvas):
+    """Semicolons, decimal commas, LF, first and last names, no mark at the beginning."""
+    gradebook = (
+        "LastName;FirstName;ID;SIS Login ID;Section;Transformer (12)\n"
+        "    Points Possible;;;;;100,00\n"
+        "Müller, ß;Ä;103;müller;A;3,5\n"
+    )
+    (for_canvas / "canvas.csv").write_text(gradebook, encoding="utf-8", newline="")
+    export_canvas(for_canvas)
+    expected = gradebook.replace("A;3,5", "A;95.50").encode()
+    assert (for_canvas / "import.csv").read_bytes() == expected
+
+
+def test_canvas_names_of_downloaded_files(tmp_path):
+    students = {"perfectä_101_9001_transformer": (100.0, 0.0), "stubs_LATE_104_9002_transformer-1": (0.0, 0.0)}
+    write_results(tmp_path / "results", {**students, "103": (50.0, 0.0)})
+    (tmp_path / "canvas.csv").write_text(canvas(), encoding="utf-8", newline="")
+    assert export_canvas(tmp_path, "--match", "id") == 0
+    expected = canvas(perfect="100.00", stubs="0.00", mueller="50.00").encode()
+    assert (tmp_path / "import.csv").read_bytes() == expected
+
+
+def test_two_submissions_or_two_rows_are_not_guessed(tmp_path, capsys):
+    write_results(tmp_path / "results", {"perfect": (9.0, 0.0), "PERFECT": (8.0, 0.0), "stubs": (7.0, 0.0)})
+    (tmp_path / "canvas.csv").write_text(canvas().replace(",waiting,", ",stubs,"), encoding="utf-8", newline="")
+    assert export_canvas(tmp_path) == 1
+    assert (tmp_path / "import.csv").read_bytes() == (tmp_path / "canvas.csv").read_bytes()
+    said = capsys.readouterr().out
+    assert "2 submissions belong to 'perfect'" in said
+    assert "2 rows have 'stubs'" in said
+
+
+def test_late_days_from_timestamps_and_from_a_file(for_canvas, capsys):
+    policy = LATE + "[late.extensions]\nmüller = 2026-10-05T23:59:59\nnobody = 2026-10-05T23:59:59\n"
+    (for_canvas / "policy.toml").write_text('[grade]\nextra_credit = "capped"\n' + policy, encoding="utf-8")
+    submissions = for_canvas / "submitted"
+    for student, time in {
+        "perfect": "2026-10-03 00:10:00 UTC",  # 2:10 in Berlin
+        "Partial@Example.org": "2026-10-02 21:59:59.999999 UTC",
+        "müller": "2026-10-05 21:59:59 UTC",
+        "=1+1": "2026-10-02 10:00:00 UTC",
+    }.items():
+        folder = submissions / student / ASSIGNMENT.name
+        folder.mkdir(parents=True)
+        (folder / "timestamp.txt").write_text(time, encoding="utf-8")
+    times = 'student,time\n"=1+1",2026-10-05 12:00\nmisspelt,2026-10-05 12:00\n'
+    (for_canvas / "times.csv").write_text(times, encoding="utf-8")
+    options = ["--policy", for_canvas / "policy.toml", "--times", for_canvas / "times.csv"]
+    assert export_canvas(for_canvas, *options, "--submissions", submissions) == 1
+    filled = canvas(perfect="90.00", partial="30.00", mueller="95.50", formula="8.40")
+    assert (for_canvas / "import.csv").read_bytes() == b"\xef\xbb\xbf" + filled.encode()
+    said = capsys.readouterr().out
+    assert "stubs = Stubs, : when it was handed in is not known" in said
+    assert "an extension for 'nobody', who is nobody here" in said
+    assert "a time for 'misspelt', who is nobody here" in said
+    row = next(row for row in details_of(for_canvas / "import.csv") if row["student"] == "perfect")
+    assert (row["days late"], row["penalty percent"], row["penalty"]) == ("1", "10", "10")
+    assert (row["handed in"], row["due"]) == ("2026-10-03 02:10:00 +0200", "2026-10-02 23:59:59 +0200")
+
+
+CANVAS_WRONG = {
+    "no gradebook": ("a,b\n", [], "is not a gradebook of Canvas"),
+    "empty": ("", [], "is empty"),
+    "another column": (canvas(), ["--column", "Exam"], "there is: Essay (11), Transformer (12)"),
+    "read only": (canvas().replace("100.00,(r", "(read only),(r"), [], "is read only"),
+    "no such match": (canvas(), ["--match", "Nickname"], "has no column 'Nickname'; its columns are: Student, ID"),
+    "other points": (canvas().replace("100.00,(r", "50.00,(r"), [], "full marks are 50 points there and 100 (110 with"),
+    "broken quotes": (canvas().replace('""the""', '"the"'), [], "line 4"),
+    "late without times": (canvas(), ["--policy", "policy.toml"], "say when work was handed in"),
+    "over the gradebook": (canvas(), ["--out", "canvas.csv"], "choose another name for --out"),
+    "details over the gradebook": (canvas(), ["--gradebook", "import-details.csv"], "choose another name for --out"),
+    "no folder": (canvas(), ["--out", "nowhere/import.csv"], "there is no folder"),
+    "a folder": (canvas(), ["--out", "results"], "results is a folder"),
+    "no gradebook file": (canvas(), ["--gradebook", "none.csv"], "cannot read none.csv"),
+}
+
+
+@pytest.mark.parametrize("case", CANVAS_WRONG)
+def test_canvas_wrong_usage(case, for_canvas, monkeypatch, capsys):
+    text, arguments, message = CANVAS_WRONG[case]
+    monkeypatch.chdir(for_canvas)
+    for name in ("canvas.csv", "import-details.csv"):
+        Path(name).write_text(text, encoding="utf-8", newline="")
+    Path("policy.toml").write_text(LATE, encoding="utf-8")
+    assert export_canvas(Path(), *arguments) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("import.csv").exists()
+    assert Path("canvas.csv").read_bytes() == Path("import-details.csv").read_bytes() == text.encode()
+
+
+def test_not_utf8(for_canvas, capsys):
+    (for_canvas / "canvas.csv").write_bytes(canvas().encode("cp1252"))
+    assert export_canvas(for_canvas) == 2
+    assert "is not UTF-8: export it again, or save it as 'CSV UTF-8'" in capsys.readouterr().err
+
+
+def test_points_that_include_extra_credit(for_canvas):
+    """An assignment may be worth all points with extra credit; with `points` everything is scaled."""
+    whole = canvas().replace("100.00,(r", "110.00,(r")
+    (for_canvas / "canvas.csv").write_text(whole, encoding="utf-8", newline="")
+    assert export_canvas(for_canvas) == 1
+    assert "110.00,40.00" in (for_canvas / "import.csv").read_text(encoding="utf-8")
+    half = canvas().replace("100.00,(r", "50,(r")
+    (for_canvas / "canvas.csv").write_text(half, encoding="utf-8", newline="")
+    (for_canvas / "policy.toml").write_text("[grade]\npoints = 50\n", encoding="utf-8")
+    assert export_canvas(for_canvas, "--policy", for_canvas / "policy.toml") == 1
+    assert ",16.67,0.00" in (for_canvas / "import.csv").read_text(encoding="utf-8")
+
+
+# The results of batch
+
+
+def test_results_that_are_not_finished(tmp_path, capsys):
+    (tmp_path / "canvas.csv").write_text(canvas(), encoding="utf-8", newline="")
+    for damage, message in {
+        "grades.csv": "holds no finished results",
+        "batch.json": "holds no finished results",
+    }.items():
+        write_results(tmp_path / "results", {"perfect": (100.0, 0.0)})
+        (tmp_path / "results" / damage).unlink()
+        assert export_canvas(tmp_path) == 2
+        assert message in capsys.readouterr().err
+    write_results(tmp_path / "results", {"perfect": (100.0, 0.0)})
+    grades = tmp_path / "results" / "grades.csv"
+    before = grades.read_bytes()
+    write_results(tmp_path / "results", {"perfect": (90.0, 0.0)})
+    grades.write_bytes(before)
+    assert export_canvas(tmp_path) == 2
+    assert "is older than the result of perfect: run batch again" in capsys.readouterr().err
+
+
+def test_a_damaged_result_is_no_grade(for_canvas, capsys):
+    (for_canvas / "results" / "results" / "student-0.json").write_text('{"student": "perf', encoding="utf-8")
+    assert export_canvas(for_canvas) == 1
+    assert 'perfect = Perfect, Ä "the" one: the result is missing or damaged' in capsys.readouterr().out
+    filled = canvas(partial="33.34", mueller="95.50", stubs="0.00", formula="12.00")
+    assert (for_canvas / "import.csv").read_bytes() == b"\xef\xbb\xbf" + filled.encode()
+
+
+# Moodle
+
+MOODLE_HEADER = (
+    "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,Last modified (submission),"
+    "Last modified (grade),Feedback comments\n"
+)
+MOODLE_CLASS = {
+    "Perfect Ä, the one_21_assignsubmission_file_": (100.0, 0.0),
+    "Partial Ö_22_assignsubmission_file_": (33.335, 8.0),
+    "Participant_23_assignsubmission_file_": (87.5, 0.0),
+    "Locked L_24_assignsubmission_file_": (50.0, 0.0),
+    "Broken B_25_assignsubmission_file_": FAULT,
+    "Other O_99_assignsubmission_file_": (10.0, 0.0),
+}
+DATES = {
+    "perfect": '"Friday, 2 October 2026, 11:59 PM"',
+    "partial": '"Saturday, 3 October 2026, 12:00 AM"',
+    "blind": '"Sunday, 4 October 2026, 09:30 AM"',
+}
+
+
+def moodle(feedback: bool = True, **cells: str) -> str:
+    old = {"perfect": "", "partial": "20.00", "blind": "", "locked": "40.00", "broken": "", "absent": ""}
+    cell = {name: (cells.get(name, grade), cells.get(f"{name}_says", "")) for name, grade in old.items()}
+    return MOODLE_HEADER + "".join(
+        f"Participant {number},{name},{mail},Submitted for grading,{cell[who][0]},100.00,{can},{DATES.get(who, '-')},-,"
+        f"{cell[who][1]}\n"
+        for number, who, name, mail, can in (
+            (21, "perfect", '"Perfect Ä, the one"', "perfect@example.org", "Yes"),
+            (22, "partial", "Partial Ö", "partial@example.org", "Yes"),
+            (23, "blind", "Blind", "blind@example.org", "Yes"),
+            (24, "locked", "Locked L", "locked@example.org", "No"),
+            (25, "broken", "Broken B", "broken@example.org", "Yes"),
+            (26, "absent", "=cmd", "absent@example.org", "Yes"),
+        )
+    )
+
+
+def export_moodle(tmp_path: Path, *arguments: object) -> int:
+    files = ["--worksheet", tmp_path / "moodle.csv", "--out", tmp_path / "upload.csv"]
+    return export("moodle", tmp_path / "results", *files, *arguments)
+
+
+@pytest.fixture
+def for_moodle(tmp_path):
+    write_results(tmp_path / "results", MOODLE_CLASS)
+    (tmp_path / "moodle.csv").write_bytes(b"\xef\xbb\xbf" + moodle(blind_says="See me.").encode())
+    return tmp_path
+
+
+def test_moodle(for_moodle, capsys):
+    assert export_moodle(for_moodle) == 1
+    filled = moodle(
+        perfect="100.00",
+        partial="41.34",
+        blind="87.50",
+        blind_says="See me.",
+        perfect_says="Autograder: 100 of 100 points; grade 100.00",
+        partial_says="Autograder: 33.335 of 100 points + 8 extra credit = 41.335; grade 41.34",
+    )
+    assert (for_moodle / "upload.csv").read_bytes() == b"\xef\xbb\xbf" + filled.encode()
+    said = capsys.readouterr().out
+    assert "Broken B_25_assignsubmission_file_ = Broken B: the grader failed" in said
+    assert "Other O_99_assignsubmission_file_: no row has '99'" in said
+    assert "= Locked L: the grade is locked in Moodle" in said
+    assert "  =cmd" in said
+    assert "the feedback that was there stays" in said
+    # What we wrote there before is replaced.
+    (for_moodle / "moodle.csv").write_bytes((for_moodle / "upload.csv").read_bytes())
+    (for_moodle / "policy.toml").write_text('[grade]\nextra_credit = "capped"\n', encoding="utf-8")
+    write_results(for_moodle / "results", MOODLE_CLASS | {"Partial Ö_22_assignsubmission_file_": (90.0, 10.0)})
+    export_moodle(for_moodle, "--policy", for_moodle / "policy.toml")
+    uploaded = (for_moodle / "upload.csv").read_text(encoding="utf-8-sig")
+    assert "Autograder: 90 of 100 points + 10 extra credit = 100; grade 100.00" in uploaded
+
+
+def test_moodle_late_days_from_the_worksheet(for_moodle):
+    """The minute counts as a whole: 23:59 is on time until 23:59:59."""
+    (for_moodle / "policy.toml").write_text(LATE, encoding="utf-8")
+    export_moodle(for_moodle, "--policy", for_moodle / "policy.toml")
+    grades = {row["gradebook"]: (row["days late"], row["grade"]) for row in details_of(for_moodle / "upload.csv")}
+    assert grades["Perfect Ä, the one"] == ("0", "100.00")
+    assert grades["Partial Ö"] == ("1", "37.20")
+    assert grades["Blind"] == ("2", "70.00")
+
+
+def test_moodle_by_mail_and_by_name(tmp_path):
+    (tmp_path / "moodle.csv").write_text(moodle(), encoding="utf-8", newline="")
+    write_results(tmp_path / "mail" / "results", {"Partial@Example.org": (33.0, 0.0)})
+    write_results(tmp_path / "name" / "results", {"partial ö_7_assignsubmission_file_": (33.0, 0.0)})
+    for by in ("mail", "name"):
+        (tmp_path / by / "moodle.csv").write_bytes((tmp_path / "moodle.csv").read_bytes())
+        assert export_moodle(tmp_path / by, "--match", {"mail": "email"}.get(by, by)) == 0
+        assert ",33.00,100.00," in (tmp_path / by / "upload.csv").read_text(encoding="utf-8")
+
+
+def test_moodle_ignores_grades_above_the_maximum_so_they_are_refused(tmp_path, capsys):
+    write_results(tmp_path / "results", {"21": (100.0, 8.0)})
+    (tmp_path / "moodle.csv").write_text(moodle(), encoding="utf-8", newline="")
+    assert export_moodle(tmp_path) == 2
+    assert "21 would get 108.00 of 100, and Moodle ignores grades above the maximum" in capsys.readouterr().err
+    assert not (tmp_path / "upload.csv").exists()
+    (tmp_path / "moodle.csv").write_text(moodle().replace("100.00", "110,00".join('""')), encoding="utf-8", newline="")
+    assert export_moodle(tmp_path) == 0
+    assert ',108.00,"110,00",' in (tmp_path / "upload.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Identifier", "ID", "is not a grading worksheet of Moodle: it has no column 'Identifier'"),
+        ("Last modified (grade)", "Zuletzt geändert (Bewertung)", "set the language to English"),
+        ("Maximum Grade", "Scale", "graded with a scale"),
+        ("100.00", "20.00", "full marks are 20 points there"),
+        ("Status", "Grade", "has the column 'Grade' 2 times"),
+    ],
+)
+def test_moodle_wrong_worksheets(for_moodle, capsys, old, new, message):
+    (for_moodle / "moodle.csv").write_text(moodle().replace(old, new), encoding="utf-8", newline="")
+    assert export_moodle(for_moodle) == 2
+    assert message in capsys.readouterr().err
+    assert not (for_moodle / "upload.csv").exists()
+
+
+# Similarity
+
+
+def hand_in(folder: Path, source: Path) -> None:
+    folder.mkdir(parents=True)
+    for module in ASSIGNMENT.modules:
+        (folder / f"{module}.py").write_bytes((source / f"{module}.py").read_bytes())
+
+
+def test_similarity(tmp_path, capsys):
+    submissions, out = tmp_path / "submitted", tmp_path / "out of it"
+    for student in ("perfect", "stubs", "=1+1"):
+        hand_in(submissions / student / ASSIGNMENT.name, STUBS if student == "stubs" else SOLUTION)
+    (submissions / "empty").mkdir()
+    (submissions / "perfect" / "notes.py").write_text("secret = 1\n", encoding="utf-8")
+    time = "2026-10-02 21:00:00.000000 UTC"
+    (submissions / "perfect" / ASSIGNMENT.name / "timestamp.txt").write_text(time, encoding="utf-8")
+    assert export("similarity", submissions, "--out", out) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("left out empty: ")
+    assert said[1] == f"The modules of 3 students are in {out}. Run one of these:"
+
+    # JPlag: a folder for each student in one folder, the stubs apart from them.
+    command = shlex.split(said[2])
+    assert command[:5] == ["java", "-jar", "jplag.jar", "-l", "python3"]
+    options = dict(zip(command[5:-1:2], map(Path, command[6:-1:2]), strict=True))
+    modules = {f"{module}.py" for module in ASSIGNMENT.modules}
+    folders = list(Path(command[-1]).iterdir())
+    assert len(folders) == 3
+    assert {folder.name for folder in folders} >= {"perfect", "stubs"}
+    assert all({path.name for path in folder.iterdir()} == modules for folder in [*folders, options["-bc"]])
+    assert read_submission(options["-bc"], ASSIGNMENT).sources == read_submission(STUBS, ASSIGNMENT).sources
+    graded = read_submission(Path(command[-1]) / "perfect", ASSIGNMENT)
+    assert graded.sources == read_submission(SOLUTION, ASSIGNMENT).sources
+
+    # Dolos: one file for each student, named in info.csv, and one to ignore.
+    where, run = said[3].split(" && ")
+    folder = Path(shlex.split(where)[1])
+    assert run == "dolos run -l python -f web -i stubs.py info.csv"
+    with (folder / "info.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["full_name"]: row["created_at"] for row in rows} == {
+        "perfect": "2026-10-02 21:00:00 +0000",
+        "stubs": "",
+        "'=1+1": "",
+    }
+    for text in [(folder / row["filename"]).read_text(encoding="utf-8") for row in rows]:
+        compile(text, "together", "exec")
+        assert all(f"# {module}.py\n" in text for module in ASSIGNMENT.modules)
+    stubs = (folder / "stubs.py").read_text(encoding="utf-8")
+    assert stubs == (folder / "submissions" / "stubs.py").read_text(encoding="utf-8")
+
+    # Nothing old is mixed with it.
+    assert export("similarity", submissions, "--out", out) == 2
+    assert "is there already: choose a new folder" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_similarity_where_nothing_can_be_written(tmp_path, capsys):
+    hand_in(tmp_path / "submitted" / "stubs" / ASSIGNMENT.name, STUBS)
+    (tmp_path / "closed").mkdir(mode=0o500)
+    assert export("similarity", tmp_path / "submitted", "--out", tmp_path / "closed" / "out") == 2
+    assert "cannot write to" in capsys.readouterr().err
+
+
+def test_help_says_what_there_is(capsys):
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    said = capsys.readouterr().out
+    assert all(kind in said for kind in ("canvas", "moodle", "similarity"))

@@ -1,0 +1,271 @@
+"""nbgrader from end to end with its own commands, and each of its traps. The long ones: `-m slow`."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook
+from tests.pages import text_of
+from tests.test_release import shown_lines, solution_lines
+
+HIDDEN = "### BEGIN HIDDEN TESTS\nassert 'what nobody sees'\n### END HIDDEN TESTS\n\n"
+
+
+@pytest.fixture(scope="module")
+def cycle(tmp_path_factory) -> Course:
+    """A class that has gone through the first notebook: released, collected, graded, with feedback and exported."""
+    course = Course(tmp_path_factory.mktemp("course"))
+
+    def add_hidden_test(notebook, cell):
+        cell["source"] = "".join(cell["source"]).replace("check(", HIDDEN + "check(")
+
+    change_notebook(course.folder / "solutions" / NAME / "1_mha.ipynb", add_hidden_test)
+    course.nbgrader("generate_assignment", NAME)
+    # A download of the class: one zip file, with a folder or a zip file for each student.
+    work = tmp_path_factory.mktemp("students")
+    noisy = course.hand_in(work / "partial", mha=MASK)
+    module = noisy / "mha.py"
+    module.write_text(NOISE + module.read_text(encoding="utf-8"), encoding="utf-8")
+    (noisy / "numpy.py").write_text("raise ImportError", encoding="utf-8")
+    restored = course.hand_in(work / "restored" / NAME)
+    change_notebook(restored / "1_mha.ipynb", damage_metadata)
+    archive = course.folder / "downloaded" / NAME / "archive" / "download.zip"
+    archive.parent.mkdir(parents=True)
+    shutil.make_archive(str(work / "restored"), "zip", work / "restored")
+    with zipfile.ZipFile(archive, "w") as download:
+        for path in noisy.iterdir():
+            download.write(path, f"partial/{path.name}")
+        download.write(work / "restored.zip", "restored.zip")
+    course.nbgrader("zip_collect", NAME)
+    # One more was collected before, as a folder.
+    broken = course.hand_in(course.submitted("broken"))
+    (broken / "1_mha.ipynb").write_text('{"cells": [', encoding="utf-8")
+    course.nbgrader("autograde", NAME, "--notebook=1_mha")
+    course.nbgrader("generate_feedback", NAME, "--notebook=1_mha")
+    return course
+
+
+def damage_metadata(notebook, cell):
+    """As another version of nbgrader and an impatient student leave a grade cell."""
+    cell["source"] = "30.0"
+    cell["metadata"]["nbgrader"] |= {"schema_version": 1, "points": 1000, "locked": False, "extra": [1]}
+    notebook["cells"].append({**cell, "id": "copy", "metadata": {"nbgrader": {"grade": True}, "tags": ["raises"]}})
+
+
+def test_points_are_exact_whatever_stands_in_the_notebook(cycle):
+    """Half the points for half the tests, in spite of warnings; all points with a damaged cell or a broken notebook."""
+    assert {student: grades["mha"] for student, grades in cycle.grades().items()} == {
+        "broken": (30.0, False),
+        "partial": (15.0, False),
+        "restored": (30.0, False),
+    }
+
+
+def test_a_download_is_collected_as_it_was_handed_in(cycle):
+    expected = {f"{module}.py" for module in ASSIGNMENT.modules} | {stage.notebook for stage in ASSIGNMENT.stages}
+    for student in ("partial", "restored"):
+        assert {path.name for path in cycle.submitted(student).iterdir()} == expected
+    assert (cycle.submitted("restored") / "mha.py").read_bytes() == (SOLUTIONS / "mha.py").read_bytes()
+
+
+def test_the_export_has_the_scores(cycle):
+    exported = cycle.exported()
+    assert {student: (float(row["score"]), float(row["max_score"])) for student, row in exported.items()} == {
+        "broken": (30, 110),
+        "partial": (15, 110),
+        "restored": (30, 110),
+    }
+
+
+def test_neither_release_nor_feedback_show_hidden_tests_or_solutions(cycle):
+    hidden = "what nobody sees"
+    assert hidden in (cycle.folder / "solutions" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
+    assert hidden in (cycle.folder / "autograded" / "partial" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
+    secrets = solution_lines()
+    released = cycle.folder / "notebooks" / NAME
+    for path in released.iterdir():
+        assert hidden not in path.read_text(encoding="utf-8")
+        assert not shown_lines(path) & secrets
+    for student in ("broken", "partial", "restored"):
+        page = (cycle.folder / "feedback" / student / NAME / "1_mha.html").read_text(encoding="utf-8")
+        assert hidden not in page
+        assert not {line.strip() for line in page.split("\n")} & secrets
+        text = text_of(page)
+        assert not [line for line in secrets if len(line) > 25 and line in text]
+
+
+def test_feedback_says_what_is_wrong(cycle):
+    page = text_of((cycle.folder / "feedback" / "partial" / NAME / "1_mha.html").read_text(encoding="utf-8"))
+    assert "15 of 30 points" in page
+    assert "the key padding mask is read the other way round" in page
+    page = text_of((cycle.folder / "feedback" / "broken" / NAME / "1_mha.html").read_text(encoding="utf-8"))
+    assert "The notebook that was handed in cannot be read" in page
+
+
+def test_the_gradebook_can_be_elsewhere(tmp_path):
+    database = f"sqlite:///{(tmp_path / 'shared.db').as_posix()}"
+    (tmp_path / "course").mkdir()
+    course = Course(tmp_path / "course", NBGRADER_DB=database)
+    course.nbgrader("db", "student", "add", "one")
+    assert (tmp_path / "shared.db").exists()
+    assert not (course.folder / "gradebook.db").exists()
+
+
+# What takes longer
+
+
+def released(folder: Path, **environment: str) -> Course:
+    course = Course(folder, **environment)
+    course.nbgrader("generate_assignment", NAME)
+    return course
+
+
+def without_the_cell(notebook, cell):
+    notebook["cells"].remove(cell)
+
+
+def without_metadata(notebook, cell):
+    cell["metadata"] = {}
+
+
+def twice(notebook, cell):
+    notebook["cells"].insert(0, {**cell, "id": "first", "source": "0.0"})
+
+
+def as_text(notebook, cell):
+    cell["cell_type"] = "markdown"
+    del cell["outputs"], cell["execution_count"]
+
+
+def from_the_future(notebook, cell):
+    cell["metadata"]["nbgrader"]["schema_version"] = 99
+
+
+def no_identity(notebook, cell):
+    del cell["metadata"]["nbgrader"]["grade_id"]
+
+
+def no_object(notebook, cell):
+    cell["metadata"]["nbgrader"] = ["grade"]
+
+
+def other_kernel(notebook, cell):
+    notebook["metadata"]["kernelspec"] = {"name": "nosuch", "display_name": "No such kernel"}
+
+
+def a_cell_that_ends_the_kernel(notebook, cell):
+    notebook["cells"].insert(0, {**cell, "id": "end", "metadata": {}, "source": "import os\nos._exit(1)"})
+
+
+CHANGES = (
+    *(without_the_cell, without_metadata, twice, as_text, from_the_future, no_identity, no_object, other_kernel),
+    *(damage_metadata, a_cell_that_ends_the_kernel),
+)
+BROKEN = {
+    "empty": b"",
+    "list": b"[]",
+    "object": b"{}",
+    "latin": '{"cells": "ä"}'.encode("latin-1"),
+    "no-source": b'{"cells": [{"cell_type": "code"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+    "old": b'{"worksheets": [{"cells": []}], "metadata": {"name": "2_pe"}, "nbformat": 3, "nbformat_minor": 0}',
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.slow
+def test_no_notebook_changes_the_grade(tmp_path):
+    course = released(tmp_path)
+    for change in CHANGES:
+        change_notebook(course.hand_in(course.submitted(change.__name__)) / "2_pe.ipynb", change)
+    for student, content in BROKEN.items():
+        (course.hand_in(course.submitted(student)) / "2_pe.ipynb").write_bytes(content)
+    course.nbgrader("autograde", NAME, "--notebook=2_pe")
+    students = {*BROKEN, *(change.__name__ for change in CHANGES)}
+    assert {student: grades["pe"] for student, grades in course.grades().items()} == dict.fromkeys(students, (5, False))
+
+
+@pytest.mark.slow
+def test_a_kernel_that_dies_costs_that_student_only(tmp_path):
+    """And costs no points: nbgrader reports the student, and waits for somebody to grade again."""
+    psutil = pytest.importorskip("psutil")
+    course = released(tmp_path)
+    for student in ("before", "dies", "later"):
+        course.hand_in(course.submitted(student))
+    folder = course.folder / "autograded" / "dies" / NAME
+    command = [sys.executable, "-m", "nbgrader", "autograde", NAME, "--notebook=2_pe"]
+    grading = subprocess.Popen(command, cwd=tmp_path, env=course.environment, stderr=subprocess.PIPE, text=True)
+    killed = threading.Thread(target=kill_the_kernel, args=(psutil, grading, folder))
+    killed.start()
+    _, log = grading.communicate(timeout=300)
+    killed.join()
+    assert grading.returncode == 1
+    assert "DeadKernelError" in log
+    assert "There was an error processing assignment 'transformer' for student 'dies'" in log
+    grades = {student: stages["pe"] for student, stages in course.grades().items()}
+    assert grades == {"before": (5, False), "dies": (None, True), "later": (5, False)}
+    course.nbgrader("autograde", NAME, "--notebook=2_pe")
+    assert course.scores()["dies"]["pe"] == 5
+
+
+def kill_the_kernel(psutil: Any, grading: Any, folder: Path) -> None:
+    """Kill the kernel that runs in a folder, while it grades."""
+    while grading.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            for child in psutil.Process(grading.pid).children():
+                if "ipykernel_launcher" in child.cmdline() and child.cwd() == str(folder) and child.children():
+                    child.kill()
+                    return
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_failure_of_the_grader_is_no_result(tmp_path):
+    project = tmp_path / "project"
+    for folder in ("autograder", "course", "checkpoints", "solutions"):
+        shutil.copytree(ROOT / folder, project / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    stored = project / "autograder" / "expected" / NAME / "pe.safetensors"
+    whole = stored.read_bytes()
+    (tmp_path / "course").mkdir()
+    course = released(tmp_path / "course", PYTHONPATH=str(project))
+    course.hand_in(course.submitted("student"))
+    stored.write_bytes(whole[:100])
+    log = course.nbgrader("autograde", NAME, "--notebook=2_pe", code=1)
+    assert "not graded, for the grader failed" in log
+    assert course.grades()["student"]["pe"] == (None, True)
+    stored.write_bytes(whole)
+    course.nbgrader("autograde", NAME, "--notebook=2_pe")
+    assert course.grades()["student"]["pe"] == (5, False)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="nbgrader has no exchange on Windows")
+def test_students_fetch_and_submit_through_the_exchange(tmp_path):
+    (tmp_path / "course").mkdir()
+    (tmp_path / "exchange").mkdir(mode=0o777)
+    (tmp_path / "home").mkdir()
+    exchange = ["--course=term", f"--Exchange.root={tmp_path / 'exchange'}"]
+    course = released(tmp_path / "course")
+    (course.folder / "notebooks" / NAME / "__pycache__").mkdir()
+    course.nbgrader("release_assignment", NAME, *exchange)
+    course.nbgrader("fetch_assignment", NAME, *exchange, cwd=tmp_path / "home")
+    work = tmp_path / "home" / NAME
+    released_files = {path.name for path in (ROOT / "notebooks" / NAME).iterdir()} - {"__pycache__"}
+    assert {path.name for path in work.iterdir()} == released_files
+    course.nbgrader("submit", NAME, *exchange, "--student=student", cwd=tmp_path / "home")
+    course.nbgrader("collect", NAME, *exchange)
+    assert (course.submitted("student") / "pe.py").read_bytes() == (ROOT / "notebooks" / NAME / "pe.py").read_bytes()
+    shutil.copy(SOLUTIONS / "pe.py", work)
+    course.nbgrader("submit", NAME, *exchange, "--student=student", cwd=tmp_path / "home")
+    course.nbgrader("collect", NAME, *exchange, "--update")
+    assert (course.submitted("student") / "pe.py").read_bytes() == (SOLUTIONS / "pe.py").read_bytes()
+    course.nbgrader("autograde", NAME, *exchange, "--notebook=2_pe")
+    assert course.grades()["student"]["pe"] == (5, False)
