@@ -24,22 +24,18 @@ class Standing:
     """How a stage stands in the progress strip."""
 
     stage: Stage
-    points: float | None = None  # None: not checked in this kernel
-    stale: bool = False  # whether a module of the stage has changed since
+    points: float | None = None  # None: its modules have not been graded as they are now
 
     @property
     def state(self) -> str:
-        """Full, partial or no points, changed since, or not checked."""
+        """Full points, not all of them, or not known."""
         if self.points is None:
             return "todo"
-        return "stale" if self.stale else "full" if self.points == self.stage.max_points else "part"
+        return "full" if self.points == self.stage.max_points else "part"
 
     @property
     def words(self) -> str:
-        if self.points is None:
-            return "not checked"
-        score = f"{points(self.points)} of {points(self.stage.max_points)}"
-        return f"{score}, changed since" if self.stale else score
+        return "…" if self.points is None else f"{points(self.points)} of {points(self.stage.max_points)}"
 
 
 class Verdict:
@@ -67,21 +63,30 @@ class Desk:
 
     def check(self, stage: Stage, folder: Path) -> Report:
         """Grade a stage and remember the result."""
+        self.last = stage
+        return self._grade(stage, folder)
+
+    def _grade(self, stage: Stage, folder: Path) -> Report:
         before = self._digest(stage, folder)
         report = self.session.grade(folder, [stage])
-        self.last = stage
         if not report.faulty:
             self._results[stage.name] = report.points, before
         return report
 
     def progress(self, folder: Path) -> list[Standing]:
-        """How all stages stand, as far as they were checked in this kernel."""
+        """How all stages stand, as far as that is known."""
         standings = []
         for stage in self.assignment.stages:
-            known = self._results.get(stage.name)
-            stale = known is not None and known[1] != self._digest(stage, folder)
-            standings.append(Standing(stage, known[0] if known else None, stale))
+            known, digest = self._results.get(stage.name, (None, ""))
+            standings.append(Standing(stage, known if digest == self._digest(stage, folder) else None))
         return standings
+
+    def catch_up(self, folder: Path) -> bool:
+        """Grade the stages whose standing is not known; whether there were any."""
+        unknown = [standing.stage for standing in self.progress(folder) if standing.points is None]
+        for stage in unknown:
+            self._grade(stage, folder)
+        return bool(unknown)
 
     def mistake(self, stage: Stage) -> tuple[str, "Incorrect"] | None:
         """The first failed test of a stage whose tensor can be compared with the expected one, element by element."""

@@ -1,6 +1,5 @@
 """For the tests of exports: the results of a class as batch writes them, without grading anybody."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.classroom.archive import Found
@@ -9,6 +8,7 @@ from autograder.classroom.records import Records
 from autograder.manifest import assignment
 from autograder.results import Report, StageResult, TestResult, to_json
 
+Results = dict[str, tuple[float, float] | str]
 ASSIGNMENT = assignment()
 FAULT, NOT_GRADED = "fault", "not graded"
 
@@ -28,7 +28,7 @@ def make_report(student: str, required: float, extra: float) -> Report:
     return Report(ASSIGNMENT.title, student, tuple(stages), 1.0, hidden_seed=5, confined=True)
 
 
-def write_results(folder: Path, students: Mapping[str, tuple[float, float] | str]) -> Path:
+def write_results(folder: Path, students: Results) -> Path:
     """Results of students: (points, extra credit), FAULT or NOT_GRADED."""
     records = Records(folder)
     try:

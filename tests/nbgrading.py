@@ -34,6 +34,24 @@ os.write(2, b"written to the descriptor\\n")
 
 """
 
+# Importing nbgrader takes seconds of processor time, so several commands share a process, as nbgrader's own tests do.
+COMMANDS = """
+import json
+import sys
+
+from jupyter_core.application import NoStart
+from nbgrader.apps import NbGraderApp
+
+for arguments in json.loads(sys.argv[1]):
+    app = NbGraderApp.instance()
+    try:
+        app.initialize(arguments)
+        app.start()
+    except NoStart:
+        pass
+    app.reset()
+"""
+
 
 class Course:
     """A copy of the course folder; the packages are those of this checkout."""
@@ -59,6 +77,11 @@ class Course:
         done = self.run("-m", "nbgrader", *arguments, cwd=cwd)
         assert done.returncode == code, done.stderr
         return done.stderr
+
+    def nbgrader_all(self, *commands: list[str]) -> None:
+        """Run nbgrader commands one after the other, all of which must succeed."""
+        done = self.run("-c", COMMANDS, json.dumps(commands))
+        assert done.returncode == 0, done.stderr
 
     @property
     def database(self) -> str:
@@ -101,6 +124,10 @@ class Course:
     def exported(self) -> dict[str, dict[str, str]]:
         """What `nbgrader export` writes, by student."""
         self.nbgrader("export", "--to=exported.csv")
+        return self.read_export()
+
+    def read_export(self) -> dict[str, dict[str, str]]:
+        """The file exported.csv, by student."""
         with (self.folder / "exported.csv").open(encoding="utf-8", newline="") as file:
             return {row["student_id"]: row for row in csv.DictReader(file)}
 

@@ -1,6 +1,7 @@
 """`check`, `load`, `exploring` and `trained` in the kernel of a notebook, and `check` outside of one."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -51,6 +52,8 @@ class Notebook:
             elif kind == "display_data":
                 output.html += content["data"].get("text/html", "")
                 output.text += content["data"].get("text/plain", "")
+            elif kind == "update_display_data":
+                output.html = content["data"]["text/html"]
             elif kind == "execute_result":
                 output.result = content["data"]["text/plain"]
                 output.html += content["data"].get("text/html", "")
@@ -144,20 +147,37 @@ def test_a_saved_file_counts_at_once(kernel):
     assert kernel.run("print([n for n in ('mha', 'pe', 'encoder') if n in sys.modules])").printed == "[]\n"
 
 
-def test_the_strip_shows_all_stages_and_what_has_changed_since(kernel):
+def strip(output: Output) -> list[tuple[str, str]]:
+    return re.findall(r"<li[^>]*>\d (.*?) <small>(.*?)</small>", output.html)
+
+
+def test_the_strip_shows_how_all_stages_stand(kernel):
+    kernel.fill(STUBS)
+    for module in ("mha", "pe"):
+        shutil.copy(SOLUTION / f"{module}.py", kernel.folder)
+    output = kernel.run('check("mha")')
+    assert dict(strip(output)) == {
+        "Multi-head attention": "30 of 30",
+        "Positional encoding": "5 of 5",
+        "Encoder": "0 of 30",
+        "Decoder": "0 of 35",
+        "Inference (extra credit)": "0 of 10",
+    }
+    assert [li.get("aria-current") for li in Page(output.html).all("li")] == ["step", None, None, None, None]
+    # Stages whose modules have changed are graded again, the others are not.
+    shutil.copy(STUBS / "pe.py", kernel.folder)
+    output = kernel.run('check("mha")')
+    assert dict(strip(output))["Positional encoding"] == "0 of 5"
+    output = kernel.run("from course import checks; from pathlib import Path; print(checks._desk().catch_up(Path()))")
+    assert output.printed == "False\n"
+
+
+def test_nbgrader_waits_for_one_stage_only(kernel):
     kernel.fill(SOLUTION)
-    kernel.run('check("pe")')
-    page = Page(kernel.run('check("mha")').html)
-    words = " ".join(page.words.split())
-    assert "1 Multi-head attention 30 of 30" in words
-    assert "2 Positional encoding 5 of 5" in words
-    assert "4 Decoder not checked" in words
-    assert [li.get("aria-current") for li in page.all("li")] == ["step", None, None, None, None]
-    path = kernel.folder / "pe.py"
-    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    words = " ".join(Page(kernel.run('check("mha")').html).words.split())
-    assert "2 Positional encoding 5 of 5, changed since" in words
-    assert "1 Multi-head attention 30 of 30 2" in words
+    shutil.copy(STUBS / "pe.py", kernel.folder)
+    run = 'import os; os.environ["NBGRADER_EXECUTION"] = "autograde"; check("mha")'
+    assert dict(strip(kernel.run(run)))["Decoder"] == "…"
+    kernel.run('del os.environ["NBGRADER_EXECUTION"]')
 
 
 def test_what_the_student_prints_and_names_is_text(kernel):
@@ -299,6 +319,10 @@ def test_exploring_turns_stubs_and_errors_into_sentences(kernel):
     assert output.error == []
     assert output.printed.startswith("Your code raised an exception: mha.py, line ")
     assert "ValueError: too many values to unpack" in output.printed
+    # What the cell finds wrong is no error of the cell, and stops no "run all".
+    output = kernel.run('with exploring():\n    assert 1 == 2, "1 is not 2"\n    print("reached")')
+    assert (output.error, output.printed) == ([], "Not right yet: 1 is not 2.\n")
+    assert "AssertionError" in kernel.run("with exploring():\n    assert 1 == 2").error[-1]
     # A mistake of the cell is the cell's.
     assert "ZeroDivisionError" in kernel.run("with exploring():\n    1 / 0").error[-1]
 

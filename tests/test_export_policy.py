@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -29,9 +30,9 @@ def points(required: str, extra: str = "0") -> Points:
     return Points(Fraction(required), Fraction(extra), Fraction(100), Fraction(10))
 
 
-def late(**fields) -> Late:
-    percent = {name: Fraction(fields.pop(name)) for name in ("percent_per_day", "max_percent") if name in fields}
-    return Late(**{"deadline": DEADLINE, "percent_per_day": Fraction(10), **percent, **fields})
+def late(percent_per_day: str | Fraction = "10", max_percent: int = 100, **fields: Any) -> Late:
+    percent = {"percent_per_day": Fraction(percent_per_day), "max_percent": Fraction(max_percent)}
+    return Late(**{"deadline": DEADLINE, **percent, **fields})
 
 
 CENTS = {
@@ -111,7 +112,7 @@ def test_after_the_last_moment_nothing_counts():
 
 def test_laws_that_hold_for_every_policy():
     draw = random.Random(6)
-    for _ in range(2000):
+    for _ in range(300):
         policy = Policy(
             late(
                 percent_per_day=Fraction(draw.randint(0, 10000), 100),
@@ -134,11 +135,11 @@ def test_laws_that_hold_for_every_policy():
             assert grade.counted <= earned.full or not policy.capped
             assert abs(Fraction(grade.final) - (grade.counted - grade.penalty) * scale) <= Fraction(1, 200)
             assert grade.final == grade.final.quantize(Decimal("0.01"))
-            assert moment > DEADLINE or (grade.penalty, grade.days_late) == (0, 0)
+            assert moment > DEADLINE or grade.penalty == grade.days_late == 0
 
 
 def test_rounding_is_half_up():
-    for thousandths in range(20000):
+    for thousandths in range(3000):
         assert to_the_cent(Fraction(thousandths, 1000)) * 100 == (thousandths + 5) // 10
 
 
@@ -157,7 +158,7 @@ def test_the_policy_of_the_documentation(tmp_path):
     assert found
     policy = policy_of(tmp_path, found[1])
     assert policy.late
-    assert (policy.capped, policy.worth, policy.late.grace) == (True, 100, timedelta(minutes=15))
+    assert (policy.capped, policy.worth, policy.late.grace) == (True, Fraction(100), timedelta(minutes=15))
     assert policy.late.deadline == datetime(2026, 10, 2, 21, 59, 59, tzinfo=timezone.utc)
     assert policy.late.due("Student-7 ") == datetime(2026, 10, 5, 21, 59, 59, tzinfo=timezone.utc)
 
@@ -211,6 +212,7 @@ WRONG = {
     "grade.extra_credit must be 'counts' or 'capped'": "[grade]\nextra_credit = true",
     "grade.points must be a number from 1": "[grade]\npoints = 0",
     "is not TOML": "[late\n",
+    "(names with umlauts or signs need quotes)": AT + "[late.extensions]\nübung = 2026-10-03T00:00:00Z",
 }
 
 
@@ -290,10 +292,10 @@ def test_a_damaged_timestamp_is_named(tmp_path, text):
 
 def test_times_of_a_csv_file(tmp_path):
     path = tmp_path / "times.csv"
-    text = '\ufeffstudent;time\r\n"Müller; A";2026-10-02 23:00\r\n;\r\nlate;2026-10-03 01:00:00 +02:00\r\n'
+    text = '\ufeffstudent;time\r\n"Übung; A";2026-10-02 23:00\r\n;\r\nlate;2026-10-03 01:00:00 +02:00\r\n'
     path.write_bytes(text.encode())
     assert times_in(path, BERLIN) == {
-        "müller; a": DEADLINE - timedelta(hours=1),
+        "übung; a": DEADLINE - timedelta(hours=1),
         "late": DEADLINE + timedelta(hours=1),
     }
     wrong = {

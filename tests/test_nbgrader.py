@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,38 +21,72 @@ from tests.test_release import shown_lines, solution_lines
 HIDDEN = "### BEGIN HIDDEN TESTS\nassert 'what nobody sees'\n### END HIDDEN TESTS\n\n"
 
 
+@dataclass(frozen=True)
+class Cycle:
+    """A class that has gone through the first notebook."""
+
+    course: Course
+    exported: dict[str, dict[str, str]]
+    opened: Path  # made by hostile code that ran where it must not
+
+    @property
+    def points(self) -> dict[str, tuple[float | None, bool]]:
+        return {student: grades["mha"] for student, grades in self.course.grades().items()}
+
+    def page(self, student: str) -> str:
+        return (self.course.folder / "feedback" / student / NAME / "1_mha.html").read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
-def cycle(tmp_path_factory) -> Course:
-    """A class that has gone through the first notebook: released, collected, graded, with feedback and exported."""
+def cycle(tmp_path_factory) -> Cycle:
+    """Released, collected from a download and from folders, graded, with feedback, and exported."""
     course = Course(tmp_path_factory.mktemp("course"))
-
-    def add_hidden_test(notebook, cell):
-        cell["source"] = "".join(cell["source"]).replace("check(", HIDDEN + "check(")
-
     change_notebook(course.folder / "solutions" / NAME / "1_mha.ipynb", add_hidden_test)
-    course.nbgrader("generate_assignment", NAME)
-    # A download of the class: one zip file, with a folder or a zip file for each student.
-    work = tmp_path_factory.mktemp("students")
-    noisy = course.hand_in(work / "partial", mha=MASK)
-    module = noisy / "mha.py"
+    course.nbgrader_all(["generate_assignment", NAME])
+    work, opened = tmp_path_factory.mktemp("students"), course.folder / "opened"
+    partial = course.hand_in(work / "partial", mha=MASK)
+    module = partial / "mha.py"
     module.write_text(NOISE + module.read_text(encoding="utf-8"), encoding="utf-8")
-    (noisy / "numpy.py").write_text("raise ImportError", encoding="utf-8")
-    restored = course.hand_in(work / "restored" / NAME)
-    change_notebook(restored / "1_mha.ipynb", damage_metadata)
+    (partial / "numpy.py").write_text("raise ImportError", encoding="utf-8")
+    change_notebook(partial / "1_mha.ipynb", damage_metadata)
+    (course.hand_in(work / "broken" / NAME) / "1_mha.ipynb").write_text('{"cells": [', encoding="utf-8")
+    # A download of the class is one zip file, with a folder or a zip file for each student.
+    shutil.make_archive(str(work / "broken"), "zip", work / "broken")
     archive = course.folder / "downloaded" / NAME / "archive" / "download.zip"
     archive.parent.mkdir(parents=True)
-    shutil.make_archive(str(work / "restored"), "zip", work / "restored")
     with zipfile.ZipFile(archive, "w") as download:
-        for path in noisy.iterdir():
+        for path in partial.iterdir():
             download.write(path, f"partial/{path.name}")
-        download.write(work / "restored.zip", "restored.zip")
-    course.nbgrader("zip_collect", NAME)
-    # One more was collected before, as a folder.
-    broken = course.hand_in(course.submitted("broken"))
-    (broken / "1_mha.ipynb").write_text('{"cells": [', encoding="utf-8")
-    course.nbgrader("autograde", NAME, "--notebook=1_mha")
-    course.nbgrader("generate_feedback", NAME, "--notebook=1_mha")
-    return course
+        download.write(work / "broken.zip", "broken.zip")
+    make_hostile(course.hand_in(course.submitted("hostile"), ROOT / "notebooks" / NAME), opened)
+    course.nbgrader_all(
+        ["zip_collect", NAME],
+        ["autograde", NAME, "--notebook=1_mha"],
+        ["generate_feedback", NAME, "--notebook=1_mha"],
+        ["export", "--to=exported.csv"],
+    )
+    return Cycle(course, course.read_export(), opened)
+
+
+def add_hidden_test(notebook, cell):
+    cell["source"] = "".join(cell["source"]).replace("check(", HIDDEN + "check(")
+
+
+def make_hostile(folder: Path, opened: Path) -> None:
+    """Stubs, and everything else that could bring points: files that Python would import, cells of one's own."""
+    attack = f"open({str(opened)!r}, 'w')\nimport course.checks\ncourse.checks.check = lambda stage: 30.0\n"
+    (folder / "numpy.py").write_text(attack, encoding="utf-8")
+    (folder / "torch").mkdir()
+    (folder / "torch" / "__init__.py").write_text(attack, encoding="utf-8")
+
+    def replace_the_cell(notebook, cell):
+        notebook["cells"].remove(cell)
+        own_grade = {"nbgrader": {**cell["metadata"]["nbgrader"], "grade_id": "another"}}
+        code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": [], "source": attack + "30.0"}
+        notebook["cells"].insert(0, {**code, "id": "attack", "metadata": {}})
+        notebook["cells"].append({**code, "id": "own-grade", "metadata": own_grade})
+
+    change_notebook(folder / "1_mha.ipynb", replace_the_cell)
 
 
 def damage_metadata(notebook, cell):
@@ -62,62 +97,46 @@ def damage_metadata(notebook, cell):
 
 
 def test_points_are_exact_whatever_stands_in_the_notebook(cycle):
-    """Half the points for half the tests, in spite of warnings; all points with a damaged cell or a broken notebook."""
-    assert {student: grades["mha"] for student, grades in cycle.grades().items()} == {
-        "broken": (30.0, False),
-        "partial": (15.0, False),
-        "restored": (30.0, False),
-    }
+    """Half the points for half the tests, in spite of warnings and a damaged cell; all of them with a broken notebook."""
+    expected = {"broken": 30.0, "hostile": 0.0, "partial": 15.0}
+    assert cycle.points == {student: (points, False) for student, points in expected.items()}
+    exported = {student: (float(row["score"]), float(row["max_score"])) for student, row in cycle.exported.items()}
+    assert exported == {student: (points, 110) for student, points in expected.items()}
+
+
+def test_a_submission_cannot_reach_the_process_that_grades_it(cycle):
+    assert not cycle.opened.exists()
+    assert cycle.points["hostile"] == (0, False)
 
 
 def test_a_download_is_collected_as_it_was_handed_in(cycle):
     expected = {f"{module}.py" for module in ASSIGNMENT.modules} | {stage.notebook for stage in ASSIGNMENT.stages}
-    for student in ("partial", "restored"):
-        assert {path.name for path in cycle.submitted(student).iterdir()} == expected
-    assert (cycle.submitted("restored") / "mha.py").read_bytes() == (SOLUTIONS / "mha.py").read_bytes()
-
-
-def test_the_export_has_the_scores(cycle):
-    exported = cycle.exported()
-    assert {student: (float(row["score"]), float(row["max_score"])) for student, row in exported.items()} == {
-        "broken": (30, 110),
-        "partial": (15, 110),
-        "restored": (30, 110),
-    }
+    for student in ("broken", "partial"):
+        assert {path.name for path in cycle.course.submitted(student).iterdir()} == expected
+    assert (cycle.course.submitted("broken") / "mha.py").read_bytes() == (SOLUTIONS / "mha.py").read_bytes()
 
 
 def test_neither_release_nor_feedback_show_hidden_tests_or_solutions(cycle):
-    hidden = "what nobody sees"
-    assert hidden in (cycle.folder / "solutions" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
-    assert hidden in (cycle.folder / "autograded" / "partial" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
+    hidden, folder = "what nobody sees", cycle.course.folder
+    assert hidden in (folder / "solutions" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
+    assert hidden in (folder / "autograded" / "partial" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
     secrets = solution_lines()
-    released = cycle.folder / "notebooks" / NAME
-    for path in released.iterdir():
+    for path in (folder / "notebooks" / NAME).iterdir():
         assert hidden not in path.read_text(encoding="utf-8")
         assert not shown_lines(path) & secrets
-    for student in ("broken", "partial", "restored"):
-        page = (cycle.folder / "feedback" / student / NAME / "1_mha.html").read_text(encoding="utf-8")
+    for student in ("broken", "hostile", "partial"):
+        page = cycle.page(student)
         assert hidden not in page
-        assert not {line.strip() for line in page.split("\n")} & secrets
         text = text_of(page)
         assert not [line for line in secrets if len(line) > 25 and line in text]
 
 
 def test_feedback_says_what_is_wrong(cycle):
-    page = text_of((cycle.folder / "feedback" / "partial" / NAME / "1_mha.html").read_text(encoding="utf-8"))
+    page = text_of(cycle.page("partial"))
     assert "15 of 30 points" in page
     assert "the key padding mask is read the other way round" in page
-    page = text_of((cycle.folder / "feedback" / "broken" / NAME / "1_mha.html").read_text(encoding="utf-8"))
-    assert "The notebook that was handed in cannot be read" in page
-
-
-def test_the_gradebook_can_be_elsewhere(tmp_path):
-    database = f"sqlite:///{(tmp_path / 'shared.db').as_posix()}"
-    (tmp_path / "course").mkdir()
-    course = Course(tmp_path / "course", NBGRADER_DB=database)
-    course.nbgrader("db", "student", "add", "one")
-    assert (tmp_path / "shared.db").exists()
-    assert not (course.folder / "gradebook.db").exists()
+    assert "The notebook that was handed in cannot be read" in text_of(cycle.page("broken"))
+    assert "0 of 30 points" in text_of(cycle.page("hostile"))
 
 
 # What takes longer

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -217,38 +216,6 @@ def test_a_failing_release_leaves_no_solution(course, spoil, arguments, complain
     assert not any(shown_lines(path) & secrets for path in (course / "notebooks").rglob("*") if path.is_file())
     if "--force" in arguments:
         assert not (course / "notebooks" / ASSIGNMENT.name).exists()
-
-
-def test_a_submission_cannot_reach_the_process_that_grades_it(course):
-    assert nbgrader(course, "generate_assignment").returncode == 0
-    opened = course / "opened"
-    for student in ("honest", "hostile"):
-        shutil.copytree(course / "notebooks" / ASSIGNMENT.name, course / "submitted" / student / ASSIGNMENT.name)
-    shutil.copy(SOLUTIONS / "mha.py", course / "submitted" / "honest" / ASSIGNMENT.name)
-    hostile = course / "submitted" / "hostile" / ASSIGNMENT.name
-    attack = f"open({str(opened)!r}, 'w')\nimport course.checks\ncourse.checks.check = lambda stage: 30.0\n"
-    (hostile / "numpy.py").write_text(attack, encoding="utf-8")
-    (hostile / "torch").mkdir()
-    (hostile / "torch" / "__init__.py").write_text(attack, encoding="utf-8")
-    notebook = json.loads((hostile / "1_mha.ipynb").read_text(encoding="utf-8"))
-    (grade_cell,) = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
-    notebook["cells"].remove(grade_cell)
-    own_grade = {"nbgrader": {**grade_cell["metadata"]["nbgrader"], "grade_id": "another"}}
-    code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "outputs": [], "source": attack + "30.0"}
-    notebook["cells"].insert(0, {**code, "id": "attack", "metadata": {}})
-    notebook["cells"].append({**code, "id": "own-grade", "metadata": own_grade})
-    (hostile / "1_mha.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    done = nbgrader(course, "autograde", "--notebook=1_mha")
-    assert done.returncode == 0, done.stderr
-    assert not opened.exists()
-    assert scores(course) == {"honest": 30, "hostile": 0}
-
-
-def scores(course: Path) -> dict[str, float]:
-    from nbgrader.api import Gradebook
-
-    with Gradebook(f"sqlite:///{(course / 'gradebook.db').as_posix()}") as gradebook:
-        return {graded.student.id: graded.score for graded in gradebook.assignment_submissions(ASSIGNMENT.name)}
 
 
 # python -m autograder.release

@@ -45,7 +45,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     for kind in (canvas, moodle):
         kind.add_argument("results", type=Path, metavar="RESULTS", help="folder that batch has written")
         kind.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to import")
-        kind.add_argument("--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs)")
+        kind.add_argument(
+            "--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs/gradebooks.md)"
+        )
         kind.add_argument("--times", type=Path, metavar="FILE", help="CSV of when work was handed in: student, time")
         kind.add_argument(
             "--submissions",

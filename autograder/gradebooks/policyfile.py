@@ -36,7 +36,7 @@ def read_policy(path: Path) -> Policy:
     except OSError as error:
         raise UserError(f"cannot read the policy {path}: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UserError(f"the policy {path} is not TOML: {error}") from error
+        raise UserError(f"the policy {path} is not TOML: {error} (names with umlauts or signs need quotes)") from error
     file = Table(path, "", entries, ("grade", "late"))
     grade = file.table("grade", ("extra_credit", "points"))
     late = file.table("late", LATE_KEYS)

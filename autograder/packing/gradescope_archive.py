@@ -25,7 +25,7 @@ from autograder.packing.files import ROOT, check_target, collect, write_zip
 from course.errors import UserError, run_command
 
 # What grading imports. Their versions are those of constraints.txt.
-PACKAGES = ("torch", "numpy", "safetensors", "editdistance", "rich", "tomli")
+PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rich", "tomli")
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
 SETTINGS = "settings.json"

@@ -28,7 +28,7 @@ PRINTED = 16 << 20
 DESCRIPTORS = 64
 NOBODY = 65534  # user and group without rights: the kernel's overflow id, see user_namespaces(7)
 TORCH_NEEDS = ("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "sympy", "triton")  # imported late
-OURS = ("autograder", "course")  # hold tests and expected values, and may be installed beside torch
+OURS = ("autograder", "course", "__main__")  # hold tests and expected values, and may be installed beside torch
 
 # From linux/landlock.h, see landlock(7). Access rights are single bits, numbered as they were added.
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF, CLOSE_RANGE = 444, 445, 446, 436
@@ -94,6 +94,8 @@ def unsupported(landlock: bool = True) -> str:
         return f"workers can be confined on {' and '.join(ARCHITECTURES)} with a 64-bit Python only"
     if not landlock and os.geteuid() != 0:
         return "without Landlock workers have to become another user, which only root can have them do"
+    if not landlock and not libraries_are_public():
+        return f"without Landlock workers have to become another user, and that one cannot read Python in {sys.prefix}"
     if landlock and landlock_version() < 1:
         return "this Linux kernel has no Landlock (it needs version 5.13 or later, with Landlock switched on)"
     if _libc().prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0:

@@ -137,7 +137,8 @@ class ForkingWorkers:
         ours, theirs = socket.socketpair()
         printed = Printed()
         with theirs, self._asking:
-            socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), printed.descriptor])
+            with contextlib.suppress(ConnectionError):  # the process has ended; the answer will say why
+                socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), printed.descriptor])
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def provide(self, sources: Iterable[str]) -> None:

@@ -115,11 +115,19 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook.page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     notebook.see(verdict, "wrong-dark")
     notebook.menu("Settings", "Theme", "JupyterLab Light")
+    notebook.run_all()
+    notebook.no_errors()
+    # A heatmap of the student's own code shows the mistake, and its correction.
+    own = notebook.page.locator(".jp-CodeCell").filter(has_text="INVERTED").locator(".jp-OutputArea img")
+    notebook.see(own, "heatmap-wrong")
+    wrong = own.get_attribute("src")
     put_modules(folder)
     assert "30 of 30 points" in notebook.run_graded()
     notebook.see(notebook.page.locator(".tc-verdict").last, "right")
     notebook.run_all()
     notebook.no_errors()
+    notebook.see(own, "heatmap-right")
+    assert own.get_attribute("src") != wrong
     notebook.page.close()
 
 
