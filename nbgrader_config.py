@@ -20,6 +20,7 @@ c.CourseDirectory.release_directory = RELEASE
 # instance postgresql+psycopg://user:password@host/gradebook (pip install -e ".[postgres]").
 if database := os.environ.get("NBGRADER_DB"):
     c.CourseDirectory.db_url = database
+    c.CourseDirectory.course_id = "default_course"  # nbgrader's own default; PostgreSQL insists that there is one
 
 # nbgrader copies the files beside the source notebooks as they are: into the release before it runs a preprocessor,
 # and over the student's files before it grades. Nothing of solutions/ but notebooks may be copied at any time, not

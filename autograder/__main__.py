@@ -32,8 +32,9 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("stage", nargs="*", help="stages to grade (all)")
     parser.add_argument(
-        "--submission", type=Path, metavar="DIR", help="folder or zip file of the modules (notebooks/transformer)"
+        "--submission", type=Path, metavar="DIR", help="folder or zip file of the modules (notebooks/NAME)"
     )
+    parser.add_argument("--assignment", default="transformer", metavar="NAME", help="(%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
     parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     # The workers get ready while this process imports what it needs itself.
     from autograder.sandbox.process import make_workers
 
-    chosen = assignment()
+    chosen = assignment(args.assignment)
     stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or None
     if args.watch:
         from autograder.watch import watch

@@ -48,7 +48,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     if test.status == "passed" and not verbose:
         return
     _indented(console, test.title, "dim")
-    if test.hidden:
+    if test.hidden and test.status != "passed":
         _indented(console, "The visible test passed, the hidden one did not:")
     if test.message:
         _indented(console, test.message, "" if test.status == "not started" else "bold")

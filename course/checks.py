@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from course.verdict import Desk
 
 
-def check(stage: str, folder: str | Path = ".") -> float:
+def check(stage: str, folder: str | Path = ".", assignment: str = "transformer") -> float:
     """Grade one stage in a worker process and show the verdict: a table in a notebook, plain text elsewhere.
 
     Args:
         stage: the name of the stage, for instance "mha".
         folder: where the modules are.
+        assignment: the assignment that the stage belongs to.
 
     Returns:
         The points, as a plain float: nbgrader takes the value of a cell as its points.
@@ -38,7 +39,7 @@ def check(stage: str, folder: str | Path = ".") -> float:
     """
     # nbgrader gives no points to a cell that writes anything to stderr, be it a warning.
     with contextlib.redirect_stderr(io.StringIO()):
-        desk = _desk()
+        desk = _desk(assignment)
         chosen = desk.assignment.stage(stage)
         report = desk.check(chosen, Path(folder))
     if in_notebook():
@@ -127,12 +128,12 @@ def in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
-_OPEN: list["Desk"] = []  # one for each kernel
+_OPEN: dict[str, "Desk"] = {}  # by assignment
 
 
-def _desk() -> "Desk":
-    if not _OPEN:
+def _desk(assignment: str = "transformer") -> "Desk":
+    if assignment not in _OPEN:
         from course.verdict import Desk
 
-        _OPEN.append(Desk())
-    return _OPEN[0]
+        _OPEN[assignment] = Desk(assignment)
+    return _OPEN[assignment]

@@ -8,9 +8,6 @@ from course.config import BOS, EOS, PAD
 from course.kv_cache import CachedDecoder
 from course.text import in_batches, pad
 
-# Finished sentences stay in the batch until this share is left: taking them out copies everything that is kept.
-KEPT_SHARE = 0.8
-
 
 class OwnDecoder:
     """The model's own `forward_decoder` over all tokens so far, at every step; called as a `CachedDecoder` is."""
@@ -69,7 +66,7 @@ def greedy_decode(
                         results[index].append(token)
                     if token == EOS or len(results[index]) == limits[index]:
                         del limits[index]
-            if 0 < len(limits) < KEPT_SHARE * len(rows):
+            if 0 < len(limits) < len(rows):
                 going = torch.tensor([row for row, index in enumerate(rows) if index in limits], device=device)
                 rows, tokens = [rows[row] for row in going.tolist()], tokens[going]
                 decoder.select(going, going)
@@ -137,7 +134,7 @@ def beam_search(
                     best = max(finished[index], default=(0.0, tgt[group * beam, 1:].tolist()))
                     results[index] = best[1]
                     del limits[index]
-            if 0 < len(limits) < KEPT_SHARE * len(rows):
+            if 0 < len(limits) < len(rows):
                 going = torch.tensor([group for group, index in enumerate(rows) if index in limits], device=device)
                 rows, totals = [rows[group] for group in going.tolist()], totals[going]
                 kept = (going[:, None] * beam + torch.arange(beam, device=device)).flatten()

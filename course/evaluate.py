@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from course.config import CHECKPOINTS
 from course.errors import UserError, run_command
+from course.training.speed import keep_freed_memory
 
 if TYPE_CHECKING:
     from course.checkpoint import Checkpoint
@@ -129,6 +130,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     args = parse_arguments(arguments)
+    keep_freed_memory()
     import torch
 
     from course.alignment import agreement

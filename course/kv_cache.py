@@ -131,13 +131,13 @@ class CachedLayer:
         self.keys = torch.cat([self.keys, heads(own, own.W_k(x))], dim=2)  # (R, H, T, d_k)
         self.values = torch.cat([self.values, heads(own, own.W_v(x))], dim=2)
         several = x.size(1) > 1  # a single new position may look at everything: nothing later is there
-        return attend(own, x, self.keys, self.values, is_causal=several)
+        return attend(own, x, self.keys, self.values, causal=several)
 
     def cross_attention(self, x: torch.Tensor) -> torch.Tensor:
         # The rows of a sentence read the same memory, so they are its queries: (R, T_new, d) -> (B, R/B * T_new, d).
         queries = x.reshape(self.memory_keys.size(0), -1, x.size(2))
         cross = self.layer.encoder_attn
-        return attend(cross, queries, self.memory_keys, self.memory_values, attn_mask=self.allowed).view_as(x)
+        return attend(cross, queries, self.memory_keys, self.memory_values, self.allowed).view_as(x)
 
 
 def heads(attention: Any, x: torch.Tensor) -> torch.Tensor:
@@ -146,8 +146,14 @@ def heads(attention: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def attend(
-    attention: Any, x: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, **masks: torch.Tensor | bool | None
+    attention: Any,
+    x: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    allowed: torch.Tensor | None = None,
+    causal: bool = False,
 ) -> torch.Tensor:
     """Attention of the positions of x to kept keys and values, (B, H, T, d_k): (B, T_new, d_model)."""
-    mixed = F.scaled_dot_product_attention(heads(attention, attention.W_q(x)), keys, values, **masks)
+    queries = heads(attention, attention.W_q(x))
+    mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed, is_causal=causal)
     return attention.W_o(mixed.transpose(1, 2).flatten(2))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from course.config import CHECKPOINTS
 from course.errors import UserError, run_command
+from course.training.speed import keep_freed_memory
 
 if TYPE_CHECKING:
     from course.checkpoint import Checkpoint
@@ -137,8 +138,9 @@ def main(arguments: list[str] | None = None) -> int:
     translator = Translator(args.checkpoint, args.modules, args.max_tokens)
     sentences = read_sentences() if args.sentences in ([], ["-"]) else args.sentences
     if args.beam is None:
-        translations = map(translator.translate, sentences)
+        translations: Iterable[str] = map(translator.translate, sentences)
     else:
+        keep_freed_memory()
         # Whoever types waits for each answer.
         at_once = 1 if sentences is not args.sentences and sys.stdin.isatty() else 256
         translations = translator.search(sentences, args.beam, args.length_penalty, at_once)

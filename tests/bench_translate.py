@@ -1,7 +1,8 @@
 """Sentences per second of the ways of decoding, and of others on the same weights: `python -m tests.bench_translate`.
 
-All take turns in one run, on one thread, so their ratios hold. The sentences are our own, or 500 of tatoeba.test with
---corpus-dir. CTranslate2 takes part where it is installed: `pip install -e ".[peers]"`.
+All take turns in one run, on one thread, so their ratios hold. Time is that of the processor, so other work on the
+machine is not counted. The sentences are our own, or 500 of tatoeba.test with --corpus-dir. CTranslate2 takes part
+where it is installed: `pip install -e ".[peers]"`.
 """
 
 import argparse
@@ -9,9 +10,12 @@ import os
 import statistics
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+
+from course.training.speed import keep_freed_memory
 
 Translations = list[list[int]]
 
@@ -46,6 +50,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> int:
     args = parse_arguments()
     os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # before torch is imported
+    keep_freed_memory()
     import torch
 
     from course.checkpoint import load_checkpoint
@@ -54,6 +59,7 @@ def main() -> int:
     from tests.peers import CTranslate2, torch_peer
 
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", message=".*nested tensors is in prototype")
     checkpoint = load_checkpoint()
     model, config = checkpoint.model, checkpoint.config
     texts = own_sentences()
@@ -92,10 +98,10 @@ def main() -> int:
     results: dict[str, Translations] = {}
     for run in range(args.runs + 1):
         for name, way in ways.items():
-            started = time.perf_counter()
+            started = time.process_time()
             results[name] = way()
             if run:  # the first round warms up
-                seconds[name].append(time.perf_counter() - started)
+                seconds[name].append(time.process_time() - started)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     base, anew = medians["Transformer.inference, one by one"], medians["everything anew, in batches"]
     expected = results["Transformer.inference, one by one"]

@@ -178,7 +178,7 @@ def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path
     output = "\n".join(lines)
     for score in scores:
         # The model knows the sentences by heart, with one beam and with four.
-        expected = (100, 100)
+        expected: tuple[float, ...] = (100, 100)
         if score["corpus"] == "changed":
             metrics = (sacrebleu.corpus_bleu, sacrebleu.corpus_chrf)
             expected = tuple(metric(hypotheses, references).score for metric in metrics)

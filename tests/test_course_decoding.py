@@ -160,7 +160,8 @@ def log_probability(model, source, result):
 
 def simple_beam_search(model, source, beam, length_penalty, limit):
     """The same search for one sentence, with lists, and everything computed anew."""
-    beginnings, finished = [([], 0.0)], []
+    beginnings: list[tuple[list[int], float]] = [([], 0.0)]
+    finished: list[tuple[float, list[int]]] = []
     for length in range(1, limit + 1):
         longer = []
         for tokens, total in beginnings:

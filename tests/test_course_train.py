@@ -104,7 +104,7 @@ def test_the_last_weights_are_averaged(arguments, tmp_path):
             seen.append((self.step, weights["encoder_embedding.weight"]))
 
         patch.setattr(Trainer, "save", save_and_keep)
-        main([*arguments, "--average", "3", "--average-every", "2"])
+        main([*arguments, "--average", "3", "--average-every", "2", "--peak-rate", "0.05"])
     weights = dict(seen)
     expected = (weights[8] + weights[10] + weights[12]) / 3
     found = load_weights(tmp_path / "out" / WEIGHTS)["encoder_embedding.weight"]
@@ -146,7 +146,7 @@ def test_measuring_changes_nothing(arguments, tmp_path):
 
 def test_two_processes_learn_what_one_learns(arguments, tmp_path):
     """The same losses and weights. Many batches are too small to be shared: one process has nothing to do then."""
-    options = ["--dropout-prob", "0", "--batch-tokens", "36", "--epochs", "1"]
+    options = ["--dropout-prob", "0", "--batch-tokens", "36", "--epochs", "1", "--peak-rate", "0.02"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "LOG_EVERY_STEPS", 5)
         main([*arguments, *options])

@@ -26,7 +26,9 @@ from tests.pages import make_report, make_test
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION, STUBS = ROOT / "solutions" / ASSIGNMENT.name, ROOT / "notebooks" / ASSIGNMENT.name
 MEGABYTES = 700  # Gradescope gives a container 768
-needs_root = pytest.mark.skipif(bool(confine.unsupported(landlock=False)), reason="only root can become another user")
+needs_root = pytest.mark.skipif(
+    bool(confine.unsupported(landlock=False)), reason=confine.unsupported(landlock=False) or "-"
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ class Measured(threading.Thread):
                 except psutil.Error:  # it has ended
                     continue
             self.peak = max(self.peak, used)
-            time.sleep(0.1)
+            time.sleep(0.25)
 
 
 @needs_bash
@@ -92,23 +94,29 @@ def test_the_solution_gets_full_marks_within_the_limits(container):
 
 @needs_bash
 def test_a_wrong_submission_gets_what_it_deserves(container):
-    wrong = ("math.sqrt(", "(")
-    assert wrong[0] in (SOLUTION / "mha.py").read_text(encoding="utf-8")
-    dies = ("        T = x.size(1)", "        import os; os.abort()\n        T = x.size(1)")
-    container.hand_in(SOLUTION, mha=wrong, pe=dies)
+    container.hand_in(STUBS, transformer=('raise NotImplementedError("Stage 3', 'import os; os.abort()  # ("Stage 3'))
+    container.hand_in(SOLUTION, "mha", "pe", mha=("math.sqrt(", "("))
     found = container.grade()
-    by_name = statuses(found)
-    assert {by_name[name] for name in ASSIGNMENT.stage("mha").points} == {"failed"}
-    assert by_name["test_pe"] == "error"
-    assert found["score"] == 110 - 30 - 5, container.printed
-    assert "output" not in found or not UNCONFINED
-    assert "SIGABRT" in next(test["output"] for test in found["tests"] if test["name"] == "test_pe")
+    by_stage: dict[str, list[str]] = {}
+    for test in found["tests"]:
+        by_stage.setdefault(test["extra_data"]["stage"], []).append(test["extra_data"]["status"])
+    assert by_stage == {
+        "mha": ["failed"] * 4,
+        "pe": ["passed"],
+        "encoder": ["error"],
+        "decoder": ["not started"] * 2,
+        "inference": ["not started"] * 2,
+    }, container.printed
+    assert found["score"] == 5
+    assert "square root" in found["tests"][0]["output"]
+    assert "SIGABRT" in found["tests"][5]["output"]
 
 
 @needs_bash
-@pytest.mark.parametrize("source", [STUBS, None], ids=["stubs", "empty"])
+@pytest.mark.parametrize("source", [pytest.param(STUBS, marks=pytest.mark.slow), None], ids=["stubs", "empty"])
 def test_nothing_done_is_no_fault(container, source):
-    container.hand_in(source)
+    if source:
+        container.hand_in(source)
     found = container.grade()
     assert found["score"] == 0
     assert set(statuses(found).values()) <= ({"not started"} if source else {"error", "blocked"}), container.printed
@@ -123,7 +131,9 @@ def test_a_submission_that_hangs_gets_a_result(tmp_path):
     container = Container(tmp_path / "autograder", tmp_path / "a.zip")
     container.hand_in(STUBS, pe=("import math\n", "import math\nwhile True:\n    pass\n"))
     found = container.grade()
-    assert statuses(found)["test_pe"] == "timed out", container.printed
+    verdicts = statuses(found)
+    assert verdicts.pop("test_pe") == "timed out", container.printed
+    assert set(verdicts.values()) <= {"not started", "timed out"}
     assert found["score"] == 0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from autograder.sandbox.confine import unsupported
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook
 from tests.pages import text_of
 from tests.test_release import shown_lines, solution_lines
@@ -74,6 +75,10 @@ def add_hidden_test(notebook, cell):
 
 def make_hostile(folder: Path, opened: Path) -> None:
     """Stubs, and everything else that could bring points: files that Python would import, cells of one's own."""
+    if not unsupported():  # elsewhere nbgrader runs the modules unconfined
+        module = folder / "mha.py"
+        text = module.read_text(encoding="utf-8")
+        module.write_text(f"try:\n    open({str(opened)!r}, 'w')\nexcept OSError:\n    pass\n{text}", encoding="utf-8")
     attack = f"open({str(opened)!r}, 'w')\nimport course.checks\ncourse.checks.check = lambda stage: 30.0\n"
     (folder / "numpy.py").write_text(attack, encoding="utf-8")
     (folder / "torch").mkdir()
@@ -97,7 +102,7 @@ def damage_metadata(notebook, cell):
 
 
 def test_points_are_exact_whatever_stands_in_the_notebook(cycle):
-    """Half the points for half the tests, in spite of warnings and a damaged cell; all of them with a broken notebook."""
+    """Half the points for half the tests, in spite of warnings and a damaged cell; all with a broken notebook."""
     expected = {"broken": 30.0, "hostile": 0.0, "partial": 15.0}
     assert cycle.points == {student: (points, False) for student, points in expected.items()}
     exported = {student: (float(row["score"]), float(row["max_score"])) for student, row in cycle.exported.items()}

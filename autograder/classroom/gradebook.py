@@ -62,7 +62,11 @@ def place_of(url: str) -> Place:
     from nbgrader.preprocessors import AssignLatePenalties
 
     app = NbGrader()
-    app.load_config_file()
+    app.raise_config_file_errors = True
+    try:
+        app.load_config_file()
+    except Exception as error:  # it is a program
+        raise UserError(f"{CONFIG} cannot be run: {type(error).__name__}: {error}") from error
     course = CourseDirectory(config=app.config)
     penalties = AssignLatePenalties(config=app.config)
     penalties.init_plugin()
@@ -76,12 +80,12 @@ def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
     Raises:
         UserError: if it cannot be used, or knows other stages or points.
     """
-    from nbgrader.api import Gradebook, MissingEntry
+    from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
     from sqlalchemy import make_url
     from sqlalchemy.exc import SQLAlchemyError
 
     command = f"run `nbgrader generate_assignment {assignment.name}`"
-    url, name = make_url(place.url), place.name
+    name, url = place.name, make_url(place.url)
     # Opening a file that is not there would make it.
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
         raise UserError(f"there is no gradebook {url.database}: {command}, or give its address after --gradebook")
@@ -100,14 +104,14 @@ def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
         yield gradebook
     except MissingEntry as error:
         raise UserError(f"{name} does not know {assignment.name} as it is now ({error}): {command}") from error
-    except SQLAlchemyError as error:
+    except (InvalidEntry, SQLAlchemyError) as error:
         raise UserError(f"cannot use the gradebook {name}: {_first_line(error)}") from error
     finally:
         gradebook.close()
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def cell_of(stage: Stage) -> tuple[str, str]:
