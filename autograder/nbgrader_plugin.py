@@ -39,7 +39,7 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
-class AnyNotebook(NotebookExporter):  # type: ignore[misc]
+class AnyNotebook(NotebookExporter):
     """Reads submitted notebooks; instead of a broken one, an empty one, to which nbgrader adds the grade cells."""
 
     def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
@@ -84,7 +84,7 @@ def identities(notebook: Any) -> dict[str, nbformat.NotebookNode]:
     kinds = {kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")} for kind in ("grade", "solution", "task")}
     found = {}
     for cell in notebook.source_cells:
-        fields = {kind: cell.name in names for kind, names in kinds.items()}
+        fields: dict[str, Any] = {kind: cell.name in names for kind, names in kinds.items()}
         fields |= {"grade_id": cell.name, "locked": cell.locked, "cell_type": cell.cell_type, "schema_version": 3}
         fields |= {"points": points[cell.name]} if cell.name in points else {}
         found[cell.name] = nbformat.NotebookNode(fields)

@@ -1,5 +1,6 @@
 """Decoding of whole batches, greedy and with beams, for evaluation. The graded way is `Transformer.inference`."""
 
+import math
 from typing import Any
 
 import torch
@@ -51,25 +52,26 @@ def greedy_decode(
     device = next(model.parameters()).device
     model.eval()
     results: list[list[int]] = [[] for _ in sources]
-    for rows in in_batches(sources, max_tokens):  # which sentence stands in which row
+    for rows in in_batches(sources, max_tokens):  # the sentences that are not finished
         memory, padding_mask = model.forward_encoder(*_padded([sources[index] for index in rows], device))
         decoder = (CachedDecoder if cache else OwnDecoder)(model, memory, padding_mask)
         limits = {index: longest_translation(model, sources[index], limit) for index in rows}
         tokens = torch.full((len(rows),), BOS, device=device)
-        while limits:  # the sentences that are not finished
+        while rows:
             scores = decoder(tokens)
             scores[:, PAD] = -torch.inf
             tokens = scores.argmax(dim=-1)
-            for index, token in zip(rows, tokens.tolist(), strict=True):
-                if index in limits:
-                    if token != EOS:
-                        results[index].append(token)
-                    if token == EOS or len(results[index]) == limits[index]:
-                        del limits[index]
-            if 0 < len(limits) < len(rows):
-                going = torch.tensor([row for row, index in enumerate(rows) if index in limits], device=device)
-                rows, tokens = [rows[row] for row in going.tolist()], tokens[going]
-                decoder.select(going, going)
+            going = []
+            for row, (index, token) in enumerate(zip(rows, tokens.tolist(), strict=True)):
+                if token != EOS:
+                    results[index].append(token)
+                    if len(results[index]) < limits[index]:
+                        going.append(row)
+            if 0 < len(going) < len(rows):
+                kept = torch.tensor(going, device=device)
+                tokens = tokens[kept]
+                decoder.select(kept, kept)
+            rows = [rows[row] for row in going]
     return results
 
 
@@ -86,31 +88,33 @@ def beam_search(
 
     A finished translation of n tokens is worth its log-probability divided by ((5 + n) / 6) ** length_penalty, as in
     section 6.1 of the paper, because every token makes the log-probability smaller. The search for a sentence ends
-    with the beam-th finished translation.
+    when none of its beginnings can become worth more than the best finished translation.
 
     Args:
         model: a `Transformer`.
         sources: token indices with BOS and EOS.
-        beam: the number of beginnings; 1 is greedy decoding.
-        length_penalty: 0 compares log-probabilities; the larger, the longer are the translations.
+        beam: the number of beginnings; with 1 this is greedy decoding.
+        length_penalty: 0 compares log-probabilities; the larger, the longer are the translations. Not negative.
         max_tokens: the padded size of one batch, all beams together.
         limit: as in `greedy_decode`.
 
     Returns:
         token indices without BOS and EOS, in the order of `sources`.
     """
+    if beam == 1:
+        return greedy_decode(model, sources, max_tokens, cache=True, limit=limit)
     device = next(model.parameters()).device
     model.eval()
     results: list[list[int]] = [[] for _ in sources]
-    for rows in in_batches(sources, max(1, max_tokens // beam)):  # which sentence has which group of rows
+    for rows in in_batches(sources, max(1, max_tokens // beam)):  # the sentences that are not finished
         memory, padding_mask = model.forward_encoder(*_padded([sources[index] for index in rows], device))
         decoder = CachedDecoder(model, memory, padding_mask, width=beam)
-        limits = {index: longest_translation(model, sources[index], limit) for index in rows}
-        finished: dict[int, list[tuple[float, list[int]]]] = {index: [] for index in rows}
+        limits = [longest_translation(model, sources[index], limit) for index in rows]
+        finished: dict[int, tuple[float, list[int]]] = {}  # the best of each sentence, and its worth
         tgt = torch.full((len(rows) * beam, 1), BOS, device=device)
         totals = torch.full((len(rows), beam), -torch.inf, dtype=memory.dtype, device=device)
         totals[:, 0] = 0  # the first rows are all the same: one of each sentence counts
-        while limits:  # the sentences that are not finished
+        while rows:
             log_probs = decoder(tgt[:, -1]).log_softmax(dim=-1)
             log_probs[:, PAD] = -torch.inf
             vocabulary, length = log_probs.size(1), tgt.size(1)
@@ -120,29 +124,35 @@ def beam_search(
             first = torch.arange(len(rows), device=device)[:, None] * beam
             origins, tokens = first + places // vocabulary, places % vocabulary  # (B, 2 * beam)
             ends = tokens == EOS
-            worth = (6 / (5 + length)) ** length_penalty
             for group, rank in ends[:, :beam].nonzero().tolist():
-                if rows[group] in limits:
-                    text = tgt[origins[group, rank], 1:].tolist()
-                    finished[rows[group]].append((float(values[group, rank]) * worth, text))
+                worth = float(values[group, rank]) * _factor(length, length_penalty)
+                if worth > finished.get(rows[group], (-math.inf, []))[0]:
+                    finished[rows[group]] = (worth, tgt[origins[group, rank], 1:].tolist())
             totals, chosen = values.masked_fill(ends, -torch.inf).topk(beam, dim=1)  # (B, beam)
             origin = origins.gather(1, chosen).flatten()
             tgt = torch.cat([tgt[origin], tokens.gather(1, chosen).view(-1, 1)], dim=1)
-            for group, index in enumerate(rows):
-                if index in limits and (len(finished[index]) >= beam or length == limits[index]):
-                    # Nothing is finished where the model does not end: then the best beginning serves.
-                    best = max(finished[index], default=(0.0, tgt[group * beam, 1:].tolist()))
-                    results[index] = best[1]
-                    del limits[index]
-            if 0 < len(limits) < len(rows):
-                going = torch.tensor([group for group, index in enumerate(rows) if index in limits], device=device)
-                rows, totals = [rows[group] for group in going.tolist()], totals[going]
-                kept = (going[:, None] * beam + torch.arange(beam, device=device)).flatten()
-                tgt = tgt[kept]
-                decoder.select(origin[kept], going)
-            else:
+            going = []
+            for group, (index, longest, total) in enumerate(zip(rows, limits, totals[:, 0].tolist(), strict=True)):
+                # A log-probability never grows, so this is the most that the best beginning can be worth.
+                hope = total * _factor(longest, length_penalty)
+                worth, text = finished.get(index, (-math.inf, tgt[group * beam, 1:].tolist()))
+                if length == longest or worth >= hope:
+                    results[index] = text  # the best beginning, where nothing is finished
+                else:
+                    going.append(group)
+            if len(going) == len(rows):
                 decoder.select(origin)
+            elif going:
+                groups = torch.tensor(going, device=device)
+                kept = (groups[:, None] * beam + torch.arange(beam, device=device)).flatten()
+                tgt, totals = tgt[kept], totals[groups]
+                decoder.select(origin[kept], groups)
+            rows, limits = [rows[group] for group in going], [limits[group] for group in going]
     return results
+
+
+def _factor(length: int, length_penalty: float) -> float:
+    return (6 / (5 + length)) ** length_penalty
 
 
 def _padded(sources: list[list[int]], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:

@@ -99,9 +99,9 @@ def run(args: argparse.Namespace, group: Group) -> None:
     modules = load_modules(args.modules)
     model = build_model(config, modules)
     initialise(model)
-    if group.cuda:
+    if args.modules is None:  # whoever names modules wants to see what their own attention learns
         fused_attention(model, modules.mha.MultiHeadAttention)
-    else:
+    if not group.cuda:
         fast_dropout(model)
     precision = args.precision or ("bf16" if group.cuda else "float32")
     trainer = Trainer(model, pairs, train_config, args.state, group, bf16=precision == "bf16", compiled=args.compile)

@@ -128,6 +128,8 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     args = parser.parse_args(arguments)
     if args.beam is not None and args.beam < 1:
         parser.error(f"--beam must be at least 1, not {args.beam}")
+    if args.length_penalty < 0:
+        parser.error(f"--length-penalty must be at least 0, not {args.length_penalty}")
     return args
 
 

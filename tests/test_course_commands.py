@@ -85,10 +85,11 @@ def test_many_sentences_are_translated_with_beams(tiny_checkpoint, sentences, ca
     assert capsys.readouterr().out.splitlines() == list(english)
 
 
-def test_the_number_of_beams_must_be_positive(capsys):
+@pytest.mark.parametrize(("option", "smallest"), [("--beam", 1), ("--length-penalty", 0)])
+def test_impossible_numbers_for_the_search_are_refused(capsys, option, smallest):
     with pytest.raises(SystemExit, match="2"):
-        translate.main(["--beam", "0", "Der Hund."])
-    assert "--beam must be at least 1, not 0" in capsys.readouterr().err
+        translate.main([f"{option}={smallest - 1}", "Der Hund."])
+    assert f"{option} must be at least {smallest}, not {smallest - 1}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [[], ["--beam", "2"]])

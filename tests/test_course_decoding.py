@@ -172,10 +172,10 @@ def simple_beam_search(model, source, beam, length_penalty, limit):
             log_probs[PAD] = -torch.inf
             longer += [([*tokens, token], total + value) for token, value in enumerate(log_probs.tolist())]
         longer.sort(key=lambda pair: -pair[1])
-        penalty = ((5 + length) / 6) ** length_penalty
-        finished += [(total / penalty, tokens[:-1]) for tokens, total in longer[:beam] if tokens[-1] == EOS]
+        factor = (6 / (5 + length)) ** length_penalty
+        finished += [(total * factor, tokens[:-1]) for tokens, total in longer[:beam] if tokens[-1] == EOS]
         beginnings = [pair for pair in longer if pair[0][-1] != EOS][:beam]
-        if len(finished) >= beam:
+        if finished and max(finished)[0] >= beginnings[0][1] * (6 / (5 + limit)) ** length_penalty:
             break
     return max(finished)[1] if finished else beginnings[0][0]
 

@@ -322,13 +322,17 @@ def project(tmp_path) -> Path:
 
 
 def test_what_is_not_as_released_is_refused(project, shipped):
-    assert contents(project, ASSIGNMENT) == shipped
+    before = contents(project, ASSIGNMENT)
+    assert before.keys() == shipped.keys()
     released = project / "notebooks" / ASSIGNMENT.name
     (released / "draft.py").write_text("# mine", encoding="utf-8")
     (released / ".ipynb_checkpoints").mkdir()
     shutil.copy(SOLUTIONS / "pe.py", released / ".ipynb_checkpoints")
     (project / "autograder" / "new.py").write_text("", encoding="utf-8")
-    assert contents(project, ASSIGNMENT) == shipped
+    stages = (project / "autograder" / "stages.toml").read_text(encoding="utf-8")
+    another = '[[assignment]]\nname = "other"\n[[assignment.stage]]\nname = "one"\n'
+    (project / "autograder" / "stages.toml").write_text(f"{stages}{another}", encoding="utf-8")
+    assert contents(project, ASSIGNMENT) == before
 
     notebook = json.loads((released / "2_pe.ipynb").read_text(encoding="utf-8"))
     code = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")

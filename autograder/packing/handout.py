@@ -27,7 +27,7 @@ FOLDERS = (
     *("autograder/sandbox/*.py", "autograder/shortcuts/*.py", "autograder/standins/*.py", "autograder/visible/*.py"),
     *("course/**/*.*", "img/*.svg", "img/*.png"),
 )
-FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE", "docs/student-guide.md", "autograder/stages.toml")
+FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE", "docs/student-guide.md")
 # A line of a solution that says nothing about it.
 TRIVIAL = re.compile(r"if \w+ is (not )?None:")
 # Sections of pyproject.toml without which the course can be installed.
@@ -59,6 +59,8 @@ def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
     """
     files = collect(root, shipped(chosen))
     check_release(root, chosen, files)
+    manifest = "autograder/stages.toml"
+    files[manifest] = only(chosen, collect(root, [manifest])[manifest])
     mistakes = f"autograder/expected/{chosen.name}/mistakes.json"
     files[mistakes] = as_visible(collect(root, [mistakes])[mistakes])
     files["pyproject.toml"] = for_students(collect(root, ["pyproject.toml"])["pyproject.toml"])
@@ -89,6 +91,14 @@ def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> No
         changed += [stage.notebook] if any(cell.get("outputs") for cell in cells) else []
     if changed:
         raise UserError(f"{', '.join(changed)} in {folder} differ from what is released: run make release first")
+
+
+def only(chosen: Assignment, manifest: bytes) -> bytes:
+    """The manifest without the other assignments, of which students may have nothing."""
+    head, *entries = re.split(r"^(?=\[\[assignment\]\])", manifest.decode(), flags=re.MULTILINE)
+    names = [re.findall(r'^name = "(.*)"', entry, re.MULTILINE)[0] for entry in entries]
+    kept = (entry for name, entry in zip(names, entries, strict=True) if name == chosen.name)
+    return (head + "".join(kept)).encode()
 
 
 def as_visible(data: bytes) -> bytes:
