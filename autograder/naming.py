@@ -62,7 +62,7 @@ def mistakes_on(
     solution = read_submission(assignment.solution, assignment)
     case.reference = Student(workers, code_of_stage(solution, stage, assignment, {}), dtype)
     for mistake in all_mistakes():
-        if mistake.stage == stage.name and mistake.id not in but:
+        if mistake.stage == stage.name and mistake.id not in but and not mistake.random:
             mistaken = Submission(mistake.id, mistake.apply(solution.sources))
             case.student = Student(workers, code_of_stage(mistaken, stage, assignment, {}), dtype)
             _, error = run_test(case._testMethodName, case, stage)

@@ -50,7 +50,7 @@ class AnyNotebook(NotebookExporter):
         except Exception as error:  # nbformat raises whatever goes wrong in it
             self.log.warning("The notebook cannot be read, an empty one takes its place: %s", error)
             notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(UNREADABLE)])
-        return self.from_notebook_node(notebook, resources=resources, **options)
+        return self.from_notebook_node(notebook, resources=resources, **options)  # type: ignore[no-untyped-call]
 
 
 class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]

@@ -39,6 +39,7 @@ class Score:
     beam: int  # 1 is greedy
     bleu: float
     chrf: float
+    bleu_lowercase: float  # both sides in small letters, as some papers report it
     bleu_signature: str
     chrf_signature: str
     seconds: float
@@ -79,6 +80,7 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
         beam=beam,
         bleu=bleu.corpus_score(translations, references).score,
         chrf=chrf.corpus_score(translations, references).score,
+        bleu_lowercase=BLEU(lowercase=True).corpus_score(translations, references).score,
         bleu_signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
         seconds=time.monotonic() - started,
@@ -87,13 +89,15 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
 
 def print_scores(scores: list[Score]) -> None:
     """Print a table and the signatures of the metrics."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table()
-    table.add_column("corpus")
-    table.add_column("search")
-    for heading in ("pairs", "BLEU", "chrF", "seconds"):
+    # Narrow: the longest name and all numbers fit in 80 columns.
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("corpus", no_wrap=True)
+    table.add_column("search", no_wrap=True)
+    for heading in ("pairs", "BLEU", "chrF", "BLEU,\nlower\ncase", "s"):
         table.add_column(heading, justify="right")
     for score in scores:
         table.add_row(
@@ -102,6 +106,7 @@ def print_scores(scores: list[Score]) -> None:
             f"{score.pairs:,}",
             f"{score.bleu:.2f}",
             f"{score.chrf:.2f}",
+            f"{score.bleu_lowercase:.2f}",
             f"{score.seconds:.0f}",
         )
     console = Console(highlight=False, markup=False)

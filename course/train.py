@@ -18,7 +18,7 @@ from course.training.data import encode_pairs, prepare_tokenizers
 from course.training.group import Group, joined
 from course.training.loop import train
 from course.training.settings import TrainConfig
-from course.training.speed import fast_dropout, fused_attention, initialise, keep_freed_memory
+from course.training.speed import fast_dropout, fused_attention, importable, initialise, keep_freed_memory
 from course.training.trainer import Trainer
 from course.training.validation import Validation
 
@@ -99,10 +99,12 @@ def run(args: argparse.Namespace, group: Group) -> None:
     modules = load_modules(args.modules)
     model = build_model(config, modules)
     initialise(model)
-    if args.modules is None:  # whoever names modules wants to see what their own attention learns
-        fused_attention(model, modules.mha.MultiHeadAttention)
     if not group.cuda:
         fast_dropout(model)
+    elif args.modules is None:  # whoever names modules wants to see what their own attention learns
+        fused_attention(model, modules.mha.MultiHeadAttention)
+    if args.compile:
+        importable(modules)
     precision = args.precision or ("bf16" if group.cuda else "float32")
     trainer = Trainer(model, pairs, train_config, args.state, group, bf16=precision == "bf16", compiled=args.compile)
     trainer.resume()

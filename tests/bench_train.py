@@ -55,12 +55,13 @@ def trainers(args: argparse.Namespace, config: ModelConfig, folder: Path) -> dic
     from course.checkpoint import build_model
     from course.modules import load_modules
     from course.training.group import Group
-    from course.training.speed import fast_dropout, fused_attention, initialise
+    from course.training.speed import fast_dropout, fused_attention, importable, initialise
     from course.training.trainer import Trainer
     from tests.peers import torch_peer
 
     cuda = args.device == "cuda"
     modules = load_modules()
+    importable(modules)
     pairs = random_pairs(20_000, config.src_vocab_size)
     settings = TrainConfig(batch_tokens=args.batch_tokens)
     found = {}
@@ -73,8 +74,9 @@ def trainers(args: argparse.Namespace, config: ModelConfig, folder: Path) -> dic
                 if name == PEER:
                     model = torch_peer(model, config)
                 elif name == "course.train":
-                    fused_attention(model, modules.mha.MultiHeadAttention)
-                    if not cuda:
+                    if cuda:
+                        fused_attention(model, modules.mha.MultiHeadAttention)
+                    else:
                         fast_dropout(model)
                 kind = name + (", bf16" if bf16 else "") + (", compiled" if compiled else "")
                 found[kind] = Trainer(model, pairs, settings, folder, Group(device=args.device), bf16, compiled)

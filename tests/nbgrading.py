@@ -3,10 +3,12 @@
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +144,9 @@ def change_notebook(path: Path, change: Callable[[Any, Any], None]) -> None:
     (cell,) = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
     change(notebook, cell)
     path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def code_in(page: str) -> set[str]:
+    """The lines that a reader of a feedback page sees, without the tags that colour the code in them."""
+    body = re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL)
+    return {line.strip() for line in unescape(re.sub(r"<[^>]*>", "", body)).split("\n")}

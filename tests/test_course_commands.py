@@ -159,7 +159,7 @@ def test_a_bad_line_ends_what_went_well_before(tiny_checkpoint, sentences, optio
 
 
 def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path, sentences):
-    changed = [(german, english.replace("sleeps", "is asleep")) for german, english in sentences]
+    changed = [(german, english.replace("sleeps", "is asleep").replace("dog", "Dog")) for german, english in sentences]
     text = "".join(f"{german}\t{english}\n" for german, english in changed)
     folder = tmp_path / "corpora"
     shutil.copytree(corpus_dir, folder)
@@ -179,11 +179,13 @@ def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path
     output = "\n".join(lines)
     for score in scores:
         # The model knows the sentences by heart, with one beam and with four.
-        expected: tuple[float, ...] = (100, 100)
+        expected: tuple[float, ...] = (100, 100, 100)
         if score["corpus"] == "changed":
-            metrics = (sacrebleu.corpus_bleu, sacrebleu.corpus_chrf)
-            expected = tuple(metric(hypotheses, references).score for metric in metrics)
-        assert (score["bleu"], score["chrf"]) == pytest.approx(expected)
+            lower = sacrebleu.corpus_bleu(hypotheses, references, lowercase=True)
+            cased, chrf = sacrebleu.corpus_bleu(hypotheses, references), sacrebleu.corpus_chrf(hypotheses, references)
+            expected = (cased.score, chrf.score, lower.score)
+            assert cased.score < lower.score < 100
+        assert (score["bleu"], score["chrf"], score["bleu_lowercase"]) == pytest.approx(expected)
         search = "greedy" if score["beam"] == 1 else "beam 4"
         assert re.search(rf"{score['corpus']}\W+{search}\W+64\W+{score['bleu']:.2f}\W+{score['chrf']:.2f}", output)
     aligned = report["alignment"]

@@ -16,7 +16,7 @@ from course.checkpoint import build_model, load_checkpoint, load_weights
 from course.config import WEIGHTS, ModelConfig
 from course.decoding import greedy_decode
 from course.errors import UserError
-from course.modules import ROOT, load_modules
+from course.modules import MODULE_NAMES, ROOT, load_modules
 from course.text import pad
 from course.train import main
 from course.training import loop
@@ -209,6 +209,8 @@ def test_a_compiled_model_learns_the_same(arguments, tmp_path):
         shutil.rmtree(tmp_path / "state", ignore_errors=True)
         main([*arguments, "--dropout-prob", "0", *option])
         losses.append(float(read_rows(tmp_path / "state" / "log.csv")[-1]["loss"]))
+    for name in MODULE_NAMES:  # --compile left them there
+        del sys.modules[name]
     assert losses[0] == pytest.approx(losses[1], abs=2e-3)
 
 

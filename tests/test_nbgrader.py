@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from autograder.sandbox.confine import unsupported
-from tests.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook
+from tests.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook, code_in
 from tests.pages import text_of
 from tests.test_release import shown_lines, solution_lines
 
@@ -130,10 +130,10 @@ def test_neither_release_nor_feedback_show_hidden_tests_or_solutions(cycle):
         assert hidden not in path.read_text(encoding="utf-8")
         assert not shown_lines(path) & secrets
     for student in ("broken", "hostile", "partial"):
-        page = cycle.page(student)
-        assert hidden not in page
-        text = text_of(page)
-        assert not [line for line in secrets if len(line) > 25 and line in text]
+        lines = code_in(cycle.page(student))
+        assert 'check("mha")' in lines
+        assert not [line for line in lines if hidden in line]
+        assert not lines & secrets
 
 
 def test_feedback_says_what_is_wrong(cycle):
@@ -249,6 +249,21 @@ def kill_the_kernel(psutil: Any, grading: Any, folder: Path) -> None:
                     child.kill()
                     return
         time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_stage_may_take_longer_than_nbgrader_allows_by_default(tmp_path):
+    """Each test of the stage hangs until its own limit; together they take more than 30 seconds."""
+    course = released(tmp_path)
+    hang = "while True:\n            pass\n        scores = query @"
+    course.hand_in(course.submitted("endless"), mha=("scores = query @", hang))
+    started = time.monotonic()
+    course.nbgrader("autograde", NAME, "--notebook=1_mha")
+    assert time.monotonic() - started > 30
+    assert course.grades()["endless"]["mha"] == (0, False)
+    page = (course.folder / "autograded" / "endless" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
+    assert "timed out" in page
+    assert "CellTimeoutError" not in page
 
 
 @pytest.mark.slow

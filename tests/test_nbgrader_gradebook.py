@@ -1,6 +1,5 @@
 """`batch --gradebook`: the confined grader's points in nbgrader's gradebook, in SQLite and in PostgreSQL."""
 
-import getpass
 import os
 import shutil
 import subprocess
@@ -227,7 +226,7 @@ def other_points(course: Course) -> list[str]:
 BAD = {
     "no config": (no_config, "there is no nbgrader_config.py in this folder"),
     "broken config": (broken_config, "nbgrader_config.py cannot be run: ModuleNotFoundError: No module named"),
-    "no file": (no_file, "gradebook.db: run `nbgrader generate_assignment transformer`"),
+    "no file": (no_file, "gradebook.db: run `nbgrader generate_assignment transformer --force`"),
     "no address": (lambda course: ["gradebook.db"], "such as sqlite:///gradebook.db"),
     "no such database": (
         lambda course: ["nosuch://user:secret@host/db"],
@@ -267,11 +266,10 @@ def postgres() -> Iterator[str]:
     if os.name == "nt" or not program("initdb"):
         pytest.skip("no PostgreSQL server is installed")
     # The server refuses to run as root, and others may not enter pytest's folders.
-    user = "nobody" if os.geteuid() == 0 else getpass.getuser()
-    account: dict[str, Any] = {"user": user} if os.geteuid() == 0 else {}
+    account: dict[str, Any] = {"user": "nobody"} if os.geteuid() == 0 else {}
     with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as scratch:
         if account:
-            shutil.chown(scratch, user)
+            shutil.chown(scratch, account["user"])
 
         def run(name: str, *arguments: str) -> None:
             command = [program(name), *arguments]

@@ -5,6 +5,7 @@ by hand, comments and students' names stay as they are.
 """
 
 import contextlib
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -82,9 +83,9 @@ def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
     """
     from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
     from sqlalchemy import make_url
-    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
-    command = f"run `nbgrader generate_assignment {assignment.name}`"
+    command = f"run `nbgrader generate_assignment {assignment.name} --force`"
     name, url = place.name, make_url(place.url)
     # Opening a file that is not there would make it.
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
@@ -101,7 +102,9 @@ def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
             points = gradebook.find_grade_cell(cell, notebook, assignment.name).max_score
             if points != stage.max_points:
                 raise UserError(f"{name} has {points:g} points for {cell}, not {stage.max_points:g}: {command} again")
-        yield gradebook
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SAWarning)  # nbgrader adds a submission in an odd order
+            yield gradebook
     except MissingEntry as error:
         raise UserError(f"{name} does not know {assignment.name} as it is now ({error}): {command}") from error
     except (InvalidEntry, SQLAlchemyError) as error:

@@ -16,6 +16,7 @@ class Mistake:
     read_again: str  # second hint: where the thought goes wrong and what to read again
     same_as: tuple[str, ...] = ()  # ids of earlier mistakes that look the same in all visible tests of the stage
     seen_by: Literal["visible", "hidden"] = "visible"  # "hidden": it passes the visible tests of its stage
+    random: bool = False  # gives something else each time: it is caught, but cannot be recognised
 
     @property
     def stage(self) -> str:

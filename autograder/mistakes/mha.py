@@ -228,6 +228,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result is random: two calls with the same inputs differ, as with an active dropout.",
         read_again="This module has no dropout. The paper puts dropout behind the sub-layers (section 5.4), which the "
         "encoder and the decoder do.",
+        random=True,
     ),
     # Dropout is switched off in the visible tests.
     Mistake(

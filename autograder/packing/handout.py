@@ -41,7 +41,7 @@ def shipped(chosen: Assignment) -> list[str]:
         *FOLDERS,
         *(f"autograder/{module}.py" for module in ENGINE),
         *(f"autograder/templates/{name}" for name in SHOWN),
-        f"autograder/expected/{chosen.name}/*.safetensors",
+        f"autograder/expected/{chosen.name}/*.*",
         f"checkpoints/{chosen.checkpoint}/*",
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
         *(f"{RELEASE}/{chosen.name}/{stage.notebook}" for stage in chosen.stages),

@@ -50,7 +50,7 @@ class Group:
             return model
         from torch.nn.parallel import DistributedDataParallel
 
-        return DistributedDataParallel(model, broadcast_buffers=False)
+        return DistributedDataParallel(model)
 
 
 @contextmanager
