@@ -85,6 +85,7 @@ def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
     from sqlalchemy import make_url
     from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
+    # Without --force nbgrader leaves the gradebook alone where notebooks/ is there already.
     command = f"run `nbgrader generate_assignment {assignment.name} --force`"
     name, url = place.name, make_url(place.url)
     # Opening a file that is not there would make it.
