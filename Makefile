@@ -30,7 +30,7 @@ help:
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
 	@echo "make handout    what students get, build/transformer-student.zip"
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
-	@echo "make bench      what grading costs, as ratios"
+	@echo "make bench      what grading, decoding and training cost, as ratios"
 	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
 	@echo "make evaluate   BLEU and chrF of the model CORPORA=folder ARGS=..."
 	@echo "make constraints  pin the dependencies of pyproject.toml anew (needs uv)"
@@ -86,6 +86,8 @@ tolerance: $(VENV)/installed
 bench: $(VENV)/installed
 	$(RUN) -m tests.bench
 	$(RUN) -m tests.bench_class $(ARGS)
+	$(RUN) -m tests.bench_translate $(CORPUS_DIR)
+	$(RUN) -m tests.bench_train
 
 train: $(VENV)/installed
 	$(RUN) -m course.train --out checkpoints/de-en $(CORPUS_DIR) $(ARGS)
