@@ -4,7 +4,9 @@ import json
 import platform
 import re
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -58,6 +60,15 @@ def test_reports_say_that_nothing_was_confined(monkeypatch, capsys, tmp_path):
     assert "without confinement" in written["output"]
     assert main(arguments) == 0  # a student's own run has nothing to say about it
     assert "confinement" not in capsys.readouterr().out + results.read_text(encoding="utf-8")
+
+
+@needs_linux
+def test_a_module_without_a_file_is_no_library(monkeypatch):
+    made_up = ModuleType("made_up")
+    made_up.__spec__ = ModuleSpec("made_up", None, origin="some-origin")
+    monkeypatch.setitem(sys.modules, "made_up", made_up)
+    assert all(Path(path).is_absolute() for path in confine.libraries())
+    confine.libraries_are_public()
 
 
 @needs_linux

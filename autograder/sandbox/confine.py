@@ -149,7 +149,8 @@ def libraries() -> Iterator[str]:
     for name in sorted(packages() - {*sys.builtin_module_names, *sys.stdlib_module_names, *OURS}):
         with contextlib.suppress(ImportError, ValueError):
             if spec := importlib.util.find_spec(name):
-                yield from spec.submodule_search_locations or filter(None, [spec.origin])
+                # torch.distributed makes a module up, whose origin is no path.
+                yield from filter(os.path.isabs, spec.submodule_search_locations or [spec.origin or ""])
 
 
 def libraries_are_public() -> bool:
