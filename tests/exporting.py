@@ -1,7 +1,9 @@
-"""For the tests of exports: the results of a class as batch writes them, without grading anybody."""
+"""For the tests of exports: the command, and results of a class as batch writes them, without grading anybody."""
 
+import csv
 from pathlib import Path
 
+from autograder.__main__ import main
 from autograder.classroom.archive import Found
 from autograder.classroom.jobs import Outcome, Settings
 from autograder.classroom.records import Records
@@ -11,6 +13,7 @@ from autograder.results import Report, StageResult, TestResult, to_json
 Results = dict[str, tuple[float, float] | str]
 ASSIGNMENT = assignment()
 FAULT, NOT_GRADED = "fault", "not graded"
+LATE = '[late]\ndeadline = 2026-10-02T23:59:59\ntimezone = "Europe/Berlin"\npercent_per_day = 10\n'
 
 
 def make_report(student: str, required: float, extra: float) -> Report:
@@ -48,3 +51,12 @@ def write_results(folder: Path, students: Results) -> Path:
     finally:
         records.close()
     return folder
+
+
+def export(kind: str, *arguments: object) -> int:
+    return main(["export", kind, *map(str, arguments)])
+
+
+def details_of(out: Path) -> list[dict[str, str]]:
+    with out.with_name(f"{out.stem}-details.csv").open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
