@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 SENTENCES = Path(__file__).parent / "visible" / "sentences.tsv"
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 40
-TRANSLATED = 8  # sentences; greedy decoding is the slowest part of grading
-CACHES = 4  # sentences whose caches are stored, which are large
+TRANSLATED = 4  # sentences; greedy decoding is the slowest part of grading
+SCORED = 10  # sentence pairs whose scores are stored; of the others, the predicted token
 STORED_COLUMNS = 256  # of the vocabulary, in the test of the decoder's states
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie
 
@@ -117,19 +117,19 @@ def decoder(checkpoint: "Checkpoint", rng: np.random.Generator) -> Tensors:
     vocab_size = logits.size(-1)
     columns = torch.from_numpy(np.sort(rng.choice(vocab_size, size=min(STORED_COLUMNS, vocab_size), replace=False)))
     tensors = sentences | {
-        "enc_output": enc_output,
-        "src_padding_mask": src_padding_mask,
+        "enc_output": enc_output[:SCORED],
+        "src_padding_mask": src_padding_mask[:SCORED],
         "predicted": logits.argmax(dim=-1),
         "near_tie": best[..., 0] - best[..., 1] < CLEAR,
         "vocab_size": torch.tensor(vocab_size),
         "columns": columns,
-        "logits": logits[..., columns],
+        "logits": logits[:SCORED, : int(sentences["tgt_lengths"][:SCORED].max()), columns],
     }
     return {f"sentences/{name}": tensor for name, tensor in tensors.items()}
 
 
 def inference(checkpoint: "Checkpoint") -> Tensors:
-    """Translations of the first sentences, and the caches of a few (they are large)."""
+    """Translations of the first sentences, and their caches."""
     import torch
 
     sentences = encoded(checkpoint)
@@ -150,7 +150,7 @@ def inference(checkpoint: "Checkpoint") -> Tensors:
         "decoded": torch.cat(decoded),
         "decoded_lengths": torch.tensor([len(tokens) for tokens in decoded]),
         "num_layers": torch.tensor(len(caches[0])),
-        **{f"cache.{n}.{layer}": tensor for n in range(CACHES) for layer, tensor in enumerate(caches[n])},
+        **{f"cache.{n}.{layer}": tensor for n, cache in enumerate(caches) for layer, tensor in enumerate(cache)},
     }
     return {f"sentences/{name}": tensor for name, tensor in tensors.items()}
 

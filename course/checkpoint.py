@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from course.config import CHECKPOINTS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
-from course.errors import UserError
+from course.errors import UserError, first_reason
 from course.modules import load_modules
 from course.text import Tokenizer
 
@@ -77,6 +77,18 @@ def load_weights(path: Path) -> dict[str, torch.Tensor]:
         raise UserError(f"the weights {path} are damaged ({error}); fetch the file again") from error
 
 
+def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], folder: Path) -> None:
+    """Give a model the weights of a checkpoint folder.
+
+    Raises:
+        UserError: if their names or shapes do not fit.
+    """
+    try:
+        model.load_state_dict(weights, strict=True)
+    except RuntimeError as error:
+        raise UserError(f"the weights in {folder} do not fit the model: {first_reason(error)}") from error
+
+
 def load_checkpoint(folder: Path = DEFAULT, modules: SimpleNamespace | None = None) -> Checkpoint:
     """Load a checkpoint into the reference modules, or into other modules of the same interface.
 
@@ -88,9 +100,6 @@ def load_checkpoint(folder: Path = DEFAULT, modules: SimpleNamespace | None = No
     config = ModelConfig.load(folder / CONFIG)
     weights = load_weights(folder / WEIGHTS)
     model = build_model(config, load_modules() if modules is None else modules)
-    try:
-        model.load_state_dict(weights, strict=True)
-    except RuntimeError as error:
-        raise UserError(f"the weights in {folder} do not fit the model: {' '.join(str(error).split())}") from error
+    fill(model, weights, folder)
     model.eval()
     return Checkpoint(config, model, Tokenizer(folder / SOURCE_TOKENIZER), Tokenizer(folder / TARGET_TOKENIZER))

@@ -12,6 +12,14 @@ class UserError(Exception):
         return [f"error: {self}"]
 
 
+def first_reason(error: Exception) -> str:
+    """The text of an exception in one line; of torch's list of weights that do not fit, the first."""
+    lines = [" ".join(line.split()).rstrip(". ") for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 2 and lines[0].startswith("Error(s) in loading state_dict"):
+        return f"{lines[1]} (and {len(lines) - 2} more)"
+    return " ".join(lines)
+
+
 def run_command(main: Callable[[], int]) -> int:
     """Run a command. A `UserError` becomes one line on stderr and exit status 2, without a traceback."""
     try:

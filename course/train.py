@@ -8,7 +8,7 @@ trains in N processes: each takes its share of every batch, and the result is th
 import argparse
 import os
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
@@ -45,6 +45,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add("--state", type=Path, default=Path("runs/de-en"), help="folder for the state of the run (%(default)s)")
     add("--curves", type=Path, metavar="FILE", help="figure of loss and BLEU, .svg or .png (curves.svg in --out)")
     add("--modules", type=Path, help="folder of the five modules (the reference)")
+    add("--init", type=Path, metavar="FOLDER", help="checkpoint to begin with: its weights, tokenizers and sizes")
     add("--vocab-size", type=int, default=4000)
     for name in (*MODEL_OPTIONS, *TRAIN_OPTIONS):
         default = getattr(model if name in MODEL_OPTIONS else settings, name)
@@ -69,11 +70,14 @@ def run(args: argparse.Namespace, group: Group) -> None:
     """What every process of a group does."""
     import torch
 
-    from course.checkpoint import build_model, save_checksums, save_weights
+    from course.checkpoint import build_model, fill, load_weights, save_checksums, save_weights
     from course.corpora import load_pairs
     from course.modules import load_modules
 
-    config = ModelConfig(args.vocab_size, args.vocab_size, **{name: getattr(args, name) for name in MODEL_OPTIONS})
+    if args.init is None:
+        config = ModelConfig(args.vocab_size, args.vocab_size, **{name: getattr(args, name) for name in MODEL_OPTIONS})
+    else:
+        config = replace(ModelConfig.load(args.init / CONFIG), dropout_prob=args.dropout_prob)
     train_config = TrainConfig(**{name: getattr(args, name) for name in TRAIN_OPTIONS})
     torch.set_num_threads(args.threads or max(1, (os.cpu_count() or 1) // group.size))
     if group.cuda:
@@ -83,10 +87,10 @@ def run(args: argparse.Namespace, group: Group) -> None:
         raise UserError(f"there are no sentence pairs in {', '.join(args.corpus)}")
     if group.leads:
         args.state.mkdir(parents=True, exist_ok=True)
-        prepare_tokenizers(sentences, args.state, args.vocab_size)
+        prepare_tokenizers(sentences, args.state, args.vocab_size, args.init)
     group.wait()
     source, target = prepare_tokenizers(sentences, args.state, args.vocab_size)
-    if (source.vocab_size, target.vocab_size) != (args.vocab_size, args.vocab_size):
+    if (source.vocab_size, target.vocab_size) != (config.src_vocab_size, config.tgt_vocab_size):
         raise UserError(f"{args.state} holds tokenizers of another --vocab-size; give another --state folder")
     pairs = encode_pairs(sentences, source, target)
     if not pairs:
@@ -98,7 +102,10 @@ def run(args: argparse.Namespace, group: Group) -> None:
     torch.manual_seed(train_config.seed)
     modules = load_modules(args.modules)
     model = build_model(config, modules)
-    initialise(model)
+    if args.init is None:
+        initialise(model)
+    else:
+        fill(model, load_weights(args.init / WEIGHTS), args.init)
     if not group.cuda:
         fast_dropout(model)
     elif args.modules is None:  # whoever names modules wants to see what their own attention learns

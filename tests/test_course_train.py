@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
-from course.checkpoint import build_model, load_checkpoint, load_weights
-from course.config import WEIGHTS, ModelConfig
+from course.checkpoint import DEFAULT, build_model, load_checkpoint, load_weights
+from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
 from course.decoding import greedy_decode
 from course.errors import UserError
 from course.modules import MODULE_NAMES, ROOT, load_modules
@@ -223,6 +224,27 @@ def test_a_finished_run_only_writes_the_checkpoint_again(arguments, tmp_path):
     assert log_steps(tmp_path / "state") == [STEPS]
 
 
+def test_a_run_begins_with_a_checkpoint(arguments, tmp_path, tiny_checkpoint):
+    """Its weights, tokenizers and sizes; the dropout is that of the new run."""
+    main([*arguments, "--init", str(tiny_checkpoint), "--peak-rate", "1e-9", "--dropout-prob", "0.25"])
+    for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER):
+        assert (tmp_path / "out" / name).read_bytes() == (tiny_checkpoint / name).read_bytes()
+    config = ModelConfig.load(tiny_checkpoint / CONFIG)
+    assert ModelConfig.load(tmp_path / "out" / CONFIG) == replace(config, dropout_prob=0.25)
+    found = load_weights(tmp_path / "out" / WEIGHTS)
+    for name, tensor in load_weights(tiny_checkpoint / WEIGHTS).items():
+        torch.testing.assert_close(found[name], tensor, atol=1e-3, rtol=0, msg=name)  # a rate of almost nothing
+
+
+def test_a_checkpoint_to_begin_with_must_fit(arguments, tmp_path, tiny_checkpoint):
+    with pytest.raises(UserError, match=r"cannot read the model configuration .*nowhere"):
+        main([*arguments, "--init", str(tmp_path / "nowhere")])
+    main(arguments)
+    shutil.copy(DEFAULT / SOURCE_TOKENIZER, tmp_path / "state")
+    with pytest.raises(UserError, match=r"other tokenizers than .*; give another --state folder"):
+        main([*arguments, "--init", str(tiny_checkpoint)])
+
+
 def test_a_state_that_does_not_fit_is_refused(arguments, tmp_path):
     main(arguments)
     for options, message in (
@@ -233,6 +255,7 @@ def test_a_state_that_does_not_fit_is_refused(arguments, tmp_path):
         with pytest.raises(UserError, match=message) as caught:
             main([*arguments, *options.split()])
         assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400  # one of the weights that do not fit, not all
     state = tmp_path / "state" / "state.pt"
     content = state.read_bytes()
     for damaged in (b"", content[:1000], content[:-100], b"x" * 1000):

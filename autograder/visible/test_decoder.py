@@ -25,11 +25,14 @@ class TestDecoder(StageTestCase):
     def test_encoder_decoder_states(self):
         """Compute the scores of the output layer from the encoder's output."""
         stored = self.stored("sentences")
-        real = inside(stored["tgt_lengths"])
+        expected, columns = stored["logits"], stored["columns"]
+        B, T_d, _ = expected.shape
+        inputs = {name: stored[name] for name in ("enc_output", "src_padding_mask")}
+        inputs |= {"tgt": stored["tgt"][:B, :T_d], "tgt_lengths": stored["tgt_lengths"][:B]}
         # Of the vocabulary a part is stored. Its columns of the output layer have full rank, so any change of the
         # decoder's last state shows in them.
-        shape, columns = (*real.shape, int(stored["vocab_size"])), stored["columns"]
+        shape = (B, T_d, int(stored["vocab_size"]))
         score = self.part_of_scores(self.trained_transformer(), shape, "dec_output", "B T_d tgt_vocab_size", columns)
-        names = ("enc_output", "src_padding_mask", "tgt", "tgt_lengths")
-        scores = score("forward_decoder", **{name: stored[name] for name in names})
-        self.assert_tensor(scores, stored["logits"], "dec_output", "B T_d tokens", where=real[..., None])
+        scores = score("forward_decoder", **inputs)
+        real = inside(inputs["tgt_lengths"])
+        self.assert_tensor(scores, expected, "dec_output", "B T_d tokens", where=real[..., None])

@@ -10,39 +10,30 @@ from autograder.testcase import StageTestCase
 class TestInference(StageTestCase):
     """The trained model translates by itself, token by token."""
 
-    def translate(self, start: int, batch: int = 8) -> tuple[list[Any], list[Any]]:
-        """Tokens and caches of a batch of sentences from number `start` on; slow code manages a batch in time.
-
-        A batch is translated once for both tests.
-        """
-        kept = f"translations from {start}"
-        if kept not in self.student.kept:
+    def translate(self) -> tuple[list[Any], list[Any]]:
+        """Tokens and caches of the stored sentences, which are translated once for both tests."""
+        if "translations" not in self.student.kept:
             stored = self.stored("sentences")
-            lengths = stored["src_lengths"][start : start + batch]
-            src = stored["src"][start : start + batch, : lengths.max()]
+            src, lengths, limit = stored["src"], stored["src_lengths"], int(stored["max_output_length"])
             model = self.trained_transformer()
-            limit = int(stored["max_output_length"])
             result = model.inference(src=src, src_lengths=lengths, max_output_length=limit)
-            self.student.kept[kept] = (result, len(src), self.student.last_call)
-        result, B, self.student.last_call = self.student.kept[kept]
+            self.student.kept["translations"] = (result, len(src), self.student.last_call)
+        result, B, self.student.last_call = self.student.kept["translations"]
         decoded, caches = self.items(result, 2, "inference")
         return self.items(decoded, B, "decoded"), self.items(caches, B, "the list of caches")
 
     def test_decoder_inference_outputs_extra_credit(self):
-        """Translate 8 German sentences: every token equals the reference translation."""
+        """Translate German sentences: every token equals the reference translation."""
         stored = self.stored("sentences")
         references = np.split(stored["decoded"], np.cumsum(stored["decoded_lengths"])[:-1])
-        start = 0
-        while start < len(references):
-            decoded, _ = self.translate(start)
-            for number, tokens in enumerate(decoded, start=start + 1):
-                if not isinstance(tokens, np.ndarray) or tokens.ndim != 1:
-                    self.assert_tensor(tokens, references[number - 1], f"decoded sentence {number}", "T")
-            self.compare_translations(start, decoded, references[start : start + len(decoded)])
-            start += len(decoded)
+        decoded, _ = self.translate()
+        for number, tokens in enumerate(decoded):
+            if not isinstance(tokens, np.ndarray) or tokens.ndim != 1:
+                self.assert_tensor(tokens, references[number], f"decoded sentence {number + 1}", "T")
+        self.compare_translations(decoded, references)
 
-    def compare_translations(self, start: int, decoded: list[np.ndarray], references: list[np.ndarray]) -> None:
-        """Fail unless all translations of a batch are the same, token by token."""
+    def compare_translations(self, decoded: list[np.ndarray], references: list[np.ndarray]) -> None:
+        """Fail unless all translations are the same, token by token."""
         self.checks += 1
         pairs = [(tokens.tolist(), reference.tolist()) for tokens, reference in zip(decoded, references, strict=True)]
         wrong = [number for number, (tokens, reference) in enumerate(pairs) if tokens != reference]
@@ -55,7 +46,7 @@ class TestInference(StageTestCase):
         rate = 100 * errors / sum(len(reference) for _, reference in pairs)
         self.wrong(
             f"{len(wrong)} of {len(pairs)} translations differ",
-            f"The token error rate is {rate:.1f} %. First, sentence {start + wrong[0] + 1}:",
+            f"The token error rate is {rate:.1f} %. First, sentence {wrong[0] + 1}:",
             f"expected  {reference}",
             f"got       {tokens}",
             actual=np.concatenate(decoded),
@@ -65,11 +56,10 @@ class TestInference(StageTestCase):
         """Return the cache: for each sentence the outputs of every decoder layer."""
         stored = self.stored("sentences")
         layers = range(int(stored["num_layers"]))
-        _, caches = self.translate(0)
+        _, caches = self.translate()
         for number, cache in enumerate(caches):
-            if f"cache.{number}.0" in stored:
-                name = f"the cache of sentence {number + 1}"
-                self.items(cache, len(layers), name)
-                for layer in layers:
-                    right = stored[f"cache.{number}.{layer}"]
-                    self.assert_tensor(cache[layer], right, f"{name}, layer {layer}", "1 T d_model")
+            name = f"the cache of sentence {number + 1}"
+            self.items(cache, len(layers), name)
+            for layer in layers:
+                right = stored[f"cache.{number}.{layer}"]
+                self.assert_tensor(cache[layer], right, f"{name}, layer {layer}", "1 T d_model")

@@ -5,18 +5,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course.config import PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
+from course.errors import UserError
 from course.text import Pair, Tokenizer
 
 if TYPE_CHECKING:
     import torch
 
 
-def prepare_tokenizers(pairs: list[tuple[str, str]], folder: Path, vocab_size: int) -> tuple[Tokenizer, Tokenizer]:
-    """The tokenizers of both sides, trained on the first call; they stay in `folder`."""
+def prepare_tokenizers(
+    pairs: list[tuple[str, str]], folder: Path, vocab_size: int, init: Path | None = None
+) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizers of both sides, which stay in `folder`: those of the checkpoint `init`, or trained once.
+
+    Raises:
+        UserError: if `folder` has others than `init`.
+    """
     tokenizers = []
     for side, name in enumerate((SOURCE_TOKENIZER, TARGET_TOKENIZER)):
         path = folder / name
-        if path.is_file():
+        if init is not None:
+            tokenizers.append(Tokenizer(init / name))
+            content = (init / name).read_bytes()
+            if path.is_file() and path.read_bytes() != content:
+                raise UserError(f"{folder} holds other tokenizers than {init}; give another --state folder")
+            path.write_bytes(content)
+        elif path.is_file():
             tokenizers.append(Tokenizer(path))
         else:
             tokenizers.append(Tokenizer.train((pair[side] for pair in pairs), path, vocab_size))

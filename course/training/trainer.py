@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course.config import PAD
-from course.errors import UserError
+from course.errors import UserError, first_reason
 from course.text import Pair, batch_by_length
 from course.training.data import TokenTable
 from course.training.group import Group
@@ -171,6 +171,7 @@ class Trainer:
         except UserError:
             raise
         except Exception as error:  # whatever a damaged file raises
-            reason = " ".join(str(error).split())
-            raise UserError(f"cannot go on from {path}: {reason}. Delete it or give another --state folder") from error
+            raise UserError(
+                f"cannot go on from {path}: {first_reason(error)}. Delete it or give another --state folder"
+            ) from error
         return True
