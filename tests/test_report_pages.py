@@ -3,10 +3,8 @@
 import base64
 import hashlib
 import re
-import shutil
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +18,6 @@ from tests.pages import (
     check,
     every_status,
     make_report,
-    make_test,
 )
 
 
@@ -109,30 +106,3 @@ def test_a_status_has_a_word_and_a_symbol_of_its_own():
     for status, look in LOOKS.items():
         assert f'aria-hidden="true">{look.symbol}</span>{status}</span>' in page
     assert ">status of the future</span>" in page
-
-
-# In a browser
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [360, 1100])
-def test_pages_fit_the_window_and_run_no_script(tmp_path: Path, width):
-    playwright = pytest.importorskip("playwright.sync_api")
-    test = make_test(status="error", message="x" * 500, details=("y" * 500,), printed="z" * 500)
-    long = make_report(test, name="n" * 90)
-    pages = [feedback_html(every_status()), feedback_html(long), class_html([*a_class(40), long])]
-    with playwright.sync_playwright() as driver:
-        try:
-            browser = driver.chromium.launch(executable_path=shutil.which("chromium"))
-        except playwright.Error as error:
-            pytest.skip(f"no browser: {error}")
-        said: list[str] = []
-        for number, page in enumerate(pages):
-            file = tmp_path / f"{number}.html"
-            file.write_text(page, encoding="utf-8")
-            tab = browser.new_page(viewport={"width": width, "height": 800})
-            tab.on("console", lambda message: said.append(message.text))
-            tab.goto(file.as_uri())
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        browser.close()
-    assert said == []
