@@ -132,10 +132,10 @@ def encoder() -> Drawing:
         1080,
         250,
         "The encoder",
-        "Source tokens are embedded, the positional encoding is added, and dropout follows. Then come N layers. Each has "
-        "two sub-layers, self-attention and a feed-forward network. After each sub-layer comes dropout, then a sum with "
-        "the input of the sub-layer, which a residual connection brings, then a layer norm. The padding mask goes into "
-        "self-attention. The shape stays (B, T_e, d_model).",
+        "Source tokens are embedded, the positional encoding is added, and dropout follows. Then come N layers. Each "
+        "has two sub-layers, self-attention and a feed-forward network. After each sub-layer comes dropout, then a sum "
+        "with the input of the sub-layer, which a residual connection brings, then a layer norm. The padding mask goes "
+        "into self-attention. The shape stays (B, T_e, d_model).",
     )
     start = _embedding(d, 120, "source", "(B, T_e)")
     d.frame(start - 4, 30, 2 * SUBLAYER + 16, 150, "one of N layers")
@@ -156,8 +156,8 @@ def encoder_decoder() -> Drawing:
         520,
         "The Transformer: encoder and decoder",
         "Above, the encoder: source tokens, embedding with positional encoding and dropout, N layers of self-attention "
-        "and feed-forward network. Below, the decoder: target tokens, embedding with positional encoding and dropout, N "
-        "layers of self-attention with a causal mask, cross-attention and feed-forward network, then a linear map to "
+        "and feed-forward network. Below, the decoder: target tokens, embedding with positional encoding and dropout, "
+        "N layers of self-attention with a causal mask, cross-attention and feed-forward network, then a linear map to "
         "scores over the target vocabulary. After each sub-layer come dropout, the sum with its input, and a layer "
         "norm. The encoder output gives the keys and values of every cross-attention.",
     )
