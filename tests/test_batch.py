@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
-from autograder.classroom.jobs import Queue, Settings, grade_here
+from autograder.classroom.local_jobs import Queue, Settings, grade_here
 from autograder.classroom.records import Records, grader_hash
-from autograder.grading import grade
+from autograder.grading.grade_submission import grade
+from autograder.grading.results import Report, from_json
 from autograder.manifest import assignment
-from autograder.results import Report, from_json
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.process import make_workers
-from autograder.submission import Submission, read_submission
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
 STUBS = ROOT / "notebooks" / ASSIGNMENT.name
 CONFINED = ["--unconfined"] if unsupported() else []

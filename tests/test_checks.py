@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
 STUBS = ROOT / "notebooks" / "transformer"
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
-IMPORTS = "import sys; from course.checks import *; from course.heatmaps import *"
+IMPORTS = "import sys; from course.notebook.check import *; from course.heatmaps import *"
 
 
 @dataclass
@@ -205,7 +205,7 @@ def test_the_warm_process_is_started_anew_when_it_has_ended(kernel):
     kernel.fill(SOLUTION)
     assert kernel.run('check("pe")').result == "5.0"
     if sys.platform.startswith("linux"):
-        kernel.run("from course.checks import _desk; _desk().session._workers._process.kill()")
+        kernel.run("from course.notebook.check import _desk; _desk().session._workers._process.kill()")
     assert kernel.run('check("pe")').result == "5.0"
 
 
@@ -229,7 +229,7 @@ def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
     notebook = Notebook(tmp_path)
     notebook.fill(SOLUTION)
     try:
-        notebook.run(IMPORTS + "\nfrom course.checks import _desk")
+        notebook.run(IMPORTS + "\nfrom course.notebook.check import _desk")
         pids = []
         for _ in range(2):
             notebook.run('check("pe")')
@@ -248,7 +248,7 @@ def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
 def test_outside_a_notebook_it_is_plain_text(tmp_path):
     for path in SOLUTION.glob("*.py"):
         shutil.copy(path, tmp_path)
-    code = "from course.checks import check; print(repr(check('pe')))"
+    code = "from course.notebook.check import check; print(repr(check('pe')))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
@@ -330,7 +330,7 @@ def test_exploring_turns_stubs_and_errors_into_sentences(kernel):
 def test_the_trained_model_needs_nothing_of_the_student(kernel):
     kernel.fill(STUBS)
     output = kernel.run(
-        "from course.decoding import greedy_decode\n"
+        "from course.translation.decoding import greedy_decode\n"
         "model = trained()\n"
         "source = model.source.encode('Der Hund schläft unter dem Tisch.')\n"
         "print(model.target.decode(greedy_decode(model.model, [source])[0]))"
