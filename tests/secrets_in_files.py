@@ -77,9 +77,12 @@ def solution_lines() -> set[str]:
 
 def secrets() -> dict[str, set[str]]:
     """What must not be in the archive: lines of code, as texts that are searched for."""
-    hidden = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "autograder" / "hidden").glob("*.*"))
-    shown = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "autograder" / "visible").glob("*.*"))
-    engine = (ROOT / "autograder" / "testcase.py").read_text(encoding="utf-8")
+    folder = assignment("transformer").folder
+    hidden, shown = (
+        "\n".join(path.read_text(encoding="utf-8") for path in (folder / kind).glob("*.*"))
+        for kind in ("hidden", "visible")
+    )
+    engine = (ROOT / "autograder" / "grading" / "graded_case.py").read_text(encoding="utf-8")
     given = "\n".join(path.read_text(encoding="utf-8") for path in RELEASE.glob("*.py"))
     wrong = {line for mistake in all_mistakes("transformer") for line in code_lines(mistake.new) if line not in given}
     return {

@@ -168,7 +168,9 @@ def test_the_strip_shows_how_all_stages_stand(kernel):
     shutil.copy(STUBS / "pe.py", kernel.folder)
     output = kernel.run('check("mha")')
     assert dict(strip(output))["Positional encoding"] == "0 of 5"
-    output = kernel.run("from course import checks; from pathlib import Path; print(checks._desk().catch_up(Path()))")
+    output = kernel.run(
+        "from course.notebook.check import _desk; from pathlib import Path; print(_desk(None, Path()).catch_up(Path()))"
+    )
     assert output.printed == "False\n"
 
 
@@ -248,7 +250,7 @@ def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
 def test_outside_a_notebook_it_is_plain_text(tmp_path):
     for path in SOLUTION.glob("*.py"):
         shutil.copy(path, tmp_path)
-    code = "from course.notebook.check import check; print(repr(check('pe')))"
+    code = "from course import check; print(repr(check('pe')))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)

@@ -23,7 +23,7 @@ from tests.test_seccomp import DANGEROUS
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
-EXPECTED = ROOT / "autograder" / "expected" / "transformer" / "pe.safetensors"
+EXPECTED = ROOT / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
 needs_confinement = pytest.mark.skipif(bool(confine.unsupported()), reason=confine.unsupported() or "supported")
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux")
 
@@ -113,7 +113,7 @@ def test_forbidden(confined, unconfined, listener, tmp_path, what):
     tmp_path.chmod(0o777)
     names = {
         "expected": str(EXPECTED),
-        "grader": str(ROOT / "autograder" / "compare.py"),
+        "grader": str(ROOT / "autograder" / "manifest.py"),
         "folder": str(tmp_path),
         "port": listener[0],
         "path": str(listener[1]),

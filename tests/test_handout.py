@@ -159,11 +159,11 @@ def test_each_engine_module_is_needed(shipped):
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for processes of their own
                     found |= set(re.findall(r"from (autograder[\w.]+) import", node.value))
             imports[module_of(name)] = found
-    reached = {"grade", "autograder.__main__", "course.notebook.check", "course.doctor"}
+    reached = {"grade", "autograder.__main__", "course.notebook.check", "course.notebook.load", "course.doctor"}
     while more := {found for name in reached for found in imports.get(name, ()) if found in imports} - reached:
         reached |= more
     modules = {name for name in imports if f"{name.replace('.', '/')}.py" in shipped and name.startswith("autograder.")}
-    by_name = ("autograder.assignments.transformer.visible.", "autograder.assignments.transformer.standins.")
+    by_name = "autograder.assignments."
     assert {name for name in modules - reached if not name.startswith(by_name)} == set()
 
 
@@ -339,10 +339,10 @@ def test_what_is_not_as_released_is_refused(project, shipped):
     (released / "draft.py").write_text("# mine", encoding="utf-8")
     (released / ".ipynb_checkpoints").mkdir()
     shutil.copy(SOLUTIONS / "pe.py", released / ".ipynb_checkpoints")
-    (project / "autograder" / "new.py").write_text("", encoding="utf-8")
-    stages = (project / "autograder" / "stages.toml").read_text(encoding="utf-8")
-    another = '[[assignment]]\nname = "other"\n[[assignment.stage]]\nname = "one"\n'
-    (project / "autograder" / "stages.toml").write_text(f"{stages}{another}", encoding="utf-8")
+    (project / "autograder" / "authoring" / "new.py").write_text("", encoding="utf-8")
+    other = project / "autograder" / "assignments" / "other"
+    other.mkdir()
+    shutil.copy(ASSIGNMENT.folder / "assignment.toml", other)
     assert contents(project, ASSIGNMENT) == before
 
     notebook = json.loads((released / "2_pe.ipynb").read_text(encoding="utf-8"))

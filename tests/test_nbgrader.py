@@ -271,7 +271,7 @@ def test_a_failure_of_the_grader_is_no_result(tmp_path):
     project = tmp_path / "project"
     for folder in ("autograder", "course", "checkpoints", "solutions"):
         shutil.copytree(ROOT / folder, project / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    stored = project / "autograder" / "expected" / NAME / "pe.safetensors"
+    stored = project / "autograder" / "assignments" / NAME / "expected" / "pe.safetensors"
     whole = stored.read_bytes()
     (tmp_path / "course").mkdir()
     course = released(tmp_path / "course", PYTHONPATH=str(project))

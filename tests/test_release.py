@@ -161,7 +161,7 @@ def test_a_notebook_has_one_grade_cell_with_the_points_of_its_stage(stage: Stage
         assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
         assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook["cells"])
         (cell,) = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
-        assert "".join(cell["source"]) == f'from course.notebook.check import check\n\ncheck("{stage.name}")'
+        assert "".join(cell["source"]) == f'from course import check\n\ncheck("{stage.name}")'
         grading = cell["metadata"]["nbgrader"]
         assert (grading["grade_id"], grading["points"]) == (f"stage-{stage.name}", stage.max_points)
         assert (grading["grade"], grading["locked"], grading["solution"]) == (True, True, False)

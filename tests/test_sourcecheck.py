@@ -309,7 +309,7 @@ def test_notes_go_to_the_report_and_cost_nothing(workers):
 
 
 def test_a_copy_of_a_stand_in_is_noted(workers):
-    standin = (ROOT / "autograder" / "standins" / "pe.py").read_text(encoding="utf-8")
+    standin = (ROOT / "autograder" / "assignments" / "transformer" / "standins" / "pe.py").read_text(encoding="utf-8")
     assert "frequency" in standin
     copied = standin.replace("frequency", "f").replace("points", "p").replace("#", "# my own words:")
     found = check_submission(Submission("test", {**solution(), "pe": copied}), ASSIGNMENT, workers)

@@ -68,7 +68,7 @@ ATTACKS = [
                 return [inspect.getsource(sys.modules[name]) for name in names]
             attempt("hidden test", lambda: open(ROOT + "/autograder/assignments/transformer/hidden/test_pe.py").read())
             attempt("source", sources)
-            attempt("manifest", lambda: pkgutil.get_data("autograder", "stages.toml"))
+            attempt("manifest", lambda: pkgutil.get_data("autograder.assignments.transformer", "assignment.toml"))
             for name in ("hidden.test_pe", "hidden.case", "testcase", "compare", "mistakes.pe", "standins.pe"):
                 attempt(name, lambda: importlib.import_module("autograder." + name))
         """),
