@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from course.notebook.explore import explore_attention
     from course.notebook.load import exploring, load, trained
     from course.notebook.plots import Curves, show_curves
+    from course.notebook.quiz import ask
     from course.text import pad
 
 _HOMES = {
@@ -32,11 +33,13 @@ _HOMES = {
     "trained": "course.notebook.load",
     "Curves": "course.notebook.plots",
     "show_curves": "course.notebook.plots",
+    "ask": "course.notebook.quiz",
     "pad": "course.text",
 }
 __all__ = [
     "Curves",
     "Table",
+    "ask",
     "attention_maps",
     "attention_weights",
     "check",
