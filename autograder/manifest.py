@@ -53,8 +53,8 @@ class Assignment:
     modules: tuple[str, ...]
     checkpoint: str
     end_to_end: str
-    more_notebooks: tuple[str, ...]  # those that belong to no stage
     stages: tuple[Stage, ...]
+    more_notebooks: tuple[str, ...] = ()  # those that belong to no stage
 
     @property
     def notebooks(self) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ def _read(path: Path) -> Assignment:
         modules=tuple(entry["modules"]),
         checkpoint=entry["checkpoint"],
         end_to_end=entry["end_to_end"],
-        more_notebooks=tuple(entry.get("more_notebooks", [])),
         stages=tuple(_stage(name, number, stage) for number, stage in enumerate(entry["stage"], start=1)),
+        more_notebooks=tuple(entry.get("more_notebooks", [])),
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from course.notebook.display import Table, show
     from course.notebook.explore import explore_attention
     from course.notebook.load import exploring, load, trained
-    from course.notebook.plots import Curves, show_curves
+    from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.quiz import ask
     from course.text import pad
 
@@ -32,7 +32,9 @@ _HOMES = {
     "load": "course.notebook.load",
     "trained": "course.notebook.load",
     "Curves": "course.notebook.plots",
+    "show_clocks": "course.notebook.plots",
     "show_curves": "course.notebook.plots",
+    "show_words": "course.notebook.plots",
     "ask": "course.notebook.quiz",
     "pad": "course.text",
 }
@@ -49,9 +51,11 @@ __all__ = [
     "pad",
     "show",
     "show_attention",
+    "show_clocks",
     "show_curves",
     "show_errors",
     "show_heatmaps",
+    "show_words",
     "trained",
 ]
 
