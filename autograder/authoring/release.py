@@ -103,6 +103,16 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
     raise UserError(f"{place}: the region must lie inside one function or method")
 
 
+def functions_of(regions: list[Region], lines: list[str], file: str) -> list[str]:
+    """The function or method that each of a module's regions stands in, by its dotted name.
+
+    Raises:
+        UserError: if the module cannot be parsed or a region does not stand in one function.
+    """
+    functions = list(_functions(_parse("\n".join(lines), file)))
+    return [_function_of(region, lines, functions, file) for region in regions]
+
+
 def _written(module: str, assignment: Assignment) -> list[str]:
     """What students write in a module, by dotted names."""
     written = [path.partition(".") for stage in assignment.stages for path in stage.writes]
@@ -122,8 +132,7 @@ def strip_module(source: str, module: str, assignment: Assignment) -> str:
     file = f"{module}.py"
     lines = source.split("\n")
     regions = find_regions(lines, file)
-    functions = list(_functions(_parse(source, file)))
-    names = [_function_of(region, lines, functions, file) for region in regions]
+    names = functions_of(regions, lines, file)
     for name in _written(module, assignment):
         if name not in names:
             raise UserError(f"{file}: the manifest has students write {name}, but no solution region stands in it")

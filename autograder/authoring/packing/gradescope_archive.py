@@ -123,6 +123,7 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
             f"checkpoints/{chosen.checkpoint}/*",
         ],
     )
+    files = {name: data for name, data in files.items() if "/formulations/" not in name}
     # Under the names that Gradescope wants.
     files |= {
         name: collect(ROOT, [template])[template]

@@ -1,13 +1,13 @@
 """Formulations of multi-head attention: masks, scale, softmax, heads."""
 
-from tests.variants.regions import Formulation
+from autograder.authoring.formulations import Formulation
 
 QKV = "MultiHeadAttention.compute_mh_qkv_transformation"
 SDPA = "MultiHeadAttention.compute_scaled_dot_product_attention"
 
 
-def _attention(name: str, text: str, imports: str = "", finite: bool = True) -> Formulation:
-    return Formulation(f"mha-{name}", "mha", {SDPA: (text,)}, imports, finite)
+def _attention(name: str, text: str, imports: str = "") -> Formulation:
+    return Formulation(f"mha-{name}", "mha", {SDPA: (text,)}, imports)
 
 
 def _heads(name: str, text: str, imports: str = "") -> Formulation:
@@ -28,7 +28,6 @@ MHA = [
         x = torch.matmul(F.softmax(scores, dim=-1), value)
         """,
         F,
-        finite=False,
     ),
     _attention(
         "fill-inf-nan-to-num",
