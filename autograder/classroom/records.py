@@ -138,19 +138,27 @@ class Records:
         return from_json(entry["report"]) if entry and not entry["fault"] else None
 
     def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
-        """Write grades.csv."""
-        tests = [(stage.name, test) for stage in chosen.stages for test in stage.points]
+        """Write grades.csv: a column for each test, followed by those of its parts."""
+        tests = [
+            (stage.name, test, part)
+            for stage in chosen.stages
+            for test in stage.points
+            for part in ("", *stage.parts.get(test, ()))
+        ]
         text = io.StringIO()
         writer = csv.writer(text)
         stages = [stage.name for stage in chosen.stages]
-        writer.writerow(["student", *(f"{stage}.{test}" for stage, test in tests), *stages, "total", "status"])
+        writer.writerow(["student", *(".".join(filter(None, test)) for test in tests), *stages, "total", "status"])
         for found in students:
             row: list[Any] = [harmless(found.student)]
             if (report := self.report(found)) is None:
                 row += [""] * (len(tests) + len(stages) + 1) + ["grader fault" if self.read(found) else "not graded"]
             else:
-                points = {(test.stage, test.name): test.points for test in report.tests}
-                row += [points[test] for test in tests]
+                points = {(test.stage, test.name, ""): test.points for test in report.tests}
+                points |= {
+                    (test.stage, test.name, part.name): part.points for test in report.tests for part in test.parts
+                }
+                row += [points.get(test, 0) for test in tests]  # what is forbidden as a whole has no parts
                 row += [*(stage.points for stage in report.stages), report.points, "graded"]
             writer.writerow(row)
         # The mark at the beginning lets spreadsheets know that this is UTF-8.
