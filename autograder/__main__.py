@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from autograder.manifest import ROOT, Assignment, assignments
+from autograder.manifest import ROOT, Assignment, assignments, broken
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
             jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)
-        if args.assignment is None and args.submission is None and len(assignments()) > 1:
+        if args.assignment is None and args.submission is None and len(assignments()) + len(broken()) > 1:
             from autograder.grading.other_assignments import others
 
             console.print(Text(others(chosen)))

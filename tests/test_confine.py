@@ -113,7 +113,7 @@ def test_forbidden(confined, unconfined, listener, tmp_path, what):
     tmp_path.chmod(0o777)
     names = {
         "expected": str(EXPECTED),
-        "grader": str(ROOT / "autograder" / "manifest.py"),
+        "grader": str(ROOT / "autograder" / "manifest" / "reading.py"),
         "folder": str(tmp_path),
         "port": listener[0],
         "path": str(listener[1]),

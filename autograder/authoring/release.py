@@ -177,7 +177,7 @@ def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
 
 def notebook_names(assignment: Assignment) -> set[str]:
     """The file names of an assignment's notebooks."""
-    return {stage.notebook for stage in assignment.stages}
+    return set(assignment.notebooks)
 
 
 def _code(line: str) -> str:

@@ -17,13 +17,11 @@ from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
 # The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
-ENGINE = (
-    *("autograder/*.py", "autograder/assignments/__init__.py", "autograder/forbidden/*.py", "autograder/sandbox/*.py"),
-    *("autograder/submissions/*.py", "autograder/diagnosis/*.py", "autograder/grading/*.py", "autograder/reports/*.py"),
-)
+ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "grading", "reports")
+ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
-    *("reports/item_analysis.py", "reports/gradescope_results.py"),
+    *("reports/item_analysis.py", "reports/gradescope_results.py", "reports/written_files.py"),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
@@ -44,9 +42,9 @@ def shipped(chosen: Assignment) -> list[str]:
         *LIBRARY,
         *(f"autograder/reports/templates/{name}" for name in SHOWN),
         *(f"autograder/assignments/{chosen.name}/{pattern}" for pattern in OF_ASSIGNMENT),
-        f"checkpoints/{chosen.checkpoint}/*",
+        *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
-        *(f"{RELEASE}/{chosen.name}/{stage.notebook}" for stage in chosen.stages),
+        *(f"{RELEASE}/{chosen.name}/{notebook}" for notebook in chosen.notebooks),
     ]
 
 
@@ -88,9 +86,9 @@ def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> No
     folder = f"{RELEASE}/{chosen.name}"
     stubs = make_stubs(solution, chosen)
     changed = [name for name, text in stubs.items() if files[f"{folder}/{name}"] != text.encode()]
-    for stage in chosen.stages:
-        cells = json.loads(files[f"{folder}/{stage.notebook}"])["cells"]
-        changed += [stage.notebook] if any(cell.get("outputs") for cell in cells) else []
+    for notebook in chosen.notebooks:
+        cells = json.loads(files[f"{folder}/{notebook}"])["cells"]
+        changed += [notebook] if any(cell.get("outputs") for cell in cells) else []
     if changed:
         raise UserError(f"{', '.join(changed)} in {folder} differ from what is released: run make release first")
 
