@@ -16,12 +16,14 @@ from course.errors import UserError, run_command
 COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 # Modules with a main() of their own.
 COMMANDS = {
+    "audit": "autograder.authoring.audit.command",
     "batch": "autograder.classroom.batch",
     "doctor": "autograder.grading.machine_check",
     "expected": "autograder.authoring.stored_tensors",
     "export": "autograder.classroom.export",
     "gradescope": "autograder.authoring.packing.gradescope_archive",
     "handout": "autograder.authoring.packing.handout",
+    "new": "autograder.authoring.new",
     "release": "autograder.authoring.release",
 }
 

@@ -23,6 +23,9 @@ class Formulation:
     module: str
     regions: Mapping[str, tuple[str, ...]]  # "Class.method" or "function" -> the text of each of its regions, in order
     imports: str = ""  # what the student imports in addition
+    # Whether the result for a query that may attend to nothing is finite, as a docstring asks. Graded comparisons
+    # leave such queries out, since NaN is what the widespread filling with -inf gives.
+    finite: bool = True
 
     def apply(self, sources: Mapping[str, str]) -> dict[str, str]:
         """The reference modules with this formulation in place of the solution's.

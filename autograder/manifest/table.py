@@ -46,7 +46,7 @@ class Table:
         value: Any = self._entries.pop(key)
         if type(value) is not kind:
             self.wrong(key, f"must be {KINDS[kind]}, not {KINDS.get(type(value), 'a date')}")
-        if kind is str and not value.strip() and default is None:
+        if kind is str and default is None and not str(value).strip():
             self.wrong(key, "is empty")
         return value
 

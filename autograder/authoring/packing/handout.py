@@ -26,7 +26,7 @@ INSTRUCTORS = (
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # What of an assignment's folder is for students.
-OF_ASSIGNMENT = ("assignment.toml", "__init__.py", "trained.py", "visible/*.py", "standins/*.py", "expected/*")
+OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE", "docs/student-guide.md")
 # A line of a solution that says nothing about it.
 TRIVIAL = re.compile(r"if \w+ is (not )?None:")
@@ -58,7 +58,7 @@ def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
         UserError: if a file is missing, a stub or a notebook is not as it was released, or a solution is in it.
     """
     files = collect(root, shipped(chosen))
-    for name in INSTRUCTORS:
+    for name in (*INSTRUCTORS, f"assignments/{chosen.name}/make_expected.py"):
         del files[f"autograder/{name}"]
     check_release(root, chosen, files)
     mistakes = f"autograder/assignments/{chosen.name}/expected/mistakes.json"

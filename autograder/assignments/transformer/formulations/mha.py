@@ -6,8 +6,8 @@ QKV = "MultiHeadAttention.compute_mh_qkv_transformation"
 SDPA = "MultiHeadAttention.compute_scaled_dot_product_attention"
 
 
-def _attention(name: str, text: str, imports: str = "") -> Formulation:
-    return Formulation(f"mha-{name}", "mha", {SDPA: (text,)}, imports)
+def _attention(name: str, text: str, imports: str = "", finite: bool = True) -> Formulation:
+    return Formulation(f"mha-{name}", "mha", {SDPA: (text,)}, imports, finite)
 
 
 def _heads(name: str, text: str, imports: str = "") -> Formulation:
@@ -28,6 +28,7 @@ MHA = [
         x = torch.matmul(F.softmax(scores, dim=-1), value)
         """,
         F,
+        finite=False,
     ),
     _attention(
         "fill-inf-nan-to-num",
