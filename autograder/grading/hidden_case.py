@@ -1,7 +1,8 @@
 """The base class of the hidden tests: the student's modules beside the reference, each in a worker of its own."""
 
+import contextlib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,6 @@ from autograder.sandbox.faults import StudentFault
 from autograder.sandbox.proxy import Gradients, ObjectProxy, Student
 
 SHARP = 2.0  # more peaked attention shows mistakes better
-# Non-zero numbers that mark padding. Adding up masks of such numbers is one way to unite them.
-MARKS = (1, 2, 7)
 
 
 class ReferenceFault(Exception):
@@ -45,10 +44,21 @@ class HiddenTestCase(StageTestCase):
     recorded: Answers | None = None  # takes the answers down
 
     def setUp(self) -> None:
-        self.asked = 0
+        self.begin("")
+
+    def begin(self, part: str) -> None:
+        """What comes is a part of the test, with random numbers and answers of its own; "" is what is in none."""
+        self.current, self.asked = part, 0
         # numpy's PCG64 gives the same numbers on every processor.
-        test = zlib.crc32(self._testMethodName.encode())
-        self.rng = np.random.Generator(np.random.PCG64([self.seed, test]))
+        name = zlib.crc32(f"{self._testMethodName} {part}".rstrip().encode())
+        self.rng = np.random.Generator(np.random.PCG64([self.seed, name]))
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        self.begin(name)
+        with super().part(name):
+            yield
+        self.begin(f"after {name}")
 
     # Random inputs
 
@@ -76,8 +86,8 @@ class HiddenTestCase(StageTestCase):
         return self.rng.permutation(lengths)
 
     def padding(self, lengths: np.ndarray, T: int) -> np.ndarray:
-        """The padding mask of these lengths, (B, T), in which several numbers mark padding."""
-        return (np.arange(T) >= lengths[:, None]) * self.rng.choice(MARKS, size=(len(lengths), T))
+        """The padding mask of these lengths, (B, T): 0 inside, 1 beyond the length."""
+        return (np.arange(T) >= lengths[:, None]).astype(np.int64)
 
     # The student beside the reference
 
@@ -88,9 +98,10 @@ class HiddenTestCase(StageTestCase):
             given: what `run` takes from the student's results, if it does that.
         """
         if self.answers is not None:
-            known, value = self.answers[self.asked] if self.asked < len(self.answers) else (None, None)
+            answers = self.answers.get(self.current, [])
+            known, value = answers[self.asked] if self.asked < len(answers) else (None, None)
             self.asked += 1
-            if known != given or self.asked > len(self.answers):
+            if known != given or self.asked > len(answers):
                 raise Unanswered
             return value
         try:
@@ -98,7 +109,9 @@ class HiddenTestCase(StageTestCase):
         except StudentFault as fault:
             raise ReferenceFault(f"{fault.call}: {fault.message}") from fault
         if self.recorded is not None:
-            self.recorded.append((given, None if isinstance(value, ObjectProxy) else value))
+            self.recorded.setdefault(self.current, []).append(
+                (given, None if isinstance(value, ObjectProxy) else value)
+            )
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
