@@ -62,6 +62,13 @@ class TestMultiHeadAttention(HiddenTestCase):
         counted = np.broadcast_to(where, before.shape)
         self.unchanged(after, before, "forbidden keys have weight: other ones change x", "x", "B T_q d_model", counted)
 
+    def large_scores(self, mha: Twins, sign: int, **inputs: np.ndarray) -> None:
+        """Fail unless attention is right for scores near 760 or -760, whose exponentials are no numbers or 0."""
+        size = np.sqrt(760 * np.sqrt(inputs["query"].shape[-1]))
+        inputs["query"], inputs["key"] = inputs["query"].copy(), inputs["key"].copy()
+        inputs["query"][..., 0], inputs["key"][..., 0] = sign * size, size
+        self.attend(mha, **inputs)
+
     def test_mha_no_mask(self):
         """Other sizes: one sentence, one head, as many sentences as heads or positions; and the gradients."""
         for H in (self.pick(2, 3, 5), 1):
@@ -95,6 +102,8 @@ class TestMultiHeadAttention(HiddenTestCase):
             given = mask != 0 if boolean else mask
             self.attend(mha, **heads, key_padding_mask=given)
             self.ignores(mha, mask != 0, **heads, key_padding_mask=given)
+            for sign in (1, -1):
+                self.large_scores(mha, sign, **heads, key_padding_mask=given)
         mask = self.holes(H, T_k)
         self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
         heads = {**self.heads(H, H, T, T_k, d_k), "key_padding_mask": mask}
@@ -127,6 +136,17 @@ class TestMultiHeadAttention(HiddenTestCase):
         self.mixed(mha, **self.inputs(H, T, T, mha), key_padding_mask=self.padding(self.lengths(H, T), T))
         self.mixed(mha, **self.inputs(H, T, T, mha), attention_mask=causal)
         self.nothing_left(mha, T, self.heads(2, H, T, T, d_k))
+        self.shared_with_padding(mha, H, d_k)
+
+    def shared_with_padding(self, mha: Twins, H: int, d_k: int) -> None:
+        """Fail unless one attention mask for all goes with a padding mask, in short and long calls in turn."""
+        for lengths, mask in self.in_turn():
+            B, T = len(lengths), max(lengths)
+            masks = {"key_padding_mask": self.padding(lengths, T), "attention_mask": mask}
+            heads = {**self.heads(B, H, T, T, d_k), **masks}
+            self.attend(mha, **heads)
+            self.mixed(mha, **self.inputs(B, T, T, mha), **masks)
+        self.keeps_arguments(mha.student, heads, "compute_scaled_dot_product_attention")
 
     def nothing_left(self, mha: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
         """Fail unless the other queries give what they should where some may attend to nothing.
