@@ -54,7 +54,13 @@ class Assignment:
     modules: tuple[str, ...]
     checkpoint: str
     end_to_end: str
+    more_notebooks: tuple[str, ...]  # those that belong to no stage
     stages: tuple[Stage, ...]
+
+    @property
+    def notebooks(self) -> tuple[str, ...]:
+        """The file names of all notebooks in teaching order: their names begin with their numbers."""
+        return tuple(sorted({*self.more_notebooks, *(stage.notebook for stage in self.stages)}))
 
     @property
     def folder(self) -> Path:
@@ -127,6 +133,7 @@ def _read(path: Path) -> Assignment:
         modules=tuple(entry["modules"]),
         checkpoint=entry["checkpoint"],
         end_to_end=entry["end_to_end"],
+        more_notebooks=tuple(entry.get("more_notebooks", [])),
         stages=tuple(_stage(name, number, stage) for number, stage in enumerate(entry["stage"], start=1)),
     )
 

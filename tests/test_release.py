@@ -96,7 +96,7 @@ def test_the_committed_release_is_what_the_command_generates(generated):
 
 def test_only_the_modules_and_notebooks_are_released(generated):
     expected = {f"{name}/{module}.py" for name, known in assignments().items() for module in known.modules}
-    expected |= {f"{name}/{stage.notebook}" for name, known in assignments().items() for stage in known.stages}
+    expected |= {f"{name}/{notebook}" for name, known in assignments().items() for notebook in known.notebooks}
     assert set(files(generated / "notebooks")) == expected
     assert {path.name for path in generated.iterdir()} == {"nbgrader_config.py", "notebooks", "solutions"}
 
@@ -204,7 +204,7 @@ def undeclared_notebook(source: Path) -> None:
     [
         (unclosed_region, ["--force"], r"mha\.py, line \d+: a region begins inside the one that begins at line \d+"),
         (damaged_notebook, ["--notebook=1_mha"], "not appear to be JSON"),
-        (undeclared_notebook, ["--force"], "6_draft.ipynb belongs to no stage"),
+        (undeclared_notebook, ["--force"], "6_draft.ipynb is not in the manifest"),
     ],
 )
 def test_a_failing_release_leaves_no_solution(course, spoil, arguments, complaint):

@@ -13,7 +13,7 @@ from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.authoring.release import make_stubs, notebook_names
+from autograder.authoring.release import make_stubs
 from autograder.manifest import assignment
 from course.errors import UserError
 
@@ -28,10 +28,10 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         """Drop what nbgrader has copied, and hand the stubs to the writer of the notebook."""
         ids, course = resources["nbgrader"], self.parent.parent.coursedir
         known = assignment(ids["assignment"])
-        if f"{ids['notebook']}.ipynb" not in notebook_names(known):
-            raise UserError(f"{ids['notebook']}.ipynb belongs to no stage; declare it in the manifest or move it away")
+        if f"{ids['notebook']}.ipynb" not in known.notebooks:
+            raise UserError(f"{ids['notebook']}.ipynb is not in the manifest; declare it there or move it away")
         release = course.format_path(course.release_directory, ".", known.name)
-        drop_other_files(Path(release), notebook_names(known))
+        drop_other_files(Path(release), set(known.notebooks))
         source = course.format_path(course.source_directory, ".", known.name)
         stubs = make_stubs(Path(source), known)
         # nbconvert writes these beside the notebook once all preprocessors have succeeded.
@@ -63,7 +63,7 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         folder = course.format_path(course.autograded_directory, ids["student"], known.name)
         modules = {f"{module}.py" for module in known.modules}
         # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
-        drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
+        drop_other_files(Path(folder), {*known.notebooks} | modules | {"timestamp.txt"})
         with Gradebook(course.db_url, course.course_id) as gradebook:
             released = identities(gradebook.find_notebook(ids["notebook"], known.name))
         for cell in reversed(nb.cells):

@@ -166,11 +166,6 @@ def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
     }
 
 
-def notebook_names(assignment: Assignment) -> set[str]:
-    """The file names of an assignment's notebooks."""
-    return {stage.notebook for stage in assignment.stages}
-
-
 def _code(line: str) -> str:
     """A line without indentation and without the comment behind its code."""
     return line.strip() if line.lstrip().startswith("#") else line.partition("  #")[0].strip()
@@ -233,7 +228,7 @@ def generate(root: Path) -> dict[str, str]:
             _run_nbgrader(root, name, Path(scratch))
         release = read_release(Path(scratch, RELEASE))
     for name, assignment in assignments().items():
-        expected = {f"{module}.py" for module in assignment.modules} | notebook_names(assignment)
+        expected = {f"{module}.py" for module in assignment.modules} | set(assignment.notebooks)
         if missing := {f"{name}/{file}" for file in expected} - set(release):
             raise UserError(f"{SOURCE} lacks {', '.join(sorted(missing))}")
         if leaks := find_leaks(release, secret_lines(root / SOURCE / name, assignment)):

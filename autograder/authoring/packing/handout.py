@@ -29,7 +29,8 @@ SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # What of an assignment's folder is for students.
 OF_ASSIGNMENT = ("assignment.toml", "__init__.py", "trained.py", "visible/*.py", "standins/*.py", "expected/*")
-FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE", "docs/student-guide.md")
+FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
+DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
 # A line of a solution that says nothing about it.
 TRIVIAL = re.compile(r"if \w+ is (not )?None:")
 # Sections of pyproject.toml without which the course can be installed.
@@ -40,13 +41,14 @@ def shipped(chosen: Assignment) -> list[str]:
     """The patterns of everything that is taken as it is."""
     return [
         *FILES,
+        *DOCS,
         *ENGINE,
         *LIBRARY,
         *(f"autograder/reports/templates/{name}" for name in SHOWN),
         *(f"autograder/assignments/{chosen.name}/{pattern}" for pattern in OF_ASSIGNMENT),
         f"checkpoints/{chosen.checkpoint}/*",
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
-        *(f"{RELEASE}/{chosen.name}/{stage.notebook}" for stage in chosen.stages),
+        *(f"{RELEASE}/{chosen.name}/{notebook}" for notebook in chosen.notebooks),
     ]
 
 
@@ -88,9 +90,9 @@ def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> No
     folder = f"{RELEASE}/{chosen.name}"
     stubs = make_stubs(solution, chosen)
     changed = [name for name, text in stubs.items() if files[f"{folder}/{name}"] != text.encode()]
-    for stage in chosen.stages:
-        cells = json.loads(files[f"{folder}/{stage.notebook}"])["cells"]
-        changed += [stage.notebook] if any(cell.get("outputs") for cell in cells) else []
+    for notebook in chosen.notebooks:
+        cells = json.loads(files[f"{folder}/{notebook}"])["cells"]
+        changed += [notebook] if any(cell.get("outputs") for cell in cells) else []
     if changed:
         raise UserError(f"{', '.join(changed)} in {folder} differ from what is released: run make release first")
 
