@@ -5,7 +5,7 @@ are given, so the parts have known names).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -17,13 +17,7 @@ def no_change(model: Any) -> Any:
 def without_scaling(model: Any) -> Any:
     """Scores are not divided by sqrt(d_k): the queries are multiplied by it, which takes the division back."""
     for attention in _attentions(model):
-
-        def unscaled(
-            query: Any, key: Any, value: Any, *masks: Any, attend: Any = _method(attention), **named: Any
-        ) -> Any:
-            return attend(query * math.sqrt(query.size(-1)), key, value, *masks, **named)
-
-        attention.compute_scaled_dot_product_attention = unscaled
+        attention.compute_scaled_dot_product_attention = _unscaled(attention.compute_scaled_dot_product_attention)
     return model
 
 
@@ -49,7 +43,7 @@ def without_causal_mask(model: Any) -> Any:
     for layer in model.decoder.layers:
 
         def unmasked(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            # forward(query, key, value, key_padding_mask, attention_mask)
+            # The attention mask is the fifth argument of `forward`.
             return args[:4], {name: mask for name, mask in named.items() if name != "attention_mask"}
 
         layer.self_attn.register_forward_pre_hook(unmasked, with_kwargs=True)
@@ -72,8 +66,11 @@ def _attentions(model: Any) -> Iterator[Any]:
             yield layer.encoder_attn
 
 
-def _method(attention: Any) -> Any:
-    return attention.compute_scaled_dot_product_attention
+def _unscaled(attend: Callable[..., Any]) -> Callable[..., Any]:
+    def unscaled(query: Any, *others: Any, **named: Any) -> Any:
+        return attend(query * math.sqrt(query.size(-1)), *others, **named)
+
+    return unscaled
 
 
 def _cut_residual(first: Any, norm: Any) -> None:

@@ -16,9 +16,8 @@ from typing import Any
 
 from course.config import BOS, EOS, PAD, UNK, ModelConfig
 from course.modules import MODULE_NAMES
-from course.text import Pair
+from course.text import Pair, pad
 from course.training.loop import LOG, csv_log, read_log, train
-from course.training.settings import TrainConfig
 from course.training.trainer import STATE, Trainer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -67,6 +66,18 @@ def count_exact(model: Any, pairs: Sequence[Pair]) -> int:
 
     found = greedy_decode(model, [source for source, _ in pairs])
     return sum(result == target[1:-1] for result, (_, target) in zip(found, pairs, strict=True))
+
+
+def held_out_loss(model: Any, pairs: Sequence[Pair]) -> float:
+    """The loss per target token, without label smoothing."""
+    import torch
+    import torch.nn.functional as F
+
+    (src, src_lengths), (tgt, tgt_lengths) = (pad(side) for side in zip(*pairs, strict=True))
+    model.eval()
+    with torch.no_grad():
+        logits = model(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
+    return F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=PAD).item()
 
 
 def new_model(config: ModelConfig, modules: SimpleNamespace, seed: int = 1) -> Any:
