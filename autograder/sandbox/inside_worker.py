@@ -8,7 +8,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
             lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
-            dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
+            steady: whether nothing is left to chance; arguments: give these back after the call;
             take: the part of the result to send, or null
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
@@ -27,14 +27,16 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, SimpleNamespace
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autograder.forbidden import rules
-from autograder.sandbox.lent_names import Lender
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
+
+if TYPE_CHECKING:
+    from autograder.sandbox.lent_names import Lender
 
 STANDIN = "standin_"
 # The weights of the checkpoints by name. They are no secret, and in a fork they are there already.
@@ -65,6 +67,8 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name not in self.lent and name not in self.withheld:
             exec(standin, module.__dict__)
             return
+        from autograder.sandbox.lent_names import Lender
+
         text = self.lent.get(name, "")
         lender = Lender(module, standin, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
 
@@ -73,7 +77,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__file__ = f"{module.__name__}.py"
         exec(compiled(module.__file__, text), module.__dict__)
 
-    def lend(self, name: str, text: str, lender: Lender) -> ModuleType:
+    def lend(self, name: str, text: str, lender: "Lender") -> ModuleType:
         """The student's module behind a stand-in; its classes have the stand-in's methods."""
         module = ModuleType(name)
         self.run_own(module, text)
@@ -131,6 +135,8 @@ class Worker:
         import torch
         from safetensors.torch import load
 
+        from autograder.sandbox.without_chance import without_chance
+
         tensors = load(body) if body else {}
         target = request["target"]
         if isinstance(target, str):
@@ -153,14 +159,15 @@ class Worker:
 
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
+        chance = without_chance() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
-            with torch.no_grad(), dropout_as(request["dropout"]):
+            with torch.no_grad(), chance:
                 value = function(*arguments, **keywords)
             if request["take"]:
                 return take(value, **request["take"])
             return [*arguments, *keywords.values()] if request["arguments"] else value
         self.objects[target].zero_grad()
-        with dropout_as(request["dropout"]):
+        with chance:
             value = function(*arguments, **keywords)
         outputs = value if isinstance(value, (tuple, list)) else [value]
         cotangents = [tensors[name] for name in request["cotangents"]]
@@ -243,26 +250,6 @@ class Worker:
         return header, save(tensors) if tensors else b""
 
 
-@contextlib.contextmanager
-def dropout_as(factor: float | None) -> Iterator[None]:
-    """Make dropout visible: let it multiply by a factor, in evaluation mode too, unless its probability is 0."""
-    import torch.nn.functional as F
-
-    if factor is None:
-        yield
-        return
-
-    def multiply(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-        return input * factor if p else input
-
-    dropout = F.dropout  # every nn.Dropout calls it
-    F.dropout = multiply
-    try:
-        yield
-    finally:
-        F.dropout = dropout
-
-
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
     """Some columns of scores, or the best one of each row: much less to send. Scores of a wrong form are sent whole."""
     import torch
@@ -291,6 +278,7 @@ def prepare_torch() -> None:
     import torch.nn.functional as F
     from safetensors.torch import load, load_file, save
 
+    from autograder.sandbox import lent_names, without_chance  # noqa: F401 - a confined worker cannot read them any more
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):

@@ -13,3 +13,7 @@ class TestPositionalEncoding(StageTestCase):
         encoding = self.student.pe.PositionalEncoding(d_model=32, max_seq_length=15)
         self.assert_tensor(encoding.attribute("pe"), stored["table"], "pe", "1 T d_model", limit=ENCODING_LIMIT)
         self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
+        self.warn_of_side_effects(encoding, {"x": stored["x"]})
+        with self.only_warn():
+            if encoding.gradients([stored["x"]], stored["x"]).parameters:
+                self.wrong("the table is trained, but it should be a buffer")
