@@ -78,8 +78,8 @@ def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, 
         error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
     status, message, details = _told(error)
     if error is None and case.warnings:
-        message = f"passes, but: {case.warnings[0]}"
-        details = (*(f"and: {warning}" for warning in case.warnings[1:]), JUDGED)
+        warning, *others = dict.fromkeys(text.partition("\n")[0][:200] for text in case.warnings)
+        message, details = f"passes, but: {warning}", (*(f"and: {other}" for other in others), JUDGED)
     parts = tuple(_part(part, outcomes[part][0], points, case.hidden) for part, points in worth.items())
     result = TestResult(
         stage=stage.name,
