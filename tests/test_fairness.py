@@ -37,6 +37,24 @@ def test_every_independent_submission_gets_full_marks(workers, name: str):
     assert report.points == 110
 
 
+QUICK = {"short", "subclass", "helpers_everywhere"}
+STRANGERS = [
+    pytest.param(folder, id=folder.name, marks=() if folder.name in QUICK else pytest.mark.slow)
+    for folder in sorted((VARIANTS / "strangers").iterdir())
+    if folder.is_dir()
+]
+
+
+@pytest.mark.parametrize("folder", STRANGERS)
+def test_code_in_the_manner_of_strangers_gets_full_marks(workers, folder: Path):
+    sources = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources | read_submission(folder, ASSIGNMENT).sources
+    report = grade(Submission(folder.name, sources), ASSIGNMENT, workers, hidden_seed=5)
+    assert {test.status for test in report.tests} <= {"passed", "not started"}
+    assert report.complete
+    assert report.end_to_end is not None
+    assert report.end_to_end.status == "passed"
+
+
 # A slip costs once
 
 
