@@ -66,6 +66,7 @@ def fault_of(error: Any, call: str) -> StudentFault:
     """The exception of an error reply, of which nothing is believed but that it is an error."""
     error = error if isinstance(error, dict) else {}
     kind, message = str(error.get("kind", ""))[:80], str(error.get("message", ""))[:4000]
+    message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []
     for place in error.get("where", []) if isinstance(error.get("where"), list) else []:
         if isinstance(place, list) and len(place) == 4:

@@ -285,8 +285,25 @@ def describe(error: BaseException) -> dict[str, Any]:
         where.append([error.filename, error.lineno, "", (error.text or "").strip()])
         message = error.msg
     else:
-        message = str(error)
+        message = str(error) + _arguments(error)
     return {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
+
+
+def _arguments(error: BaseException) -> str:
+    """The arguments of the student's innermost function that the message of an exception mentions, in a line each.
+
+    It may be a given function that was called wrongly: "argument 'device' must be torch.device" does not say by whom.
+    """
+    lines = ""
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if re.fullmatch(r"\w+\.py", frame.f_code.co_filename):
+            names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+            for name in names if "self" not in names else ():
+                value = repr(frame.f_locals.get(name))[:80]
+                if re.search(rf"\b{name}\b", str(error)) and "\n" not in value:
+                    lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
+            break
+    return lines
 
 
 def prepare_torch() -> None:
