@@ -11,7 +11,6 @@ import csv
 import hashlib
 import io
 import json
-import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
@@ -79,31 +78,6 @@ class Records:
     def close(self) -> None:
         """Unlock the folder."""
         self._lock.release()
-
-    def seed(self, chosen: Assignment, wanted: int | None) -> int:
-        """The seed of the hidden tests: the recorded one; in a new folder the one that is wanted, or a fresh one.
-
-        Raises:
-            UserError: if something else was graded into this folder.
-        """
-        path = self.folder / "batch.json"
-        if path.exists():
-            try:
-                recorded = json.loads(path.read_text(encoding="utf-8"))
-                name, seed = str(recorded["assignment"]), int(recorded["seed"])
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise UserError(f"{path} cannot be read: restore it, or choose another --out") from error
-            if name != chosen.name:
-                raise UserError(f"{self.folder} holds results of the assignment {name}: choose another --out")
-            if wanted not in (None, seed):
-                raise UserError(
-                    f"{self.folder} holds grades with another seed, which {path} names: leave out --seed to go on "
-                    "with it, or choose another --out"
-                )
-            return seed
-        seed = secrets.randbits(63) if wanted is None else wanted
-        write_whole(path, json.dumps({"assignment": chosen.name, "seed": seed}).encode())
-        return seed
 
     def _path(self, found: Found) -> Path:
         return self.folder / "results" / f"{found.safe_name}.json"
