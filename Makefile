@@ -82,7 +82,7 @@ handout: $(VENV)/installed
 	$(RUN) -m autograder handout build/transformer-student.zip $(ARGS)
 
 tolerance: $(VENV)/installed
-	$(RUN) -m tests.tolerance --out docs/tolerance.md $(ARGS)
+	$(RUN) -m autograder tolerance --out docs/tolerance.md $(ARGS)
 
 bench: $(VENV)/installed
 	$(RUN) -m tests.bench

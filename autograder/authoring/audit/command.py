@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -121,8 +122,14 @@ def main(arguments: list[str]) -> int:
     if args.jobs < 1:
         raise UserError(f"--jobs must be at least 1, not {args.jobs}")
     names = [name for name in CHECKS if name in args.check] or list(CHECKS)
+    findings = []
     with contextlib.closing(Subject(chosen)) as subject:
-        findings = list(audit(subject, names, args.quick, args.jobs))
+        for found in audit(subject, names, args.quick, args.jobs):
+            findings.append(found)
+            if not sys.stdout.isatty():  # where there is no progress bar
+                print(
+                    f"{found.name}: {len(found.problems)} problems, {found.seconds:.0f} s", file=sys.stderr, flush=True
+                )
     show(f"{chosen.name}: {chosen.title}", findings)
     wrong = sum(len(found.problems) for found in findings)
     print(f"{wrong} thing(s) do not hold." if wrong else "Everything that was looked at holds.")
