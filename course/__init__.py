@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from course.heatmaps import show_attention, show_heatmaps
     from course.notebook.check import check, show_errors
     from course.notebook.display import Table, show
-    from course.notebook.explore import explore_attention
-    from course.notebook.load import exploring, load, trained
+    from course.notebook.explore import explore_attention, explore_model
+    from course.notebook.load import exploring, load, own_modules, trained, working_on
+    from course.notebook.plots import Curves, show_clocks, show_curves, show_words
+    from course.notebook.quiz import ask
     from course.text import pad
 
 _HOMES = {
@@ -26,25 +28,41 @@ _HOMES = {
     "Table": "course.notebook.display",
     "show": "course.notebook.display",
     "explore_attention": "course.notebook.explore",
+    "explore_model": "course.notebook.explore",
     "exploring": "course.notebook.load",
     "load": "course.notebook.load",
+    "own_modules": "course.notebook.load",
     "trained": "course.notebook.load",
+    "working_on": "course.notebook.load",
+    "Curves": "course.notebook.plots",
+    "show_clocks": "course.notebook.plots",
+    "show_curves": "course.notebook.plots",
+    "show_words": "course.notebook.plots",
+    "ask": "course.notebook.quiz",
     "pad": "course.text",
 }
 __all__ = [
+    "Curves",
     "Table",
+    "ask",
     "attention_maps",
     "attention_weights",
     "check",
     "explore_attention",
+    "explore_model",
     "exploring",
     "load",
+    "own_modules",
     "pad",
     "show",
     "show_attention",
+    "show_clocks",
+    "show_curves",
     "show_errors",
     "show_heatmaps",
+    "show_words",
     "trained",
+    "working_on",
 ]
 
 

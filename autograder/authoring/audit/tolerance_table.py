@@ -13,10 +13,10 @@ from autograder.manifest import Assignment, assignment, every_assignment
 
 BEGINNING = f"""# Tolerance
 
-How far the limits of the grader are from what correct code does, and from what known mistakes do. The limit of a
-tensor is {LIMITS["float64"]:g} in float64 and {LIMITS["float32"]:g} in float32, unless a test gives a larger one;
-for gradients it grows with the size of the numbers. `make tolerance` writes this page; `python -m autograder audit` fails for code or
-mistakes that are within a factor of 10.
+How far the limits of the grader are from what correct code does, and from what known mistakes do. The limit is
+{LIMITS["float64"]:g} in float64 and {LIMITS["float32"]:g} in float32, unless a test gives a larger one;
+for gradients it grows with the size of the numbers. `make tolerance` writes this page; `python -m autograder audit`
+fails for code or mistakes that are within a factor of 10.
 
 All correct formulations of the assignments, with one thread and with two, and all known mistakes went through the
 visible tests and the hidden ones of one seed. A mistake counts with the check that sees it best; mistakes that show in

@@ -1,0 +1,57 @@
+"""Questions in the notebooks that check themselves: `ask("mha-weight", 0.73)`."""
+
+import html
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import SupportsFloat
+
+from course.errors import UserError
+from course.notebook.questions import QUESTIONS
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is said to an answer; the right answer is folded."""
+
+    right: bool | None  # None: not answered yet
+    remark: str
+    because: str
+
+    def _repr_html_(self) -> str:
+        sign = {True: "✓ ", False: "✗ ", None: ""}[self.right]
+        return (
+            f"<p>{sign}{html.escape(self.remark)}</p>"
+            f"<details><summary>Answer</summary><p>{html.escape(self.because)}</p></details>"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.remark} {self.because}" if self.right else self.remark
+
+
+def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
+    """Say whether an answer is right, and if not, what may have gone wrong.
+
+    Args:
+        name: of the question.
+        answer: a number, the letter of a choice, or `...` as long as there is none.
+
+    Raises:
+        UserError: if there is no such question, or the answer is neither a number nor a letter.
+    """
+    if name not in QUESTIONS:
+        raise UserError(f"there is no question {name!r}; take the cell as it came")
+    question = QUESTIONS[name]
+    if answer is ...:
+        return Reply(None, "Write your answer in place of the three dots.", question.because)
+    if not isinstance(answer, str):
+        try:
+            answer = float(answer)  # numbers of NumPy and torch as well
+        except (TypeError, ValueError):
+            kind = "a number" if not isinstance(question.answer, str) else 'a letter, such as "a"'
+            raise UserError(f"the answer to this question is {kind}, not {type(answer).__name__}") from None
+    if question.matches(answer, question.answer):
+        return Reply(True, "Right.", question.because)
+    for mistaken, remark in question.wrong:
+        if question.matches(answer, mistaken):
+            return Reply(False, f"Not yet. {remark}", question.because)
+    return Reply(False, "Not yet.", question.because)
