@@ -3,7 +3,8 @@
 With a probability p below one half every element is kept, and so multiplied by 1 / (1 - p); above, every element is
 dropped. This holds for torch's own dropout, by whatever name it is called, and for one that draws its own random
 numbers: each draw gives the middle of its distribution, or the likelier of two outcomes. So no chance is left, and no
-statistics are needed. Draws that are not found here stay random, which shows in two calls.
+statistics are needed. Draws that are not found here stay random, which shows in two calls; then a test has to choose a
+probability so near to 0 or 1 that chance does not matter.
 """
 
 import contextlib
@@ -34,10 +35,12 @@ class WithoutChance(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = {name: value for name, value in (kwargs or {}).items() if name != "generator"}
         name = getattr(func, "__name__", "")
-        if name in ("dropout", "dropout_") and "train" in kwargs:
+        if name in ("dropout", "dropout_", "native_dropout") and "train" in kwargs:
             kwargs["training"] = kwargs.pop("train")
         if name == "dropout":
             return dropped(*args, **kwargs)
+        if name == "native_dropout":
+            return dropped(*args, **kwargs), None
         if name == "dropout_":
             return args[0].copy_(dropped(*args, **kwargs))
         if name in ("rand", "rand_like"):
