@@ -54,7 +54,7 @@ STUBS = {
     "decoder": (DECODE, "", "not started", "forward_decoder is not written yet"),
     "inference": (LOOP, "", "not started", "inference is not written yet"),
     "decoder, another name": (r"dec_output(?= = )", "result", "error", "NameError: name 'dec_output'"),
-    "decoder, a mask missing": (r"tgt_padding_mask = .*?\n", "", "error", "NameError: name 'tgt_padding_mask'"),
+    "decoder, a mask missing": (r" +tgt_padding_mask = .*?\n", "", "error", "NameError: name 'tgt_padding_mask'"),
     "inference, another name": (r"tgt(?= = torch)", "result", "error", "tgt"),
 }
 
