@@ -117,7 +117,8 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
     """What the masks among the arguments of a call concern: ("B", flags of sentences) or ("T", flags of positions).
 
     A padding mask, or lengths of which it is made, concerns the sentences with padding; an attention mask the queries
-    that may not attend to everything. With known targets, `tgt`, there is a causal mask.
+    that may not attend to everything. A query with a single key is right whatever its weights are, so the others are
+    a case of their own. With known targets, `tgt`, there is a causal mask.
     """
     found = []
     for name, value in arguments:
@@ -126,11 +127,14 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
         if name.endswith("mask") and value.ndim > 1:
             some = (value != 0).any(axis=-1)  # (B,), or (1 or B, T_q)
             found.append(("B", some.reshape(len(some), -1).any(axis=-1)))
-            found += [("T", some.any(axis=0))] if some.ndim > 1 else []
+            if some.ndim > 1:
+                several = ((value == 0).sum(axis=-1) > 1).any(axis=0)
+                found += [("T", some.any(axis=0)), ("T", several)]
         elif value.ndim == 1 and value.size > 1 and value.dtype.kind == "i":  # lengths
             found.append(("B", value < value.max()))
         elif name == "tgt":
-            found.append(("T", np.arange(value.shape[-1]) < value.shape[-1] - 1))
+            positions = np.arange(value.shape[-1])
+            found += [("T", positions < len(positions) - 1), ("T", positions > 0)]
     return found
 
 
