@@ -1,5 +1,7 @@
 """What a student reads when a call goes wrong: who was called with what, which files count, what came back."""
 
+import re
+
 import pytest
 from rich.console import Console
 
@@ -41,6 +43,29 @@ def test_a_file_of_one_s_own_that_is_missing_says_which_files_are_read(workers):
     (test,) = failed(workers, "pe", "pe", "import math", "import math\nfrom utils import table")
     assert "No module named 'utils'" in test.message
     assert "Only mha.py, pe.py, encoder.py, decoder.py, transformer.py are read" in test.message
+
+
+# Stubs of another making, which do not raise by themselves: what is taken out of the solution, or has another name.
+DECODE = r"tgt_padding_mask = .*?\n        \)\n"
+ENCODE = r"src_padding_mask = length.*?=src_padding_mask\)\n"
+LOOP = r"tgt = torch.full.*?\n|tgt = torch.cat.*?\n|if next_token.item.*?break\n"
+STUBS = {
+    "encoder": (ENCODE, "", "not started", "forward_encoder is not written yet"),
+    "decoder": (DECODE, "", "not started", "forward_decoder is not written yet"),
+    "inference": (LOOP, "", "not started", "inference is not written yet"),
+    "decoder, another name": (r"dec_output(?= = )", "result", "error", "NameError: name 'dec_output'"),
+    "decoder, a mask missing": (r" +tgt_padding_mask = .*?\n", "", "error", "NameError: name 'tgt_padding_mask'"),
+    "inference, another name": (r"tgt(?= = torch)", "result", "error", "tgt"),
+}
+
+
+@pytest.mark.parametrize("what", STUBS)
+def test_an_untouched_stub_is_not_started_and_an_error_is_an_error(workers, what):
+    text, new, status, message = STUBS[what]
+    sources = {**SOURCES, "transformer": re.sub(text, new, SOURCES["transformer"], flags=re.DOTALL)}
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(what.partition(",")[0])])
+    assert {test.status for test in report.tests} == {status}
+    assert all(message in test.message for test in report.tests)
 
 
 def test_names_of_missing_weights_stand_in_lines_without_tabs():

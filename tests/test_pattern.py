@@ -67,6 +67,9 @@ MASKED = {
     "queries under the causal mask": (np.s_[:, :, :5], {"attention_mask": CAUSAL}, False),
     "the last query": (np.s_[:, :, 5], {"attention_mask": CAUSAL}, True),
     "positions of a known target": (np.s_[:, :, :5], {"tgt": np.zeros((3, 6))}, False),
+    "all but the first query, which has one key": (np.s_[:, :, 1:], {"attention_mask": CAUSAL}, False),
+    "all but the first query, without a mask": (np.s_[:, :, 1:], {}, True),
+    "a query in the middle": (np.s_[:, :, 3], {"attention_mask": np.ones((3, 6, 6))}, False),
     "a head, whatever the masks": (np.s_[:, 1], {"key_padding_mask": PADDING, "attention_mask": CAUSAL}, True),
     "padding beside a mask that concerns everything": (
         np.s_[1:],

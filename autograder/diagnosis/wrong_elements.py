@@ -43,7 +43,7 @@ def pattern(
     """
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     if not np.abs(actual[counted]).max(initial=0) > limit:
-        return "All numbers are zero."
+        return f"All numbers are {'nearly ' if actual[counted].any() else ''}zero."
     names = axes.split()
     everywhere = wrong[counted].mean() > 0.25
     finders: tuple[Callable[[], str | None], ...] = (
@@ -117,7 +117,8 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
     """What the masks among the arguments of a call concern: ("B", flags of sentences) or ("T", flags of positions).
 
     A padding mask, or lengths of which it is made, concerns the sentences with padding; an attention mask the queries
-    that may not attend to everything. With known targets, `tgt`, there is a causal mask.
+    that may not attend to everything. A query with a single key is right whatever its weights are, so the others are
+    a case of their own. With known targets, `tgt`, there is a causal mask.
     """
     found = []
     for name, value in arguments:
@@ -126,11 +127,14 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
         if name.endswith("mask") and value.ndim > 1:
             some = (value != 0).any(axis=-1)  # (B,), or (1 or B, T_q)
             found.append(("B", some.reshape(len(some), -1).any(axis=-1)))
-            found += [("T", some.any(axis=0))] if some.ndim > 1 else []
+            if some.ndim > 1:
+                several = ((value == 0).sum(axis=-1) > 1).any(axis=0)
+                found += [("T", some.any(axis=0)), ("T", several)]
         elif value.ndim == 1 and value.size > 1 and value.dtype.kind == "i":  # lengths
             found.append(("B", value < value.max()))
         elif name == "tgt":
-            found.append(("T", np.arange(value.shape[-1]) < value.shape[-1] - 1))
+            positions = np.arange(value.shape[-1])
+            found += [("T", positions < len(positions) - 1), ("T", positions > 0)]
     return found
 
 
@@ -148,16 +152,18 @@ def _indices(
         word = WORDS.get(name, name)
         last = int(np.flatnonzero(usable)[-1])
         right = [i for i in np.flatnonzero(usable).tolist() if not bad[i]]
-        # Among sentences of different lengths, every other one is chance.
-        chance = name == "B" and bool(concerned)
+        # Under masks, every other sentence or one in the middle is chance.
+        chance = bool(concerned)
         if not chance and len(found) > 2 and (found % 2 == found[0] % 2).all() and len(found) >= size // 2:
             return f"Only the {'odd' if found[0] % 2 else 'even'} {word}s are wrong (counted from 0)."
         if len(found) == 1:
             which = {0: "first", last: "last"}.get(int(found[0]))
-            return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(found[0])} is wrong."
+            if which or not chance:
+                return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(found[0])} is wrong."
         if len(right) == 1:
             which = {0: "first", last: "last"}.get(right[0])
-            return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
+            if which or not chance:
+                return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
         mostly = wrong.sum(axis=others)[found] > 0.8 * counted.sum(axis=others)[found]
         if mostly.all() and (np.diff(found) == 1).all() and (found[0] == 0 or found[-1] == last):
             side = f"from {word} {int(found[0])} on" if found[-1] == last else f"up to {word} {int(found[-1])}"

@@ -75,6 +75,8 @@ def fault_of(error: Any, call: str) -> StudentFault:
     # A stub raises it itself; torch raises it too, for what it cannot do.
     if kind == "NotImplementedError" and where and where[-1].text.startswith("raise"):
         return NotStarted(message or "not written yet", call, tuple(where))
+    if error.get("unwritten") is True and where:
+        return NotStarted(f"{where[-1].function} is not written yet ({message})", call, tuple(where))
     if kind == "SystemExit":
         return Raised(f"sys.exit({message}) was called", call, tuple(where))
     return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))

@@ -16,7 +16,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     seed    seed: of torch's random numbers
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded
 
-The reply is {"value": ...} or {"error": {kind, message, where}}.
+The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}.
 """
 
 import ast
@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autograder.forbidden import rules
 from autograder.forbidden.names import without_main_block
+from autograder.sandbox.unwritten import unwritten
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
 
 if TYPE_CHECKING:
@@ -286,7 +287,11 @@ def describe(error: BaseException) -> dict[str, Any]:
         message = error.msg
     else:
         message = str(error) + _arguments(error)
-    return {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
+    reply: dict[str, Any] = {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
+    if isinstance(error, NameError) and where:
+        last = [frame for frame in frames if re.fullmatch(r"\w+\.py", frame.filename)][-1]
+        reply["unwritten"] = unwritten(error, last.filename, last.name, last.lineno or 0)
+    return reply
 
 
 def _arguments(error: BaseException) -> str:

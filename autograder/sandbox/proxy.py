@@ -1,6 +1,5 @@
 """The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.faults import Blocked, Crashed, Raised, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.inside_worker import STANDIN
+from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.wire import FrameError, flatten, read_frame, unflatten, write_frame
@@ -70,9 +70,7 @@ class Student:
         self._workers, self._code, self._seconds = workers, code, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
-        self._last: Any = None  # the last result
-        self._repeat: Callable[..., Any] | None = None  # asks for it again
-        self._training: set[int] = set()  # the objects in training mode
+        self._again = LastCall()
         self._printed = ""
         self._clock = clock or Clock()
 
@@ -125,38 +123,11 @@ class Student:
         from safetensors.numpy import save
 
         body = save(dict(tensors)) if tensors else b""
-        target, called = request.get("target"), request["do"] == "call"
-        if called and request["method"] == "train" and isinstance(target, int):
-            self._training.add(target)
-        elif request["do"] == "state" or (called and request["method"] == "eval"):
-            self._training.discard(request["target"])
-        self._repeat = None
-        if called and isinstance(target, int) and target not in self._training:
-            self._repeat = lambda **options: self._ask({**request, **options}, body, call)
-        try:
-            self._last = self._ask(request, body, call)
-        except Raised as fault:
-            if self._repeat and "cotangents" not in request:
-                with contextlib.suppress(StudentFault):
-                    self._repeat(fresh=True)
-                    fault.message += "\nA new object does not raise this: something is kept from one call to the next."
-            raise
-        return self._last
+        return self._again.first(request, lambda **options: self._ask({**request, **options}, body, call))
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
         """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""
-        if self._repeat is None:
-            return ""
-        try:
-            if equal(self._repeat(fresh=True), self._last):
-                return ""
-            seeded = []
-            for _ in range(2):
-                self._ask({"do": "seed", "seed": 0})
-                seeded.append(self._repeat(fresh=True))
-            return "kept" if equal(*seeded) and equal(self._repeat(fresh=True), seeded[0]) else "random"
-        except StudentFault:
-            return ""
+        return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
         worker = self._worker
@@ -218,7 +189,7 @@ class Student:
     def _end_worker(self) -> int:
         assert self._worker is not None
         self.kept.clear()
-        self._repeat = None
+        self._again = LastCall()
         self._worker.kill()
         code = self._worker.exit_code()
         self._printed += self._worker.printed.take()
