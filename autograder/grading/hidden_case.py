@@ -30,11 +30,6 @@ class Twins:
     student: ObjectProxy
     reference: Any  # only for `right`: when the answers are known already, there is no such object
 
-    def with_dropout_as(self, factor: float) -> "Twins":
-        """The twins, in whose calls dropout multiplies by a factor."""
-        reference = self.reference and self.reference.with_dropout_as(factor)
-        return Twins(self.student.with_dropout_as(factor), reference)
-
 
 class HiddenTestCase(StageTestCase):
     """A hidden test. It has the name of the visible test whose points it guards."""
@@ -231,20 +226,3 @@ class HiddenTestCase(StageTestCase):
         # Rounding grows with the size of a gradient, and a sum over many positions that cancel out keeps it.
         limit = 10 * LIMITS[self.student.dtype] * max(1.0, largest)
         self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
-
-    def keeps_arguments(self, model: ObjectProxy, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Fail if a call changes one of its arguments, tensors or lists of tensors."""
-        after = model.arguments_after(method, **arguments)
-        for name, value in arguments.items():
-            self.checks += 1
-            if not self.equal(after[name], value):
-                self.wrong(f"the call changes its argument {name}", "It works in place on what belongs to the caller.")
-
-    def equal(self, after: Any, before: Any) -> bool:
-        """Whether an argument is what was sent."""
-        if isinstance(before, list):
-            return isinstance(after, list) and len(after) == len(before) and all(map(self.equal, after, before))
-        if not isinstance(before, np.ndarray):
-            return bool(after is before)
-        sent = before.astype(self.student.dtype) if before.dtype == np.float64 else before
-        return isinstance(after, np.ndarray) and np.array_equal(after, sent)
