@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from course.notebook.display import Table, show
     from course.notebook.explore import explore_attention, explore_model
     from course.notebook.load import exploring, load, own_modules, trained, working_on
-    from course.notebook.plots import Curves, show_curves
+    from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.quiz import ask
     from course.text import pad
 
@@ -35,7 +35,9 @@ _HOMES = {
     "trained": "course.notebook.load",
     "working_on": "course.notebook.load",
     "Curves": "course.notebook.plots",
+    "show_clocks": "course.notebook.plots",
     "show_curves": "course.notebook.plots",
+    "show_words": "course.notebook.plots",
     "ask": "course.notebook.quiz",
     "pad": "course.text",
 }
@@ -54,9 +56,11 @@ __all__ = [
     "pad",
     "show",
     "show_attention",
+    "show_clocks",
     "show_curves",
     "show_errors",
     "show_heatmaps",
+    "show_words",
     "trained",
     "working_on",
 ]

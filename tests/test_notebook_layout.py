@@ -1,5 +1,7 @@
 """One layout for all notebooks: goals, what they take for granted, honest times, summary, links, questions."""
 
+import ast
+import builtins
 import json
 import math
 import re
@@ -94,6 +96,30 @@ def test_the_times_are_honest(name):
         assert heading.endswith(" (optional)") == optional, heading
         expected = task_minutes(pieces) or minutes(pieces)
         assert abs(said - expected) <= 5, f"{letter}: {said} minutes are stated, {expected:.0f} expected"
+
+
+@NOTEBOOKS
+def test_what_is_optional_can_be_skipped(name):
+    """No cell uses a name that only optional cells give."""
+    known, optional, level = set(dir(builtins)) | {"display"}, False, 0
+    for id, kind, text in cells(name):
+        for heading in re.findall(r"(?m)^(#{2,3}) (.*)$", text) if kind == "markdown" else ():
+            if not optional or len(heading[0]) <= level:
+                optional, level = heading[1].endswith("(optional)"), len(heading[0])
+        if kind == "code" and not optional:
+            tree = ast.parse(text)
+            given = {
+                node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+            given |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+            given |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+            given |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    given |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            assert used <= known | given, f"{id} uses {', '.join(used - known - given)}"
+            known |= given
 
 
 def test_the_student_guide_gives_the_sums():

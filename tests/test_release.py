@@ -204,7 +204,7 @@ def undeclared_notebook(source: Path) -> None:
     [
         (unclosed_region, ["--force"], r"mha\.py, line \d+: a region begins inside the one that begins at line \d+"),
         (damaged_notebook, ["--notebook=1_mha"], "not appear to be JSON"),
-        (undeclared_notebook, ["--force"], "6_draft.ipynb is not in the manifest"),
+        (undeclared_notebook, ["--force"], "6_draft.ipynb belongs to no stage"),
     ],
 )
 def test_a_failing_release_leaves_no_solution(course, spoil, arguments, complaint):

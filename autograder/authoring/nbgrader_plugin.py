@@ -13,7 +13,7 @@ from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.authoring.release import make_stubs
+from autograder.authoring.release import make_stubs, notebook_names
 from autograder.manifest import assignment
 from course.errors import UserError
 
@@ -22,16 +22,20 @@ UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
-    """Releases the stubs of the modules together with each notebook, and nothing else."""
+    """Releases each notebook, with the points of the manifest, and the stubs of the modules; nothing else."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Drop what nbgrader has copied, and hand the stubs to the writer of the notebook."""
         ids, course = resources["nbgrader"], self.parent.parent.coursedir
         known = assignment(ids["assignment"])
-        if f"{ids['notebook']}.ipynb" not in known.notebooks:
-            raise UserError(f"{ids['notebook']}.ipynb is not in the manifest; declare it there or move it away")
+        if f"{ids['notebook']}.ipynb" not in notebook_names(known):
+            raise UserError(f"{ids['notebook']}.ipynb belongs to no stage; declare it in the manifest or move it away")
+        stage = next((stage for stage in known.stages if stage.notebook == f"{ids['notebook']}.ipynb"), None)
+        for cell in nb.cells:
+            if stage is not None and utils.is_grade(cell):
+                cell.metadata.nbgrader["points"] = stage.max_points  # the manifest says them, and nothing else
         release = course.format_path(course.release_directory, ".", known.name)
-        drop_other_files(Path(release), set(known.notebooks))
+        drop_other_files(Path(release), notebook_names(known))
         source = course.format_path(course.source_directory, ".", known.name)
         stubs = make_stubs(Path(source), known)
         # nbconvert writes these beside the notebook once all preprocessors have succeeded.
@@ -63,7 +67,7 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         folder = course.format_path(course.autograded_directory, ids["student"], known.name)
         modules = {f"{module}.py" for module in known.modules}
         # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
-        drop_other_files(Path(folder), {*known.notebooks} | modules | {"timestamp.txt"})
+        drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
         with Gradebook(course.db_url, course.course_id) as gradebook:
             released = identities(gradebook.find_notebook(ids["notebook"], known.name))
         for cell in reversed(nb.cells):

@@ -45,7 +45,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     line.append(f"{test.name:<46}")
     line.append(f"{points(test.points):>4} of {points(test.max_points):<3}")
     console.print(line)
-    if test.status == "passed" and not verbose:
+    if test.status == "passed" and not test.message and not verbose:
         return
     _indented(console, test.title, "dim")
     for part in test.parts:
@@ -88,8 +88,8 @@ def print_total(console: Console, report: Report) -> None:
         console.print()
         console.print(Text("End to end, with your own modules only (no points)", style="bold"))
         console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))
-        if whole.message:
-            _indented(console, whole.message)
+        for row in (whole.message, *whole.details) if whole.message else ():
+            _indented(console, row)
     extra = sum(stage.points for stage in report.stages if stage.extra_credit)
     extra_note = f", {points(extra)} of them extra credit" if extra else ""
     console.print()

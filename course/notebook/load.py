@@ -59,7 +59,7 @@ def own_modules(folder: str | Path = ".") -> SimpleNamespace:
     Raises:
         UserError: if one is missing.
     """
-    return load_modules(Path(folder), _standins(Path(folder)))
+    return load_modules(Path(folder), replaced=_standins(Path(folder)))
 
 
 def _standins(folder: Path) -> Replaced:

@@ -79,8 +79,7 @@ QUESTIONS = {
         "Column 1 is the cosine of the first clock, whose speed is 1: cos 3 = -0.990 (in radians).",
         (
             (0.141, "That is the sine, column 0."),
-            (0.9986, "Your pocket calculator counts in degrees."),
-            (0.9996, "That is column 3. Column 1 belongs to the fast clock."),
+            (0.999, "Is the pocket calculator set to radians? Or is that column 3, the slow clock?"),
         ),
         tolerance=0.001,
     ),
