@@ -9,7 +9,7 @@ from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report, TestResult
 from autograder.manifest import assignment
 from autograder.reports.console import print_total
-from autograder.sandbox.faults import fault_of
+from autograder.sandbox.student_faults import fault_of
 from autograder.sandbox.wire import Tuple, flatten, unflatten
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission

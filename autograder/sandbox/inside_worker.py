@@ -34,7 +34,7 @@ from types import CodeType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autograder.forbidden import rules
-from autograder.forbidden.names import without_main_block
+from autograder.forbidden.aliases import without_main_block
 from autograder.sandbox.unwritten import unwritten
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
 
