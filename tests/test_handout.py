@@ -121,6 +121,12 @@ def test_only_the_folders_of_students_are_shipped(shipped):
     }
 
 
+def test_what_is_no_text_is_shipped_byte_by_byte(shipped):
+    for name in ("course/data/tatoeba-small.tsv.gz", f"checkpoints/{ASSIGNMENT.checkpoints[0]}/model.safetensors"):
+        assert shipped[name] == (ROOT / name).read_bytes()
+    assert b"CC BY 2.0 FR" in shipped["course/data/README.md"]
+
+
 def test_the_hints_are_those_of_the_visible_tests(shipped):
     stored = json.loads(shipped[f"autograder/assignments/{ASSIGNMENT.name}/expected/mistakes.json"])
     named = {entry["mistake"] for entries in stored["signatures"].values() for entry in entries}
