@@ -1,6 +1,7 @@
 """What students get: that it works by itself, and that nothing is in it which is not for students."""
 
 import ast
+import gzip
 import io
 import json
 import marshal
@@ -79,6 +80,7 @@ def test_a_secret_would_be_found_wherever_it_lies():
         "a.py": source.encode(),
         "a.pyc": MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(source, "a.py", "exec")),
         "a.zip": packed.getvalue(),
+        "a.gz": gzip.compress(line.encode()),
         "a.ipynb": json.dumps(output).encode(),
     }
     for name, data in places.items():
@@ -97,8 +99,8 @@ def test_only_the_folders_of_students_are_shipped(shipped):
     ):
         assert not any(folder == part or folder.startswith(f"{part}/") for folder in folders)
     kinds = {Path(name).suffix for name in shipped}
-    assert kinds <= {"", ".py", ".ipynb", ".md", ".toml", ".txt", ".yml", ".json", ".html", ".css"} | {
-        *(".safetensors", ".model", ".svg", ".png")
+    assert kinds <= {"", ".py", ".ipynb", ".md", ".toml", ".txt", ".yml", ".json", ".html", ".css", ".js"} | {
+        *(".safetensors", ".model", ".svg", ".png", ".gz")
     }
     for name in (
         "autograder/authoring/release.py",
