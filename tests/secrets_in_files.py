@@ -1,5 +1,6 @@
 """For the tests of what students get: what must not be in it, and a search that looks into every kind of file."""
 
+import gzip
 import io
 import json
 import marshal
@@ -28,6 +29,8 @@ def texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             for member in packed.namelist():
                 yield from texts(f"{name}/{member}", packed.read(member))
+    elif name.endswith(".gz"):
+        yield from texts(name.removesuffix(".gz"), gzip.decompress(data))
     elif data.startswith(MAGIC_NUMBER):
         yield name, "\n".join(constants(marshal.loads(data[16:])))
     elif name.endswith((".ipynb", ".json")):
