@@ -305,7 +305,7 @@ def _arguments(error: BaseException) -> str:
             names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
             for name in names if "self" not in names else ():
                 value = repr(frame.f_locals.get(name))[:80]
-                if re.search(rf"\b{name}\b", str(error)) and "\n" not in value:
+                if re.search(rf"(?<![.\w]){name}\b", str(error)) and "\n" not in value:
                     lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
             break
     return lines
