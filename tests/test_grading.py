@@ -136,7 +136,7 @@ def test_a_class_that_is_no_module_is_an_error_of_the_student(workers, module):
 
 @pytest.mark.parametrize("place", ["import", "call"])
 def test_an_endless_loop_is_stopped(workers, place, monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.proxy.CALL_SECONDS", 1.0)
+    monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 1.0)
     text = sources(SOLUTION)["pe"]
     loop = "while True: pass\n"
     text = loop + text if place == "import" else text.replace("        return x + self.pe[:, :T]", f"        {loop}")

@@ -99,7 +99,7 @@ def test_only_the_folders_of_students_are_shipped(shipped):
         assert not any(folder == part or folder.startswith(f"{part}/") for folder in folders)
     kinds = {Path(name).suffix for name in shipped}
     assert kinds <= {"", ".py", ".ipynb", ".md", ".toml", ".txt", ".yml", ".json", ".html", ".css"} | {
-        *(".safetensors", ".model", ".svg", ".png")
+        *(".safetensors", ".model", ".svg", ".png", ".gz", ".js")
     }
     for name in (
         "autograder/authoring/release.py",
