@@ -186,9 +186,3 @@ def test_plain_workers_give_the_same_verdict():
         assert graded(workers, {"pe": "import os; os.abort()"}, "pe").tests[0].message.endswith("SIGABRT")
     finally:
         workers.close()
-
-
-@pytest.mark.parametrize("variant", ["einsum", "loops"])
-def test_independent_implementations_get_full_marks(workers, variant):
-    report = grade(read_submission(ASSIGNMENT.folder / "formulations" / variant, ASSIGNMENT), ASSIGNMENT, workers)
-    assert points(report) == FULL, [test for test in report.tests if test.status != "passed"]
