@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.diagnosis.mistake_signatures import Named, Signature, name_mistakes
 from autograder.diagnosis.mistakes import Mistake, all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
