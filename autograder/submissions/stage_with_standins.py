@@ -16,7 +16,9 @@ def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, 
     Args:
         reported: modules whose failed import an earlier stage reports, with the name of that stage.
     """
-    standins = {module: _standin(assignment.standins, module) for module in assignment.modules}
+    # Beside the modules, what the tests run in the worker (`drivers`), if the assignment has that.
+    names = [path.stem for path in sorted(assignment.standins.glob("[!_]*.py"))]
+    standins = {name: _standin(assignment.standins, name) for name in names}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
     replace = {module: [path for owner, path in others if owner == module] for module in stage.modules}

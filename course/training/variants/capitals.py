@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course.config import PAD
-from course.corpora import load_pairs
+from course.translation.corpora import load_pairs
 from course.data.capitals import Score, capital, score, units
 from course.text import Tokenizer, batch_by_length
 from course.training.data import TokenTable

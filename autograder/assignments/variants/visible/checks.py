@@ -1,0 +1,60 @@
+"""What the tests of several stages check: input that must be refused, single numbers, distributions."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograder.grading.graded_case import StageTestCase
+from autograder.sandbox.faults import Raised
+
+
+class CheckingTestCase(StageTestCase):
+    """A test with the checks of this assignment."""
+
+    def refuses(self, call: Callable[[], Any], *numbers: int) -> None:
+        """Fail unless a call raises a ValueError whose message names these numbers."""
+        self.checks += 1
+        named = " and ".join(map(str, numbers))
+        try:
+            call()
+        except Raised as fault:
+            if fault.message.startswith("ValueError") and set(map(int, re.findall(r"\d+", fault.message))) >= {
+                *numbers
+            }:
+                return
+            got = f"got       {fault.message}"
+            self.wrong(
+                "the input is refused, but not as the docstring says", f"expected  a ValueError with {named}", got
+            )
+        self.wrong("input is accepted that must be refused", f"expected  a ValueError with {named} in its message")
+
+    def assert_number(self, actual: Any, expected: Any, name: str) -> None:
+        """Fail unless a number, or a tensor without axes, is right."""
+        number = isinstance(actual, (int, float)) and not isinstance(actual, bool)
+        self.assert_tensor(np.asarray(float(actual)) if number else actual, np.asarray(expected), name, "")
+
+    def assert_groups(self, found: Any, shapes: dict[str, tuple[int, ...]], weight_decay: float) -> None:
+        """Fail unless those matrices decay that are no embeddings, and nothing else.
+
+        Args:
+            found: for each group its weight decay and the sorted names of its parameters.
+            shapes: the shapes of all parameters by name.
+        """
+        matrices = {name for name, shape in shapes.items() if len(shape) == 2 and "embedding" not in name}
+        groups = self.items(found, 2, "parameter_groups")
+        for group, wanted, decay in zip(groups, (matrices, shapes.keys() - matrices), (weight_decay, 0.0), strict=True):
+            strength, names = self.items(group, 2, "a group")
+            self.assert_number(strength, decay, "the weight decay of a group")
+            self.checks += 1
+            if names != sorted(wanted):
+                wrong = sorted(set(names) ^ wanted) or sorted(name for name in names if names.count(name) > 1)
+                self.wrong(f"{wrong[0]} is in the wrong group, missing, or there twice", f"weight_decay {decay}")
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """The softmax of the last axis. Where all logits of a row are -inf the result is NaN."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

@@ -1,0 +1,43 @@
+"""Stage 8: parts of today's models (extra credit)."""
+
+import numpy as np
+
+from autograder.assignments.variants.visible.checks import CheckingTestCase
+
+
+class TestModern(CheckingTestCase):
+    def test_rms_norm(self):
+        """Root mean square normalisation of large and of small vectors."""
+        norm, stored = self.student.modern.RMSNorm(12), self.stored("norm")
+        norm.load_state(self.stored("norm_weights"))
+        self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
+        self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output of small vectors", "B T size")
+
+    def test_rotate(self):
+        """Turn vectors by the angles of five positions; an odd number of features is refused."""
+        stored = self.stored("rotate")
+        x, positions = stored["x"], stored["positions"]
+        self.assert_tensor(self.student.modern.rotate(x, positions), stored["output"], "the turned x", "B H T d_head")
+        self.refuses(lambda: self.student.modern.rotate(x[..., :7], positions), 7)
+
+    def test_swiglu(self):
+        """The feed-forward network with a gate."""
+        network, stored = self.student.modern.SwiGLU(30, 44), self.stored("swiglu")
+        network.load_state(self.stored("swiglu_weights"))
+        self.assert_tensor(network(stored["x"]), stored["output"], "the output", "B T d_model")
+
+    def test_grouped_queries(self):
+        """Six heads of queries share two of keys and values: six positions at once, then one with the cache."""
+        attention, stored = self.student.modern.GroupedQueryAttention(48, 6, 2), self.stored("attention")
+        attention.load_state(self.stored("weights"))
+        x = stored["x"]
+        y, cache = self.items(attention(x[:, :6]), 2, "forward")
+        self.assert_tensor(y, stored["prompt"], "the output", "B T d_model")
+        keys, values = self.items(cache, 2, "the cache")
+        self.assert_tensor(keys, stored["keys"], "the keys in the cache", "B G T d_head")
+        self.assert_tensor(values, stored["values"], "the values in the cache", "B G T d_head")
+        y, cache = self.items(attention(x[:, 6:], [np.array(keys), np.array(values)]), 2, "forward")
+        self.assert_tensor(y, stored["step"], "the output of a step with the cache", "B T d_model")
+        keys, values = self.items(cache, 2, "the cache")
+        self.assert_tensor(keys, stored["step_keys"], "the keys in the cache after a step", "B G T d_head")
+        self.assert_tensor(values, stored["step_values"], "the values in the cache after a step", "B G T d_head")
