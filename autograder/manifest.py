@@ -30,6 +30,7 @@ class Stage:
     writes: tuple[str, ...]  # "module.Class.method"
     tests: str
     points: dict[str, float]  # test name -> points, in teaching order
+    parts: dict[str, dict[str, float]]  # test name -> points of its named parts, for tests that have some
     builds_on: tuple[str, ...]
     extra_credit: bool
 
@@ -98,6 +99,8 @@ def package_of(assignment: str) -> str:
 
 
 def _stage(assignment: str, number: int, entry: dict[str, Any]) -> Stage:
+    given = entry["points"].items()
+    parts = {test: dict(points) for test, points in given if isinstance(points, dict)}
     return Stage(
         assignment=assignment,
         number=number,
@@ -106,7 +109,8 @@ def _stage(assignment: str, number: int, entry: dict[str, Any]) -> Stage:
         notebook=entry["notebook"],
         writes=tuple(entry["writes"]),
         tests=entry["tests"],
-        points=dict(entry["points"]),
+        points={test: sum(parts[test].values()) if test in parts else points for test, points in given},
+        parts=parts,
         builds_on=tuple(entry["builds_on"]),
         extra_credit=entry.get("extra_credit", False),
     )
