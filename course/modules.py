@@ -32,7 +32,7 @@ def default_folder() -> Path:
 
 
 def load_modules(folder: Path | None = None, names: tuple[str, ...] = MODULE_NAMES) -> SimpleNamespace:
-    """Import the modules of an assignment from a folder; if none are named, those of the Transformer.
+    """Import modules from a folder: `mha`, `pe`, `encoder`, `decoder` and `transformer`, or others.
 
     The modules import each other by these bare names. They are taken out of `sys.modules` again, so that two folders
     can be loaded side by side and an edited file is never hidden by an older import.

@@ -24,6 +24,9 @@ COLUMNS = 200  # of the vocabulary, in the test of the trained model
 TEXT = "There was once a young miller who had nothing in the world but a donkey, and every night the donkey talked."
 
 
+PATCHES = ("img_size", "patch_size", "channels", "d_model")
+
+
 class Maker:
     """Draws numbers and weights from one source."""
 
@@ -168,9 +171,7 @@ def tagger(make: Maker) -> Tensors:
 
 
 def vit(make: Maker) -> Tensors:
-    embedding = make.filled(
-        make.modules.vit.PatchEmbedding(cases.VIT["img_size"], cases.VIT["patch_size"], 2, cases.D_MODEL)
-    )
+    embedding = make.filled(make.modules.vit.PatchEmbedding(*(cases.VIT[size] for size in PATCHES)))
     block = make.filled(make.modules.vit.ViTBlock(cases.D_MODEL, cases.HEADS, cases.D_FF, 0.1))
     model = make.filled(make.modules.vit.ViT(**cases.VIT))
     images, x = make.random(3, cases.VIT["channels"], *cases.VIT["img_size"]), make.random(2, 5, cases.D_MODEL)
@@ -208,15 +209,13 @@ def training(make: Maker) -> Tensors:
         for case, max_norm in cases.CLIPS.items():
             norm, *after = drivers.clip(gradients, max_norm, False)
             tensors |= {f"clip_{case}/norm": torch.tensor(norm)}
-            tensors |= {f"clip_{case}/{number}": gradient for number, gradient in enumerate(after[:3])}
+            tensors |= {f"clip_{case}/{number}": gradient for number, gradient in enumerate(after)}
         model = make.filled(make.modules.language_model.DecoderTransformer(**(cases.MODEL | {"dropout": 0.0})))
         tensors |= named("weights", {name: weight.clone() for name, weight in model.state_dict().items()})
-        batches = [make.integers(cases.MODEL["vocab_size"], 2, 8) for _ in cases.STEPS["rates"]]
-        losses, *after = drivers.train_steps(
-            model, [[tokens] for tokens in batches], cases.STEPS["rates"], cases.STEPS["max_norm"]
-        )
+        batches = [make.integers(cases.MODEL["vocab_size"], 2, 8) for _ in cases.RATES]
+        losses, *after = drivers.train_steps(model, [tokens[None] for tokens in batches], cases.RATES, cases.MAX_NORM)
     tensors |= {f"steps/tokens.{number}": tokens for number, tokens in enumerate(batches)}
-    tensors |= {f"steps/weight.{number}": weight for number, weight in enumerate(after)}
+    tensors |= named("steps", dict(zip(sorted(model.state_dict()), after, strict=True)))
     return tensors | {"steps/losses": torch.tensor(losses)}
 
 
@@ -232,7 +231,7 @@ def modern(make: Maker) -> Tensors:
     inputs = make.random(2, 7, 48)
     prompt, cache = attention(inputs[:, :6])
     step, after = attention(inputs[:, 6:], cache)
-    tensors = {"keys": cache[0], "values": cache[1], "step": step, "step_keys": after[0], "step_values": after[1]}
+    tensors = dict(zip(("prompt_keys", "prompt_values", "step_keys", "step_values"), (*cache, *after), strict=True))
     hidden = make.random(2, 4, cases.D_MODEL)
     return (
         named("norm_weights", norm.state_dict())
@@ -241,7 +240,7 @@ def modern(make: Maker) -> Tensors:
         | named("swiglu_weights", network.state_dict())
         | named("swiglu", {"x": hidden, "output": network(hidden)})
         | named("weights", attention.state_dict())
-        | named("attention", {"x": inputs, "prompt": prompt, **tensors})
+        | named("attention", {"x": inputs, "prompt": prompt, "step": step, **tensors})
     )
 
 

@@ -1,6 +1,5 @@
 """What the tests run beside the student's code, where it runs: optimizers, generators and gradients cannot be sent."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -49,34 +48,37 @@ class Curve(nn.Module):
 
 
 def train_steps(
-    model: nn.Module, batches: list[list[torch.Tensor]], rates: list[float], max_norm: float, evaluating: bool = False
+    model: nn.Module, batches: list[torch.Tensor], rates: list[float], max_norm: float, evaluating: bool = False
 ) -> list[Any]:
-    """A step for each batch, by `training.train_step`: the losses, and all weights at the end."""
+    """A step for each batch, by `training.train_step`: the losses, and all weights at the end, sorted by name.
+
+    Args:
+        batches: for each step the arguments of the loss, one behind the other in a tensor.
+        evaluating: switch to evaluation mode before each step, as after a validation.
+    """
     from training import train_step
 
-    halves: list[list[nn.Parameter]] = [[], []]
-    for number, parameter in enumerate(model.parameters()):
-        halves[number % 2].append(parameter)
-    optimizer = Momentum(halves)
+    parameters = [parameter for _, parameter in sorted(model.named_parameters())]
+    optimizer = Momentum([parameters[::2], parameters[1::2]])
     losses = []
     with torch.enable_grad():
         for batch, rate in zip(batches, rates, strict=True):
-            if evaluating:  # as after a validation
+            if evaluating:
                 model.eval()
             losses.append(train_step(model, tuple(batch), optimizer, rate, max_norm))
-    return [losses, *(parameter.detach() for parameter in model.parameters())]
+    return [losses, *(parameter.detach() for parameter in parameters)]
 
 
 def clip(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
-    """`training.clip_gradients` for parameters with these gradients and one without: the norm and what they become."""
+    """`training.clip_gradients` for parameters with these gradients and one without: the norm, and the gradients."""
     from training import clip_gradients
 
     parameters = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient.clone()
-    given: list[nn.Parameter] | Iterator[nn.Parameter] = [parameters[0], nn.Parameter(torch.ones(2)), *parameters[1:]]
+    given = [parameters[0], nn.Parameter(torch.ones(2)), *parameters[1:]]
     norm = clip_gradients(iter(given) if as_iterator else given, max_norm)
-    return [norm, *(parameter.grad for parameter in parameters), *(parameter.detach() for parameter in parameters)]
+    return [norm, *(parameter.grad for parameter in parameters)]
 
 
 def loss_and_gradient(
@@ -88,7 +90,7 @@ def loss_and_gradient(
     with torch.enable_grad():
         logits.requires_grad_()
         loss = smoothed_loss(logits, targets, padding_idx, smoothing)
-        if isinstance(loss, torch.Tensor) and loss.requires_grad and loss.dim() == 0:
+        if loss.requires_grad:
             loss.backward()
     return [loss, logits.grad]
 

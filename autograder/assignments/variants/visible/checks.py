@@ -52,6 +52,18 @@ class CheckingTestCase(StageTestCase):
                 wrong = sorted(set(names) ^ wanted) or sorted(name for name in names if names.count(name) > 1)
                 self.wrong(f"{wrong[0]} is in the wrong group, missing, or there twice", f"weight_decay {decay}")
 
+    def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
+        """Fail unless these are the prompt and so many tokens of the vocabulary."""
+        B, T = prompt.shape
+        fits = isinstance(tokens, np.ndarray) and tokens.shape == (B, T + new)
+        right = np.concatenate([prompt, tokens[:, T:] if fits else np.zeros((B, new), dtype=np.int64)], axis=1)
+        self.assert_tensor(tokens, right, "the prompt with the sampled tokens", "B T")
+        self.checks += 1
+        if (tokens < 0).any() or (tokens >= vocab_size).any():
+            self.wrong(
+                "a sampled token is not in the vocabulary", f"the tokens go from {tokens.min()} to {tokens.max()}"
+            )
+
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """The softmax of the last axis. Where all logits of a row are -inf the result is NaN."""

@@ -30,9 +30,11 @@ class TestGenerate(CheckingTestCase):
     def test_prompt_with_cache(self):
         """Read a prompt of five tokens: logits, keys and values. One that is too long is refused."""
         model, stored = self.model(), self.stored("prompt")
-        self.check_step(self.student.generate.forward_cached(model, stored["tokens"], None), stored)
-        longer = np.tile(stored["tokens"], 3)
-        self.refuses(lambda: self.student.generate.forward_cached(model, longer, None), 15, 12)
+        with self.part("prompt"):
+            self.check_step(self.student.generate.forward_cached(model, stored["tokens"], None), stored)
+        with self.part("too_long"):
+            longer = np.tile(stored["tokens"], 3)
+            self.refuses(lambda: self.student.generate.forward_cached(model, longer, None), 15, 12)
 
     def test_steps_with_cache(self):
         """Read three more tokens, one by one, with the cache of those before."""
@@ -46,26 +48,30 @@ class TestGenerate(CheckingTestCase):
         """Temperature, top-k and top-p, each alone and all together: the softmax of what comes out."""
         stored = self.stored("filter")
         for case, options in FILTERS.items():
-            filtered = self.student.generate.filter_logits(stored["logits"], **options)
-            given = ", ".join(f"{name}={value}" for name, value in options.items())
-            if isinstance(filtered, np.ndarray) and filtered.shape == stored[case].shape:
-                filtered = softmax(filtered)
-            self.assert_tensor(filtered, stored[case], f"the softmax of the result with {given}", "B V")
+            with self.part(case):
+                filtered = self.student.generate.filter_logits(stored["logits"], **options)
+                given = ", ".join(f"{name}={value}" for name, value in options.items())
+                if isinstance(filtered, np.ndarray) and filtered.shape == stored[case].shape:
+                    filtered = softmax(filtered)
+                self.assert_tensor(filtered, stored[case], f"the softmax of the result with {given}", "B V")
 
     def test_generate(self):
         """Greedy decoding up to the longest text; sampling from the best token, and twice from the same seed."""
         model, stored = self.model(), self.stored("greedy")
         prompt, best = stored["prompt"], stored["tokens"]
         generate = self.student.generate.generate
-        self.assert_tensor(generate(model, prompt, 20), best, "the tokens", "B T")
-        self.assert_tensor(generate(model, prompt, 3), best[:, :7], "the first tokens", "B T")
-        self.assert_tensor(generate(model, best, 3), best, "the tokens of a prompt that is as long as may be", "B T")
-        drawn = self.student.drivers.sample(model, prompt, 20, [1], top_k=1)
-        (only,) = self.items(drawn, 1, "sampling")
-        self.assert_tensor(only, best, "tokens sampled from the best one (top_k=1)", "B T")
-        some = self.items(self.student.drivers.sample(model, prompt, 8, [2, 2, 3], 5.0), 3, "sampling")
-        for tokens in some:
-            self.assert_tensor(tokens[:, :4], prompt, "the prompt before the sampled tokens", "B T")
-        self.assert_tensor(some[1], some[0], "the tokens sampled from the same seed again", "B T")
-        if np.array_equal(some[0], some[2]):
-            self.wrong("two seeds give the same 16 tokens, although the temperature is 5")
+        with self.part("greedy"):
+            self.assert_tensor(generate(model, prompt, 20), best, "the tokens", "B T")
+            self.assert_tensor(generate(model, prompt, 3), best[:, :7], "the first tokens", "B T")
+            self.assert_tensor(generate(model, best, 3), best, "the tokens of the longest prompt", "B T")
+        with self.part("sampled"):
+            drawn = self.student.drivers.sample(model, prompt, 20, [1], 1.0, 1)
+            (only,) = self.items(drawn, 1, "sampling")
+            self.assert_tensor(only, best, "the tokens sampled from the best one (top_k=1)", "B T")
+            drawn = self.student.drivers.sample(model, prompt, 8, [2, 2, 3], 5.0)
+            once, again, other = self.items(drawn, 3, "sampling")
+            self.assert_samples(once, prompt, 8, MODEL["vocab_size"])
+            self.assert_tensor(again, once, "the tokens sampled from the same seed again", "B T")
+            self.checks += 1
+            if np.array_equal(once, other):
+                self.wrong("two seeds give the same 16 tokens, although the temperature is 5")

@@ -30,9 +30,11 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         """Logits of a small model, up to its longest input; a longer one is refused with both numbers."""
         model, stored = self.model(), self.stored("model")
         tokens = stored["tokens"]
-        self.assert_tensor(model(tokens), stored["logits"], "the logits", "B T V")
-        self.assert_tensor(model(tokens[:, :1]), stored["single"], "the logits of a single token", "B T V")
-        self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1)), 17, 12)
+        with self.part("logits"):
+            self.assert_tensor(model(tokens), stored["logits"], "the logits", "B T V")
+            self.assert_tensor(model(tokens[:, :1]), stored["single"], "the logits of a single token", "B T V")
+        with self.part("too_long"):
+            self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1)), 17, 12)
 
     def test_trained_language_model(self):
         """The trained model reads the beginning of a tale and scores every next token."""
@@ -45,7 +47,9 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
     def test_loss(self):
         """The loss of padded sequences, and of one that is one token longer than the model."""
         model, stored = self.model(), self.stored("loss")
-        self.assert_tensor(model.loss(stored["tokens"]), stored["loss"], "the loss", "")
-        tokens = self.stored("model")["tokens"]
-        longest = np.concatenate([tokens, tokens[:, :1]], axis=1)
-        self.assert_tensor(model.loss(longest), stored["longest"], "the loss of max_len + 1 tokens", "")
+        with self.part("padding"):
+            self.assert_tensor(model.loss(stored["tokens"]), stored["loss"], "the loss", "")
+        with self.part("longest"):
+            tokens = self.stored("model")["tokens"]
+            longest = np.concatenate([tokens, tokens[:, :1]], axis=1)
+            self.assert_tensor(model.loss(longest), stored["longest"], "the loss of max_len + 1 tokens", "")

@@ -1,5 +1,7 @@
 """Stage 8: parts of today's models (extra credit)."""
 
+from typing import Any
+
 import numpy as np
 
 from autograder.assignments.variants.visible.checks import CheckingTestCase
@@ -17,8 +19,12 @@ class TestModern(CheckingTestCase):
         """Turn vectors by the angles of five positions; an odd number of features is refused."""
         stored = self.stored("rotate")
         x, positions = stored["x"], stored["positions"]
-        self.assert_tensor(self.student.modern.rotate(x, positions), stored["output"], "the turned x", "B H T d_head")
-        self.refuses(lambda: self.student.modern.rotate(x[..., :7], positions), 7)
+        with self.part("angles"):
+            self.assert_tensor(
+                self.student.modern.rotate(x, positions), stored["output"], "the turned x", "B H T d_head"
+            )
+        with self.part("odd"):
+            self.refuses(lambda: self.student.modern.rotate(x[..., :7], positions), 7)
 
     def test_swiglu(self):
         """The feed-forward network with a gate."""
@@ -31,13 +37,16 @@ class TestModern(CheckingTestCase):
         attention, stored = self.student.modern.GroupedQueryAttention(48, 6, 2), self.stored("attention")
         attention.load_state(self.stored("weights"))
         x = stored["x"]
-        y, cache = self.items(attention(x[:, :6]), 2, "forward")
-        self.assert_tensor(y, stored["prompt"], "the output", "B T d_model")
-        keys, values = self.items(cache, 2, "the cache")
-        self.assert_tensor(keys, stored["keys"], "the keys in the cache", "B G T d_head")
-        self.assert_tensor(values, stored["values"], "the values in the cache", "B G T d_head")
-        y, cache = self.items(attention(x[:, 6:], [np.array(keys), np.array(values)]), 2, "forward")
-        self.assert_tensor(y, stored["step"], "the output of a step with the cache", "B T d_model")
-        keys, values = self.items(cache, 2, "the cache")
-        self.assert_tensor(keys, stored["step_keys"], "the keys in the cache after a step", "B G T d_head")
-        self.assert_tensor(values, stored["step_values"], "the values in the cache after a step", "B G T d_head")
+        with self.part("prompt"):
+            self.check(attention(x[:, :6]), "prompt", "the output")
+        with self.part("step"):
+            cache = [np.array(stored["prompt_keys"]), np.array(stored["prompt_values"])]
+            self.check(attention(x[:, 6:], cache), "step", "the output of a step with the cache")
+
+    def check(self, result: Any, case: str, name: str) -> None:
+        """Fail unless output and cache are those that are stored."""
+        stored = self.stored("attention")
+        y, cache = self.items(result, 2, "forward")
+        self.assert_tensor(y, stored[case], name, "B T d_model")
+        for kind, tensor in zip(("keys", "values"), self.items(cache, 2, "the cache"), strict=True):
+            self.assert_tensor(tensor, stored[f"{case}_{kind}"], f"the {kind} in the cache", "B G T d_head")

@@ -9,11 +9,13 @@ class TestTraining(CheckingTestCase):
         """Label smoothing of 0, 0.1 and 0.4 with padding, and logits as large as 1,000."""
         stored = self.stored("loss")
         logits, targets = stored["logits"], stored["targets"]
-        for case, smoothing in made.SMOOTHINGS.items():
-            loss = self.student.training.smoothed_loss(logits, targets, 1, smoothing)
-            self.assert_number(loss, stored[case], f"the loss with a smoothing of {smoothing}")
-        loss = self.student.training.smoothed_loss(300 * logits, targets, 1, 0.1)
-        self.assert_number(loss, stored["large"], "the loss of large logits")
+        with self.part("values"):
+            for case, smoothing in made.SMOOTHINGS.items():
+                loss = self.student.training.smoothed_loss(logits, targets, 1, smoothing)
+                self.assert_number(loss, stored[case], f"the loss with a smoothing of {smoothing}")
+        with self.part("large_logits"):
+            loss = self.student.training.smoothed_loss(300 * logits, targets, 1, 0.1)
+            self.assert_number(loss, stored["large"], "the loss of large logits")
 
     def test_warmup_rate(self):
         """The rate of the paper of 2017 at ten steps, with a peak of 0.8 after 10 steps."""
@@ -34,28 +36,29 @@ class TestTraining(CheckingTestCase):
         gradients = list(self.stored("clip").values())
         for case, max_norm in made.CLIPS.items():
             stored = self.stored(f"clip_{case}")
-            result = self.student.drivers.clip(gradients, max_norm, True)
-            norm, *after = self.items(result, 7, "clip_gradients")
-            self.assert_number(norm, stored["norm"], f"the norm before clipping at {max_norm:g}")
-            for number, gradient in enumerate(after[:3]):
-                axes = "rows columns" if gradient.ndim == 2 else "features"
-                self.assert_tensor(gradient, stored[str(number)], f"gradient {number} clipped at {max_norm:g}", axes)
+            with self.part(case):
+                result = self.student.drivers.clip(gradients, max_norm, True)
+                norm, *after = self.items(result, 1 + len(gradients), "clip_gradients")
+                self.assert_number(norm, stored["norm"], f"the norm before clipping at {max_norm:g}")
+                for number, gradient in enumerate(after):
+                    right, name = stored[str(number)], f"gradient {number} clipped at {max_norm:g}"
+                    self.assert_tensor(gradient, right, name, "rows columns" if right.ndim == 2 else "features")
 
     def test_train_step(self):
         """Three steps of a small language model: the losses, and all weights after them."""
         model = self.student.language_model.DecoderTransformer(**(made.MODEL | {"dropout": 0.0}))
         model.load_state(self.stored("weights"))
         stored = self.stored("steps")
-        batches = [[stored[f"tokens.{number}"]] for number in range(len(made.STEPS["rates"]))]
-        result = self.student.drivers.train_steps(model, batches, made.STEPS["rates"], made.STEPS["max_norm"])
-        names = list(self.stored("weights"))
+        batches = [stored[f"tokens.{number}"][None] for number in range(len(made.RATES))]
+        result = self.student.drivers.train_steps(model, batches, made.RATES, made.MAX_NORM)
+        names = sorted(self.stored("weights"))
         losses, *weights = self.items(result, 1 + len(names), "the run")
         for step, (loss, right) in enumerate(zip(losses, stored["losses"], strict=True), start=1):
             self.assert_number(loss, right, f"the loss of step {step}")
-        for number, weight in enumerate(weights):
-            axes = "rows columns" if weight.ndim == 2 else "features"
-            right = stored[f"weight.{number}"]
-            self.assert_tensor(weight, right, f"parameter {number} after three steps", axes)
+        for name, weight in zip(names, weights, strict=True):
+            right = stored[name]
+            axes = "rows columns" if right.ndim == 2 else "features"
+            self.assert_tensor(weight, right, f"{name} after three steps", axes)
 
     def test_parameter_groups(self):
         """Which parameters of a small language model decay, and which do not."""

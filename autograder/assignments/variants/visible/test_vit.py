@@ -14,8 +14,10 @@ class TestVisionTransformer(CheckingTestCase):
         embedding = self.student.vit.PatchEmbedding(VIT["img_size"], VIT["patch_size"], VIT["channels"], VIT["d_model"])
         embedding.load_state(self.stored("patches_weights"))
         stored = self.stored("patches")
-        self.assert_tensor(embedding(stored["images"]), stored["patches"], "the patches", "B N d_model")
-        self.refuses(lambda: embedding(np.swapaxes(stored["images"], 2, 3)), 6, 9)
+        with self.part("patches"):
+            self.assert_tensor(embedding(stored["images"]), stored["patches"], "the patches", "B N d_model")
+        with self.part("other_size"):
+            self.refuses(lambda: embedding(np.swapaxes(stored["images"], 2, 3)), 6, 9)
 
     def test_vit_block(self):
         """One layer with random weights."""
