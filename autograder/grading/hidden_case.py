@@ -18,6 +18,7 @@ from autograder.sandbox.proxy import Gradients, ObjectProxy, Student
 SHARP = 2.0  # more peaked attention shows mistakes better
 # Non-zero numbers that mark padding. Adding up masks of such numbers is one way to unite them.
 MARKS = (1, 2, 7)
+FACTOR = 1.25  # in place of dropout
 
 
 class ReferenceFault(Exception):
@@ -171,6 +172,24 @@ class HiddenTestCase(StageTestCase):
         actual: np.ndarray = call(twins.student)
         self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit)
         return actual
+
+    def same_dropout(
+        self,
+        build: Callable[[Student, float], Any],
+        call: Callable[[ObjectProxy], Any],
+        axes: str,
+        where: np.ndarray,
+    ) -> None:
+        """Fail unless dropout stands where it does in the reference.
+
+        Args:
+            build: makes the object with a given probability of dropout.
+        """
+        # With this probability dropout draws no numbers that could differ.
+        dropped = self.train(self.twins(lambda modules: build(modules, 1.0)))
+        self.same(call, dropped, "the output in training mode, with a dropout of 1,", axes, where)
+        factor = self.twins(lambda modules: build(modules, 0.3)).with_dropout_as(FACTOR)
+        self.same(call, factor, f"the output with a factor of {FACTOR} for each dropout", axes, where)
 
     def unchanged(
         self, after: Any, before: np.ndarray, wrong: str, name: str, axes: str, where: np.ndarray | None = None

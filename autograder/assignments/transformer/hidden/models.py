@@ -1,6 +1,5 @@
 """What the hidden tests of whole models share: small random models, batches for them, and other sentences."""
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,10 @@ import numpy as np
 from autograder.assignments.transformer.trained import CHECKPOINT, TrainedTestCase
 from autograder.grading.graded_case import inside
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from autograder.sandbox.proxy import ObjectProxy, Student
 from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie
-FACTOR = 1.25  # in place of dropout
 
 
 @cache
@@ -89,21 +86,3 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         src, src_lengths = padded([german[index] for index in chosen])
         tgt, tgt_lengths = padded([english[index][:-1] for index in chosen])
         return {"src": src, "tgt": tgt, "src_lengths": src_lengths, "tgt_lengths": tgt_lengths}
-
-    def same_dropout(
-        self,
-        build: Callable[[Student, float], Any],
-        call: Callable[[ObjectProxy], Any],
-        axes: str,
-        where: np.ndarray,
-    ) -> None:
-        """Fail unless dropout stands where it does in the reference.
-
-        Args:
-            build: makes the object with a given probability of dropout.
-        """
-        # With this probability dropout draws no numbers that could differ.
-        dropped = self.train(self.twins(lambda modules: build(modules, 1.0)))
-        self.same(call, dropped, "the output in training mode, with a dropout of 1,", axes, where)
-        factor = self.twins(lambda modules: build(modules, 0.3)).with_dropout_as(FACTOR)
-        self.same(call, factor, f"the output with a factor of {FACTOR} for each dropout", axes, where)

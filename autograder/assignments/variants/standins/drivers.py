@@ -139,3 +139,36 @@ def sample(
         generate(model, prompt, max_new_tokens, torch.Generator().manual_seed(seed), temperature, top_k, top_p)
         for seed in seeds
     ]
+
+
+def cache_after(model: nn.Module, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
+    """The cache that was given to `generate.forward_cached`, after the call."""
+    from generate import forward_cached
+
+    given = [(keys, values) for keys, values in cache]
+    forward_cached(model, token, given)
+    return [list(pair) for pair in given]
+
+
+def logits_after(logits: torch.Tensor, temperature: float, top_k: int | None) -> torch.Tensor:
+    """The logits that were given to `generate.filter_logits`, after the call."""
+    from generate import filter_logits
+
+    filter_logits(logits, temperature, top_k, 0.5)
+    return logits
+
+
+class Images(nn.Module):
+    """Parameters as a Vision Transformer has them: <cls> and positions have three axes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projection, self.output_layer = nn.Linear(4, 6), nn.Linear(6, 3)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, 6))
+        self.positions = nn.Parameter(torch.zeros(1, 5, 6))
+        self.norm = nn.LayerNorm(6)
+
+
+def parameter_shapes(model: nn.Module) -> list[Any]:
+    """Names and shapes of all parameters; one that is shared comes once."""
+    return [[name, list(parameter.shape)] for name, parameter in model.named_parameters()]
