@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.variants.hidden.models import VariantsTestCase
+from autograder.grading.hidden_case import Twins
 
 
 class TestTraining(VariantsTestCase):

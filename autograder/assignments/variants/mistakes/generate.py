@@ -57,8 +57,8 @@ MISTAKES: tuple[Mistake, ...] = (
         LATER,
         LATER.replace("T_past + 1", "1"),
         "With a cache your new token sees only the beginning of the text.",
-        "A row of the mask belongs to a new token, a column to any token up to now. Count in which column the first new "
-        "token itself stands.",
+        "A row of the mask belongs to a new token, a column to any token up to now. See in which column the first "
+        "new one itself stands.",
     ),
     Mistake(
         "generate.cache-of-new-tokens",

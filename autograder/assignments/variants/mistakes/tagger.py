@@ -79,6 +79,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "mask = (positions >= lengths[:, None, None]).transpose(1, 2).expand(-1, -1, T)",
         "Your tagger forbids padded queries to look anywhere, and hides no padded key.",
         "A mask has a row for each query and a column for each key. What must not be seen are keys.",
+        same_as=("tagger.mask-missing",),
     ),
     Mistake(
         "tagger.mask-of-first-sequence",

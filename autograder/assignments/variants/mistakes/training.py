@@ -230,6 +230,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "return max(floor, peak * (1 + math.cos(math.pi * done)) / 2)",
         "Your rate falls towards 0 and is cut off at the last rate.",
         "The docstring says what the rate is half-way.",
+        same_as=("training.cosine-without-floor",),
     ),
     Mistake(
         "training.cosine-straight",

@@ -168,15 +168,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "An optimizer may have several groups, for instance one with weight decay and one without.",
     ),
     Mistake(
-        "training.step-rate-after",
-        "training",
-        f"{STEP}\n",
-        f'{STEP}\n    for group in optimizer.param_groups:\n        group["lr"] = 0.0\n',
-        "Your step leaves the optimizer with another learning rate than it was told.",
-        STEPS,
-        seen_by="hidden",
-    ),
-    Mistake(
         "training.step-not-clipped",
         "training",
         f"{CLIP}\n    ",
@@ -209,6 +200,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "",
         "Your step computes gradients and does not update the weights.",
         STEPS,
+        same_as=("training.step-forgets-too-late",),
     ),
     Mistake(
         "training.step-loss-after",

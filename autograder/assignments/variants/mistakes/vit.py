@@ -103,6 +103,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "if height * width != self.height * self.width:",
         "Your patch embedding accepts images that have as many pixels, but another height and width.",
         "See under Raises in the docstring.",
+        same_as=("vit.size-not-checked",),
     ),
     Mistake(
         "vit.size-without-numbers",
