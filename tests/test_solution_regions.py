@@ -9,7 +9,7 @@ from autograder.manifest import Assignment, Stage
 from course.errors import UserError
 
 STAGE = Stage("small", 7, "one", "One", "1.ipynb", ("m.C.f", "m.g"), "test_one", {"test": 1.0}, {}, (), False)
-SMALL = Assignment("small", 1, "Small", ("m",), "", "", (STAGE,))
+SMALL = Assignment("small", 1, "Small", ("m",), (), "", (STAGE,))
 MODULE = '''"""A module."""
 import math
 
@@ -110,7 +110,7 @@ def test_the_manifest_writes_only_in_modules_of_the_assignment(tmp_path: Path):
         "small", 7, "one", "One", "1.ipynb", ("m.C.f", "m.g", "other.f"), "test_one", {"test": 1.0}, {}, (), False
     )
     with pytest.raises(UserError, match="write in other"):
-        make_stubs(tmp_path, Assignment("small", 1, "Small", ("m",), "", "", (stage,)))
+        make_stubs(tmp_path, Assignment("small", 1, "Small", ("m",), (), "", (stage,)))
 
 
 def test_a_missing_module_is_named(tmp_path: Path):

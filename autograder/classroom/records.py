@@ -26,7 +26,14 @@ from course.config import CHECKPOINTS
 from course.errors import UserError
 
 # What decides about a grade; a change in the other rooms, which read, print or write, is no reason to grade again.
-DECIDING = ("manifest.py", "forbidden/*.py", "sandbox/*.py", "diagnosis/*.py", "grading/*.py", "submissions/stage_*.py")
+DECIDING = (
+    "manifest/*.py",
+    "forbidden/*.py",
+    "sandbox/*.py",
+    "diagnosis/*.py",
+    "grading/*.py",
+    "submissions/stage_*.py",
+)
 OF_ASSIGNMENT = ("*.toml", "*.py", "visible/*", "hidden/*", "standins/*", "mistakes/*", "expected/*")
 
 
@@ -36,7 +43,7 @@ def grader_hash(name: str) -> str:
     chosen = assignment(name)
     paths = [path for pattern in DECIDING for path in (ROOT / "autograder").glob(pattern)]
     paths += [path for pattern in OF_ASSIGNMENT for path in chosen.folder.glob(pattern) if path.is_file()]
-    paths += (CHECKPOINTS / chosen.checkpoint).iterdir()
+    paths += [path for name in chosen.checkpoints for path in (CHECKPOINTS / name).iterdir()]
     paths += [path for module in chosen.modules if (path := chosen.solution / f"{module}.py").exists()]
     digest = hashlib.sha256()
     for path in sorted(paths):

@@ -69,7 +69,9 @@ def grade(
     results = []
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(grade_one, stage) for stage in chosen]
-        whole = pool.submit(end_to_end, submission, assignment, workers, clock) if stages is None else None
+        whole = None
+        if stages is None and assignment.end_to_end:
+            whole = pool.submit(end_to_end, submission, assignment, workers, clock)
         for stage, future in zip(chosen, futures, strict=True):
             result, known = future.result()
             # Of stages that met the same failure at the same time, the first one says so.
