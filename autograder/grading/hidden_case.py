@@ -178,7 +178,7 @@ class HiddenTestCase(StageTestCase):
         build: Callable[[Student, float], Any],
         call: Callable[[ObjectProxy], Any],
         axes: str,
-        where: np.ndarray,
+        where: np.ndarray | None = None,
     ) -> None:
         """Fail unless dropout stands where it does in the reference.
 

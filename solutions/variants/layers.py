@@ -1,7 +1,7 @@
 """Stage 1: layer normalisation, GELU and the feed-forward network of the models in this assignment.
 
-Shapes are written with B = batch, T = positions. What is built here follows GPT-2 (Radford et al., 2019), which differs
-from the Transformer of 2017: GELU takes the place of ReLU, and the norms stand before the sub-layers (stage 3).
+Shapes are written with B = batch, T = positions. What is built here follows GPT-2 (Radford et al., 2019), which is not
+the Transformer of 2017: GELU takes the place of ReLU, and the norms stand before the sub-layers (stage 3).
 """
 
 import math

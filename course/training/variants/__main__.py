@@ -1,44 +1,25 @@
 """Train a small model of the assignment `variants`: `python -m course.training.variants NAME --out FOLDER`.
 
-Training can be stopped at any time and goes on where it was when the same command is given again.
+Training can be stopped at any time and goes on where it was when the same command is given again, with the same result
+as without the stop.
 """
 
 import argparse
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from course.config import WEIGHTS
 from course.errors import run_command
 from course.training.curves import draw_curves
 from course.training.loop import train
 from course.training.settings import TrainConfig
 from course.training.speed import fast_dropout, keep_freed_memory
-from course.training.variants.task import Measured, Task, TaskTrainer, build, load_reference, save_sizes
+from course.training.variants.task import SmallRun, Task
+from course.variants import build, load_variants, save_sizes
 
 WEIGHT_DECAY = 0.1
-CONFIG = "config.json"
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A measure in the words of the loop."""
-
-    loss: float
-    bleu: float
-
-
-class Checked:
-    """The validation of a task, as the loop wants it."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-
-    def measure(self, model: Any) -> Shown:
-        found: Measured = self.task.measure(model)
-        return Shown(found.loss, found.figure)
-
-
+VALIDATIONS = 16  # in a run
 SETTINGS = {
     "grimm-lm": TrainConfig(20, peak_rate=1.5e-3, warmup_steps=100, label_smoothing=0, average=10, average_every=20),
     "de-truecase": TrainConfig(4, peak_rate=1.5e-3, warmup_steps=300, label_smoothing=0, average=8, average_every=25),
@@ -50,7 +31,7 @@ SETTINGS = {
 
 
 def make_task(name: str, state: Path, corpus_dir: Path | None) -> Task:
-    """The data of a model; what is made from it for good (a tokenizer) stays in the folder `state`."""
+    """The data of a model; a tokenizer that is made for it stays in the folder `state`."""
     if name == "grimm-lm":
         from course.training.variants.tales import Tales
 
@@ -69,39 +50,49 @@ def main(arguments: list[str] | None = None) -> int:
 
     from course.checkpoint import save_checksums, save_weights
 
-    parser = argparse.ArgumentParser(prog="python -m course.training.variants", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m course.training.variants",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     add = parser.add_argument
-    add("name", choices=SETTINGS)
-    add("--corpus-dir", type=Path)
-    add("--out", type=Path, required=True)
-    add("--state", type=Path)
-    add("--epochs", type=int)
-    add("--threads", type=int)
+    add("name", choices=SETTINGS, help="the model to train")
+    add("--corpus-dir", type=Path, help="folder with tatoeba.*.tsv.gz, for de-truecase; the others need none")
+    add("--out", type=Path, required=True, help="folder for the finished checkpoint")
+    add("--state", type=Path, help="folder for the state of the run (runs/NAME)")
+    add("--epochs", type=int, help="instead of the number with which the shipped model was trained")
+    add("--threads", type=int, help="CPU threads (all processors)")
     args = parser.parse_args(arguments)
+    for option in ("epochs", "threads"):
+        if getattr(args, option) is not None and getattr(args, option) < 1:
+            parser.error(f"--{option} must be at least 1")
     state = args.state or Path("runs") / args.name
     state.mkdir(parents=True, exist_ok=True)
     keep_freed_memory()
     if args.threads:
         torch.set_num_threads(args.threads)
-    task, config = make_task(args.name, state, args.corpus_dir), SETTINGS[args.name]
-    if args.epochs:
-        config = replace(config, epochs=args.epochs)
+    config = SETTINGS[args.name]
+    config = replace(config, epochs=args.epochs or config.epochs)
+    task, modules = make_task(args.name, state, args.corpus_dir), load_variants()
     torch.manual_seed(config.seed)
-    modules = load_reference()
     model = build(task.model_class, task.sizes, modules)
     fast_dropout(model)
-    trainer = TaskTrainer(model, task, config, state, modules.training.parameter_groups(model, WEIGHT_DECAY))
-    trainer.resume()
-    print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {trainer.total_steps:,} steps", flush=True)
-    train(trainer, Checked(task), validate_every=max(25, trainer.total_steps // 16))  # type: ignore[arg-type]
-    trainer.finish()
+    run = SmallRun(model, task, config, state, modules.training.parameter_groups(model, WEIGHT_DECAY))
+    run.resume()
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    print(f"{parameters:,} parameters, {run.total_steps:,} steps, from step {run.step:,}", flush=True)
+    train(run, task, validate_every=max(1, run.total_steps // VALIDATIONS))
+    run.finish()
     args.out.mkdir(parents=True, exist_ok=True)
-    save_sizes(task.model_class, task.sizes, args.out / CONFIG)
-    task.save_files(args.out)
-    save_weights(model, args.out / "model.safetensors")
+    save_sizes(task.model_class, task.sizes, args.out)
+    for path in task.files:
+        (args.out / path.name).write_bytes(path.read_bytes())
+    save_weights(model, args.out / WEIGHTS)
     save_checksums(args.out)
-    draw_curves(state, args.out / "curves.svg")
-    print(task.measure(model), trainer.seconds)
+    draw_curves(state, args.out / "curves.svg", task.title, "loss")
+    measured = task.measure(model)
+    print(f"{task.title}: {measured.figure:.3f}, loss {measured.loss:.4f} (the finished checkpoint)")
+    print(f"wrote {args.out} after {run.seconds / 60:.0f} minutes of training")
     return 0
 
 

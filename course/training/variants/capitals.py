@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course.config import PAD
-from course.translation.corpora import load_pairs
 from course.data.capitals import Score, capital, score, units
 from course.text import Tokenizer, batch_by_length
 from course.training.data import TokenTable
 from course.training.variants.task import Measured, Task
+from course.translation.corpora import load_pairs
+from course.variants import TOKENIZER
 
 if TYPE_CHECKING:
     import torch
 
-TOKENIZER = "tokenizer.model"
 IGNORED = -100
 MAX_LEN = 128
 
@@ -29,7 +29,8 @@ class Capitals(Task):
     """Sentences of tatoeba.train, and those of tatoeba.val."""
 
     model_class = "tagger.EncoderTransformer"
-    figure = "F1 of capitals in % (tatoeba.val)"
+    figure = "f1"
+    title = "F1 of capitals in % (tatoeba.val)"
     batch_tokens = 3000
 
     def __init__(self, state: Path, corpus_dir: Path | None, vocab_size: int = 3000) -> None:
@@ -104,8 +105,9 @@ class Capitals(Task):
                 count += len(known)
         return Measured(loss / count, score(self.held_out, predictions).f1)
 
-    def save_files(self, folder: Path) -> None:
-        (folder / TOKENIZER).write_bytes(self.path.read_bytes())
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
 
 
 def tag(model: Any, sentences: list[list[str]], tokenizer: Tokenizer) -> "list[tuple[torch.Tensor, list[int]]]":

@@ -17,7 +17,8 @@ class Recognition(Task):
     """Digits as they are."""
 
     model_class = "vit.ViT"
-    figure = "accuracy in % (held-out digits)"
+    figure = "accuracy"
+    title = "accuracy in % (500 held-out digits)"
     batch_size = 64
     side = SIDE
 

@@ -8,11 +8,10 @@ from course.config import PAD
 from course.data.tales import UNKNOWN_BITS, Tale, read_tales
 from course.text import Tokenizer
 from course.training.variants.task import Measured, Task
+from course.variants import TOKENIZER
 
 if TYPE_CHECKING:
     import torch
-
-TOKENIZER = "tokenizer.model"
 
 
 def encode_tale(tale: Tale, tokenizer: Tokenizer) -> list[int]:
@@ -25,7 +24,8 @@ class Tales(Task):
     """Windows of tokens from the 58 tales, and the four held-out tales."""
 
     model_class = "language_model.DecoderTransformer"
-    figure = "bits per character (held-out tales)"
+    figure = "bits"
+    title = "bits per character (four held-out tales)"
     windows = 8  # in a batch
 
     def __init__(self, state: Path, vocab_size: int = 2000, max_len: int = 256, dropout: float = 0.25) -> None:
@@ -74,8 +74,9 @@ class Tales(Task):
             bits += UNKNOWN_BITS * sum(0 in self.tokenizer.encode(letter) for line in tale.lines for letter in line)
         return Measured(nats / tokens, (nats / math.log(2) + bits) / characters)
 
-    def save_files(self, folder: Path) -> None:
-        (folder / TOKENIZER).write_bytes(self.path.read_bytes())
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
 
 
 def surprise(model: Any, tokens: list[int], max_len: int) -> float:

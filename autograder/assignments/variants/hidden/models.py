@@ -28,6 +28,15 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         """(modules, model) of the student and of the reference, for functions that get a model."""
         return Twins((self.student, model.student), (self.reference, model.reference))  # type: ignore[arg-type]
 
+    def gives(self, twins: Twins, name: str, axes: str, *arguments: Any, where: np.ndarray | None = None) -> np.ndarray:
+        """Fail unless a call with these arguments gives the same tensor as with the reference; it is given back."""
+        return self.same(lambda model: model(*arguments), twins, name, axes, where)
+
+    def same_result(self, function: str, name: str, axes: str, *arguments: Any) -> None:
+        """Fail unless a function, "module.name", gives the same tensor as the reference's."""
+        module, _, short = function.partition(".")
+        self.same(lambda modules: getattr(getattr(modules, module), short)(*arguments), self.modules, name, axes)
+
     def same_number(self, call: Callable[[Any], Any], twins: Twins, name: str) -> None:
         """Fail unless a call gives the same number as with the reference."""
         actual = call(twins.student)

@@ -65,8 +65,8 @@ class TestGenerate(VariantsTestCase):
         model, config = self.model()
         tokens = self.tokens(config, 2, 6)
         cache = self.read(model, config, tokens[:, :3])
-        for step in range(3, 6):
-            cache = self.read(model, config, tokens[:, step : step + 1], cache)
+        for place in range(3, 6):
+            cache = self.read(model, config, tokens[:, place : place + 1], cache)
         for B, T in ((1, 1), (config["num_heads"], 4), (3, config["max_len"] - 1)):
             given = self.random_cache(config, B, T)
             step = self.tokens(config, B, 1)

@@ -1,6 +1,6 @@
 """Stage 3, hidden: layers and language models of other sizes, causality, dropout, gradients, and other texts."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,11 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         masks = self.masks(H, T)
         for shape, mask in masks.items():
             title = f"the output with a mask of shape {shape}"
-            self.same(lambda model, mask=mask: model(x, mask), block, title, "B T d_model")
+            self.gives(block, title, "B T d_model", x, mask)
         arguments = {"x": x, "mask": masks["(B, T, T)"]}
         self.keeps_arguments(block.student, arguments)
         self.same_gradients(block, arguments, self.random(*x.shape), "B T d_model")
-        self.same_dropout(build, lambda model: model(**arguments), "B T d_model", np.True_)
+        self.same_dropout(build, lambda model: model(**arguments), "B T d_model")
 
     def model(self, config: dict[str, Any]) -> Twins:
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
@@ -60,7 +60,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         with self.part("logits"):
             for B, T in ((1, longest), (config["num_heads"], 4), (3, 3), (2, 1)):
                 tokens = self.tokens(config, B, T)
-                self.same(lambda model, tokens=tokens: model(tokens), model, "the logits", "B T V")
+                self.gives(model, "the logits", "B T V", tokens)
             self.causal(model, config, "")
             self.causal(self.train(self.model(self.config(dropout=0.0, vocab_size=V))), config, " in training mode")
             tokens = self.tokens(config, 2, 5)
@@ -70,11 +70,11 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
             def build(modules: Any, dropout: float) -> Any:
                 return modules.language_model.DecoderTransformer(**(config | {"dropout": dropout}))
 
-            self.same_dropout(build, lambda model: model(tokens), "B T V", np.True_)
+            self.same_dropout(build, lambda model: model(tokens), "B T V")
         with self.part("too_long"):
             for T in (longest + 1, longest + 6):
                 tokens = self.tokens(config, 2, T)
-                self.refuses(lambda tokens=tokens: model.student(tokens), T, longest)
+                self.refuses(partial(model.student, tokens), T, longest)
 
     def causal(self, model: Twins, config: dict[str, Any], mode: str) -> None:
         """Fail if a token changes the logits of earlier positions."""
@@ -106,13 +106,17 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
                 tokens = self.tokens(config, B, T)
                 tokens[:, :2] = (padding + 1) % config["vocab_size"]  # there is something to predict
                 tokens[np.arange(T) >= np.maximum(self.lengths(B, T), 2)[:, None]] = padding
-                self.same(lambda model, tokens=tokens: model.loss(tokens), model, "the loss", "")
+                self.same_loss(model, tokens, "the loss")
             tokens = self.tokens(config, 2, 7)
             tokens[0, 4:] = padding
             self.keeps_arguments(model.student, {"tokens": tokens}, "loss")
             self.same_gradients(model, {"tokens": tokens}, np.array(1.0), "B T", "loss")
         with self.part("longest"):
             tokens = self.tokens(config, 2, longest + 1)
-            self.same(lambda model: model.loss(tokens), model, "the loss of max_len + 1 tokens", "")
+            self.same_loss(model, tokens, "the loss of max_len + 1 tokens")
             long = self.tokens(config, 1, longest + 2)
             self.refuses(lambda: model.student.loss(long), longest + 1, longest)
+
+    def same_loss(self, model: Twins, tokens: np.ndarray, name: str) -> None:
+        """Fail unless the loss is right."""
+        self.same(lambda model: model.loss(tokens), model, name, "")

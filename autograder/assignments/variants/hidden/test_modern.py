@@ -1,5 +1,6 @@
 """Stage 8, hidden: other sizes, other positions, other groups, random caches, and the gradients."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ class TestModern(VariantsTestCase):
         norm = self.twins(lambda modules: modules.modern.RMSNorm(size, eps))
         for shape in ((4, size), (2, 3, size), (2, 2, 3, size)):
             x = 0.2 * self.random(*shape) + 0.1
-            self.same(lambda model, x=x: model(x), norm, "the output", " ".join("abc"[: len(shape) - 1]) + " size")
+            self.gives(norm, "the output", " ".join("abc"[: len(shape) - 1]) + " size", x)
         x = self.transposed(2, 3, size)
         self.keeps_arguments(norm.student, {"x": x})
         self.same_gradients(norm, {"x": x}, self.random(*x.shape), "B T size")
@@ -29,8 +30,7 @@ class TestModern(VariantsTestCase):
             for shape in ((5, 6), (3, 5, 2), (2, 3, 5, 10), (5, 5, 5, 4)):
                 x, positions = self.random(*shape), self.rng.permutation(60)[:5]
                 axes = " ".join(("a", "b", "T", "d_head")[-len(shape) :])
-                rotate = lambda modules, a=(x, positions): modules.modern.rotate(*a)  # noqa: E731
-                self.same(rotate, self.modules, "the turned x", axes)
+                self.same_result("modern.rotate", "the turned x", axes, x, positions)
             self.checks += 1
             q, k, positions = self.random(1, 8), self.random(1, 8), np.array([3])
             products = [self.product(q, k, positions + shift, positions + shift + 4) for shift in (0, 17)]
@@ -39,7 +39,7 @@ class TestModern(VariantsTestCase):
         with self.part("odd"):
             for features in (5, 9):
                 x = self.random(2, 3, features)
-                self.refuses(lambda x=x: self.student.modern.rotate(x, np.arange(3)), x.shape[-1])
+                self.refuses(partial(self.student.modern.rotate, x, np.arange(3)), features)
 
     def product(self, q: np.ndarray, k: np.ndarray, at: np.ndarray, other: np.ndarray) -> float:
         """The product of a query and a key, turned at their positions."""
@@ -54,15 +54,18 @@ class TestModern(VariantsTestCase):
         network = self.twins(lambda modules: modules.modern.SwiGLU(d_model, d_ff))
         for shape in ((3, d_model), (2, 4, d_model)):
             x = self.random(*shape)
-            self.same(lambda model, x=x: model(x), network, "the output", " ".join("ab"[: len(shape) - 1]) + " d_model")
+            self.gives(network, "the output", " ".join("ab"[: len(shape) - 1]) + " d_model", x)
         self.keeps_arguments(network.student, {"x": x})
         self.same_gradients(network, {"x": x}, self.random(*x.shape), "B T d_model")
 
     def attention(self) -> tuple[Twins, tuple[int, int, int]]:
         """Attention with at least two groups of at least two heads, and H, G, d_head."""
         G, share, d_head = self.pick(2, 3), self.pick(2, 3), self.pick(6, 10)
-        sizes = (G * share * d_head, G * share, G)
-        return self.twins(lambda modules: modules.modern.GroupedQueryAttention(*sizes)), (G * share, G, d_head)
+        return self.grouped(G * share * d_head, G * share, G), (G * share, G, d_head)
+
+    def grouped(self, *sizes: int) -> Twins:
+        """Attention with d_model features, H heads and G groups."""
+        return self.twins(lambda modules: modules.modern.GroupedQueryAttention(*sizes))
 
     def read(self, attention: Twins, x: np.ndarray, cache: Any = None) -> None:
         """Fail unless output and cache are right."""
@@ -84,8 +87,7 @@ class TestModern(VariantsTestCase):
             for B, T in ((1, 1), (G, 5), (H, 4), (5, 5)):
                 self.read(attention, self.transposed(B, T, d_model))
             for groups in (1, H):
-                other = self.twins(lambda modules, G=groups: modules.modern.GroupedQueryAttention(d_model, H, G))
-                self.read(other, self.random(2, 4, d_model))
+                self.read(self.grouped(d_model, H, groups), self.random(2, 4, d_model))
             x = self.random(2, 4, d_model)
             self.keeps_arguments(attention.student, {"x": x})
         with self.part("step"):

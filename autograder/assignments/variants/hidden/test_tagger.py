@@ -1,5 +1,6 @@
 """Stage 5, hidden: taggers of other sizes, their padding, dropout and gradients."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class TestTagger(VariantsTestCase):
             for B, T in ((1, longest), (config["num_heads"], 6), (5, 5), (2, 1)):
                 tokens, lengths = self.tokens(config, B, T), self.lengths(B, T)
                 real = (np.arange(T) < lengths[:, None])[..., None]
-                self.same(lambda model, a=(tokens, lengths): model(*a), model, "the logits", AXES, real)
+                self.gives(model, "the logits", AXES, tokens, lengths, where=real)
             tokens, lengths = self.tokens(config, 3, 6), np.array([6, 4, 1])
             real = (np.arange(6) < lengths[:, None])[..., None]
             arguments = {"tokens": tokens, "lengths": lengths}
@@ -40,7 +41,7 @@ class TestTagger(VariantsTestCase):
         with self.part("too_long"):
             for T in (longest + 1, longest + 5):
                 tokens = self.tokens(config, 2, T)
-                self.refuses(lambda tokens=tokens: model.student(tokens, np.array([3, 2])), T, longest)
+                self.refuses(partial(model.student, tokens, np.array([3, 2])), T, longest)
 
     def test_tagger_padding(self):
         """Padding tokens inside sequences, other tokens in the padding, sequences alone, and empty ones."""

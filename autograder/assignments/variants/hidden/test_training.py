@@ -45,7 +45,7 @@ class TestTraining(VariantsTestCase):
             peak, warmup = 0.5 + self.rng.random(), self.pick(1, 5, 40, 400)
             for step in (1, 2, warmup, warmup + 1, 2 * warmup + 1, 9 * warmup, 100_000):
                 name = f"the rate of step {step} with a warm-up of {warmup}"
-                self.same_number(lambda code, a=(step, peak, warmup): code.training.warmup_rate(*a), self.modules, name)
+                self.same_rate("warmup_rate", name, step, peak, warmup)
 
     def test_cosine_rate(self):
         """Other peaks, numbers of steps and last rates."""
@@ -53,9 +53,12 @@ class TestTraining(VariantsTestCase):
             peak, warmup, floor = 0.5 + self.rng.random(), self.pick(1, 5, 40), 0.3 * self.rng.random()
             total = warmup + self.pick(1, 17, 300)
             for step in (1, warmup, warmup + 1, (warmup + total) // 2, total - 1, total, total + 1, 3 * total):
-                arguments = (max(1, step), peak, warmup, total, floor)
                 name = f"the rate of step {step} with a warm-up of {warmup} and {total} steps in all"
-                self.same_number(lambda code, a=arguments: code.training.cosine_rate(*a), self.modules, name)
+                self.same_rate("cosine_rate", name, max(1, step), peak, warmup, total, floor)
+
+    def same_rate(self, function: str, name: str, *arguments: float) -> None:
+        """Fail unless a rate is right."""
+        self.same_number(lambda modules: getattr(modules.training, function)(*arguments), self.modules, name)
 
     def test_clip_gradients(self):
         """Gradients of other sizes, in a list and from an iterator, just below the limit and far above it."""

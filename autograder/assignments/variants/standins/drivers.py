@@ -59,7 +59,7 @@ def train_steps(
     from training import train_step
 
     parameters = [parameter for _, parameter in sorted(model.named_parameters())]
-    optimizer = Momentum([parameters[::2], parameters[1::2]])
+    optimizer: Any = Momentum([parameters[::2], parameters[1::2]])
     losses = []
     with torch.enable_grad():
         for batch, rate in zip(batches, rates, strict=True):
@@ -124,7 +124,7 @@ def decaying(model: nn.Module, weight_decay: float) -> list[Any]:
 
 
 def sample(
-    model: nn.Module,
+    model: Any,
     prompt: torch.Tensor,
     max_new_tokens: int,
     seeds: list[int],
@@ -141,7 +141,7 @@ def sample(
     ]
 
 
-def cache_after(model: nn.Module, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
+def cache_after(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
     """The cache that was given to `generate.forward_cached`, after the call."""
     from generate import forward_cached
 

@@ -32,10 +32,12 @@ class MultiHeadAttentionEfficient(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """(B, T, d_model) -> (B, T, d_model)."""
         # (B, T, 3 * d_model) -> (B, T, 3, H, d_head) -> three of (B, H, T, d_head)
-        parts = self.W_qkv(x).unflatten(-1, (3, self.num_heads, self.d_head)).transpose(1, 3).unbind(dim=2)
+        q, k, v = self.W_qkv(x).unflatten(-1, (3, self.num_heads, self.d_head)).transpose(1, 3).unbind(dim=2)
         allowed = _allowed(mask, x.size(0), x.size(1))
         heads = F.scaled_dot_product_attention(
-            *parts,
+            q,
+            k,
+            v,
             attn_mask=None if allowed is None else allowed.unsqueeze(1),
             dropout_p=self.attention_dropout.p if self.training else 0.0,
         )

@@ -20,14 +20,12 @@ class CheckingTestCase(StageTestCase):
         try:
             call()
         except Raised as fault:
-            if fault.message.startswith("ValueError") and set(map(int, re.findall(r"\d+", fault.message))) >= {
-                *numbers
-            }:
+            details = f"expected  a ValueError with {named}", f"got       {fault.message}"
+            if not fault.message.startswith("ValueError"):
+                self.wrong("the input is refused by another exception than a ValueError", *details)
+            if set(map(int, re.findall(r"\d+", fault.message))) >= {*numbers}:
                 return
-            got = f"got       {fault.message}"
-            self.wrong(
-                "the input is refused, but not as the docstring says", f"expected  a ValueError with {named}", got
-            )
+            self.wrong("the message of the ValueError does not name the numbers", *details)
         self.wrong("input is accepted that must be refused", f"expected  a ValueError with {named} in its message")
 
     def assert_number(self, actual: Any, expected: Any, name: str) -> None:
@@ -50,7 +48,8 @@ class CheckingTestCase(StageTestCase):
             self.checks += 1
             if names != sorted(wanted):
                 wrong = sorted(set(names) ^ wanted) or sorted(name for name in names if names.count(name) > 1)
-                self.wrong(f"{wrong[0]} is in the wrong group, missing, or there twice", f"weight_decay {decay}")
+                count = f"{len(wrong)} of {len(shapes)} parameters are in the wrong group, missing, or there twice"
+                self.wrong(count, f"in the group with a weight decay of {decay:g}, the first of them is {wrong[0]}")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
         """Fail unless these are the prompt and so many tokens of the vocabulary."""
