@@ -4,11 +4,12 @@ Nothing in this process is secret and nothing that it says is believed: it never
 or a verdict, and the grader looks at the tensors themselves. Requests (see `frames` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
-            replace: {module: methods that are taken from its stand-in}
+            replace: {module: methods that are taken from its stand-in},
+            lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
-            take: the part of the result to send, or null
+            take: the part of the result to send, or null; fresh: call a new object, made as the target was
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
@@ -28,10 +29,11 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, BinaryIO
 
 from autograder.forbidden import rules
+from autograder.sandbox.lent_names import Lender
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
 
 STANDIN = "standin_"
@@ -42,8 +44,9 @@ STORED: dict[str, dict[str, Any]] = {}
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports modules from text that is held in memory."""
 
-    def __init__(self, sources: dict[str, str], own: list[str]) -> None:
-        self.sources, self.own = sources, own
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.sources, self.own, self.replace = request["sources"], request["own"], request["replace"]
+        self.lent, self.withheld = request["lent"], request["withheld"]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -55,10 +58,44 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
         # Only the student's own modules have names that `describe` shows.
-        filename, text = f"{name}.py" if name in self.own else f"<stand-in {name}>", self.sources[name]
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        code: CodeType = compile(text, filename, "exec", dont_inherit=True)
-        exec(code, module.__dict__)
+        if name in self.own:
+            self.run_own(module, self.sources[name])
+            return
+        standin = compiled(f"<stand-in {name}>", self.sources[name])
+        if name not in self.lent and name not in self.withheld:
+            exec(standin, module.__dict__)
+            return
+        text = self.lent.get(name, "")
+        lender = Lender(module, standin, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
+
+    def run_own(self, module: ModuleType, text: str) -> None:
+        """Run the student's text as a file that lies in the working folder."""
+        module.__file__ = f"{module.__name__}.py"
+        exec(compiled(module.__file__, text), module.__dict__)
+
+    def lend(self, name: str, text: str, lender: Lender) -> ModuleType:
+        """The student's module behind a stand-in; its classes have the stand-in's methods."""
+        module = ModuleType(name)
+        self.run_own(module, text)
+        put_in(module, SimpleNamespace(**lender.interface), self.replace.get(name, []))
+        return module
+
+
+def compiled(filename: str, text: str) -> CodeType:
+    """A text as code; messages show its lines."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    code: CodeType = compile(text, filename, "exec", dont_inherit=True)
+    return code
+
+
+def put_in(module: Any, standins: Any, paths: list[str]) -> None:
+    """Replace methods of the student's classes, "Class.method", by those of the stand-in."""
+    for path in paths:
+        class_name, method = path.split(".")
+        standin = getattr(standins, class_name)
+        # A method without a stand-in (extra credit) is not called while other stages are graded.
+        if hasattr(module, class_name) and method in vars(standin):
+            setattr(getattr(module, class_name), method, vars(standin)[method])
 
 
 class Worker:
@@ -66,11 +103,12 @@ class Worker:
 
     def __init__(self) -> None:
         self.objects: dict[int, Any] = {}
+        self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
+        self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
         self.finder: SourceFinder | None = None
-        self.replace: dict[str, list[str]] = {}
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
-        """Take the source texts. `replace` names, for each module, the methods to be taken from its stand-in."""
+        """Take the source texts."""
         import torch
 
         if self.finder is not None:
@@ -78,21 +116,19 @@ class Worker:
             for name in self.finder.sources:
                 sys.modules.pop(name, None)
         self.objects.clear()
-        self.finder = SourceFinder(request["sources"], request["own"])
-        self.replace = request["replace"]
+        self.makers.clear()
+        self.weights.clear()
+        self.finder = SourceFinder(request)
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
     def import_module(self, request: dict[str, Any], body: bytes) -> None:
         """Import one module, then replace the methods that are not part of the stage."""
+        assert self.finder is not None
         name = request["module"]
         module = importlib.import_module(name)
-        for path in self.replace.get(name, []):
-            class_name, method = path.split(".")
-            standin = getattr(importlib.import_module(STANDIN + name), class_name)
-            # A method without a stand-in (extra credit) is not called while other stages are graded.
-            if hasattr(module, class_name) and hasattr(standin, method):
-                setattr(getattr(module, class_name), method, getattr(standin, method))
+        if paths := self.finder.replace.get(name):
+            put_in(module, importlib.import_module(STANDIN + name), paths)
 
     def call(self, request: dict[str, Any], body: bytes) -> Any:
         """Call a function, construct an object, or call an object or one of its methods."""
@@ -105,7 +141,7 @@ class Worker:
             module, _, name = target.partition(".")
             function = getattr(importlib.import_module(module), name)
         else:
-            function = self.objects[target]
+            function = self.fresh(self.objects[target]) if request.get("fresh") else self.objects[target]
             if request["method"] is not None:
                 function = getattr(function, request["method"])
 
@@ -124,6 +160,8 @@ class Worker:
         if "cotangents" not in request:
             with torch.no_grad(), dropout_as(request["dropout"]):
                 value = function(*arguments, **keywords)
+            if isinstance(target, str):
+                self.makers[id(value)] = lambda: function(*arguments, **keywords)
             if request["take"]:
                 return take(value, **request["take"])
             return [*arguments, *keywords.values()] if request["arguments"] else value
@@ -150,8 +188,16 @@ class Worker:
         from safetensors.torch import load
 
         weights = STORED[request["stored"]] if request["stored"] else load(body)
-        self.objects[request["target"]].load_state_dict(weights, strict=True)
-        self.objects[request["target"]].eval()
+        target = self.objects[request["target"]]
+        target.load_state_dict(weights, strict=True)
+        target.eval()
+        self.weights[id(target)] = weights
+
+    def fresh(self, target: Any) -> Any:
+        """A new object in evaluation mode, made and loaded as this one was: nothing has been called on it."""
+        made = self.makers[id(target)]()
+        made.load_state_dict(self.weights.get(id(target), made.state_dict()), strict=True)
+        return made.eval()
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
         """Names and shapes of all weights and buffers."""

@@ -1,6 +1,8 @@
 """The code of a stage: the student's modules for what it grades, stand-ins for everything that other stages grade."""
 
 import ast
+from collections.abc import Set
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,46 +12,72 @@ from autograder.sandbox.proxy import Code
 from autograder.submissions.read_submission import Submission
 
 
-def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, reported: dict[str, str]) -> Code:
+def code_of_stage(
+    submission: Submission,
+    stage: Stage,
+    assignment: Assignment,
+    reported: dict[str, str],
+    forbidden: Set[str] = frozenset(),
+) -> Code:
     """The modules of a stage as the student wrote them, and stand-ins for everything that other stages grade.
 
     Args:
         reported: modules whose failed import an earlier stage reports, with the name of that stage.
+        forbidden: modules in which something is not allowed; they lend nothing to other stages.
     """
+    # What neither this stage writes nor an earlier one could only be copied from a stand-in.
+    later = [other for other in assignment.stages if other is not stage and other.name not in stage.builds_on]
+    unneeded = tuple(written for other in later for written in other.writes)
     # Beside the modules, what the tests run in the worker (`drivers`), if the assignment has that.
     names = [path.stem for path in sorted(assignment.standins.glob("[!_]*.py"))]
-    standins = {name: _standin(assignment.standins, name) for name in names}
+    standins = {name: ungraded(assignment.standins, name, unneeded) for name in names}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
-    replace = {module: [path for owner, path in others if owner == module] for module in stage.modules}
-    replace = {module: paths for module, paths in replace.items() if paths}
+    replaced = {module: [path for owner, path in others if owner == module] for module in assignment.modules}
+    replaced = {module: paths for module, paths in replaced.items() if paths}
+    withheld = {module: f"{module}.py holds something that is not allowed" for module in forbidden}
+    withheld |= {module: f"{module}.py cannot be imported, as stage {name} says" for module, name in reported.items()}
+    withheld |= submission.unreadable
+    withheld = {module: why for module, why in withheld.items() if module not in stage.modules}
     return Code(
         sources={
             **standins,
             **student,
-            **{STANDIN + module: ungraded(assignment.standins, module, stage.writes) for module in replace},
+            **{
+                STANDIN + module: ungraded(assignment.standins, module, stage.writes)
+                for module in stage.modules
+                if module in replaced
+            },
         },
-        replace=replace,
+        replace=replaced,
         modules=stage.modules,
         unreadable=submission.unreadable,
         reported=reported,
+        lent={
+            module: text
+            for module, text in submission.sources.items()
+            if module not in stage.modules and module not in withheld
+        },
+        withheld=withheld,
     )
 
 
 @cache
-def _standin(folder: Path, module: str) -> str:
-    return (folder / f"{module}.py").read_text(encoding="utf-8")
-
-
-@cache
-def ungraded(standins: Path, module: str, graded: tuple[str, ...]) -> str:
-    """The stand-in of a module without the graded methods: it lies where the student's code can reach it."""
-    tree = ast.parse(_standin(standins, module))
+def ungraded(standins: Path, module: str, methods: tuple[str, ...]) -> str:
+    """The stand-in of a module without these methods: it lies where the student's code can reach it."""
+    tree = ast.parse((standins / f"{module}.py").read_text(encoding="utf-8"))
     for part in tree.body:
         if isinstance(part, ast.ClassDef):
             prefix = f"{module}.{part.name}."
-            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in graded]
+            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in methods]
     return ast.unparse(tree)
+
+
+def with_own_methods(code: Code) -> Code:
+    """The same, but the student's modules keep the methods that other stages grade."""
+    return replace(
+        code, replace={module: paths for module, paths in code.replace.items() if module not in code.modules}
+    )
 
 
 def code_of_all(submission: Submission, assignment: Assignment) -> Code:

@@ -41,6 +41,8 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
 """.strip()
 ROLE = 'role="img" aria-labelledby="title desc"'
 LINE = 19  # from one line of text to the next
+# The size of an index. In pixels: some programs take a share of the letter size for a share of something larger.
+INDEX, SMALL_INDEX = 11, 10
 
 
 class Drawing:
@@ -61,7 +63,8 @@ class Drawing:
         for number, line in enumerate(lines):
             height = y + (number - (len(lines) - 1) / 2) * LINE + 5
             name = f' class="{kind}"' if kind else ""
-            self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{_formula(line)}</text>')
+            formula = _formula(line, SMALL_INDEX if kind == "small" else INDEX)
+            self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{formula}</text>')
 
     def arrow(self, *points: tuple[float, float], kind: str = "", head: bool = True) -> None:
         """A line through some points, with a head at the last one."""
@@ -103,14 +106,14 @@ class Drawing:
         )
 
 
-def _formula(line: str) -> str:
-    """Text with its indices as SVG: "d_k", "W_{out}", "K^T"."""
+def _formula(line: str, size: int) -> str:
+    """Text with its indices, `size` pixels high, as SVG: "d_k", "W_{out}", "K^T"."""
     parts = []
     back = ""  # how to return to the line
     for sign, index, short, plain in re.findall(r"([_^])(?:\{([^}]*)\}|(\w))|([^_^]+|[_^])", line):
         if sign:
             shift = 4 if sign == "_" else -6
-            parts.append(f'<tspan dy="{shift}" font-size="75%">{escape(index or short)}</tspan>')
+            parts.append(f'<tspan dy="{shift}" font-size="{size}">{escape(index or short)}</tspan>')
             back = f' dy="{-shift}"'
         elif back:
             parts.append(f"<tspan{back}>{escape(plain)}</tspan>")
