@@ -63,13 +63,14 @@ def code_of_stage(
 
 
 @cache
-def ungraded(standins: Path, module: str, methods: tuple[str, ...]) -> str:
-    """The stand-in of a module without these methods: it lies where the student's code can reach it."""
+def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
+    """The stand-in of a module without some functions and methods: it lies where the student's code can reach it."""
     tree = ast.parse((standins / f"{module}.py").read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if f"{module}.{getattr(node, 'name', '')}" not in written]
     for part in tree.body:
         if isinstance(part, ast.ClassDef):
             prefix = f"{module}.{part.name}."
-            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in methods]
+            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in written]
     return ast.unparse(tree)
 
 
