@@ -66,7 +66,7 @@ def load_trained(name: str | Path, modules: SimpleNamespace | None = None) -> Tr
         model_class = sizes.pop(MODEL)
     except OSError as error:
         raise UserError(f"cannot read the configuration of {folder}: {error.strerror}") from error
-    except (ValueError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise UserError(f"{folder / CONFIG} must be a JSON object with an entry {MODEL!r}") from error
     model = build(model_class, sizes, modules or load_variants())
     fill(model, load_weights(folder / WEIGHTS), folder)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course.config import PAD
-from course.data.capitals import Score, capital, score, units
+from course.data.capitals import capital, score, units
 from course.text import Tokenizer, batch_by_length
 from course.training.data import TokenTable
 from course.training.variants.task import Measured, Task
@@ -130,9 +130,3 @@ def tag(model: Any, sentences: list[list[str]], tokenizer: Tokenizer) -> "list[t
 def predict(model: Any, sentences: list[list[str]], tokenizer: Tokenizer) -> list[list[bool]]:
     """Whether each unit of each sentence begins with a capital letter."""
     return [(logits[starts, 1] > logits[starts, 0]).tolist() for logits, starts in tag(model, sentences, tokenizer)]
-
-
-def test_score(model: Any, tokenizer: Tokenizer, corpus: str, corpus_dir: Path | None) -> Score:
-    """The score of a model on the German side of a corpus."""
-    sentences = [units(german) for german, _ in load_pairs(corpus, corpus_dir)]
-    return score(sentences, predict(model, sentences, tokenizer))

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course.config import PAD
+from course.config import PAD, UNK
 from course.data.tales import UNKNOWN_BITS, Tale, read_tales
 from course.text import Tokenizer
 from course.training.variants.task import Measured, Task
@@ -64,19 +64,27 @@ class Tales(Task):
         return (tokens,), self.windows * self.max_len
 
     def measure(self, model: Any) -> Measured:
-        nats, bits, tokens, characters = 0.0, 0.0, 0, 0
-        model.eval()
-        for tale in self.held_out:
-            encoded = encode_tale(tale, self.tokenizer)
-            nats += surprise(model, encoded, self.max_len)
-            tokens += len(encoded) - 1
-            characters += tale.characters
-            bits += UNKNOWN_BITS * sum(0 in self.tokenizer.encode(letter) for line in tale.lines for letter in line)
-        return Measured(nats / tokens, (nats / math.log(2) + bits) / characters)
+        return bits_per_character(model, self.held_out, self.tokenizer, self.max_len)
 
     @property
     def files(self) -> tuple[Path, ...]:
         return (self.path,)
+
+
+def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_len: int) -> Measured:
+    """The loss of a language model per token, and its bits per character.
+
+    The ends of lines are characters too. A character that the tokenizer does not know costs UNKNOWN_BITS more.
+    """
+    nats, unknown, tokens, characters = 0.0, 0, 0, 0
+    model.eval()
+    for tale in tales:
+        encoded = encode_tale(tale, tokenizer)
+        nats += surprise(model, encoded, max_len)
+        tokens += len(encoded) - 1
+        characters += tale.characters
+        unknown += sum(UNK in tokenizer.encode(letter) for line in tale.lines for letter in line)
+    return Measured(nats / tokens, (nats / math.log(2) + UNKNOWN_BITS * unknown) / characters)
 
 
 def surprise(model: Any, tokens: list[int], max_len: int) -> float:
