@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
 STUBS = ROOT / "notebooks" / "transformer"
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
-IMPORTS = "import sys; from course.notebook.check import *; from course.heatmaps import *"
+IMPORTS = "import sys; from course import *"
 
 
 @dataclass
@@ -350,3 +350,111 @@ def test_errors_can_be_shown_again(kernel):
     kernel.fill(SOLUTION)
     kernel.run('check("mha")')
     assert "found no tensor" in kernel.run("show_errors('mha')").printed
+
+
+# Stand-ins: nobody is stuck
+
+HALF = """
+import torch
+with exploring():
+    model = load("transformer").Transformer(20, 20, 2, 3, 16, 2, 2, 32, 30, 0.1).eval()
+    tokens, lengths = torch.tensor([[2, 5, 6, 3]]), torch.tensor([4])
+    output, mask = model.forward_encoder(tokens, lengths)
+    print(tuple(output.shape), float(model.positional_encoding.pe[0, 0, 1]))
+"""
+SAID = "Not all of this is your code: stand-ins take the place of "
+
+
+def put(notebook, *modules):
+    """The stubs, but these modules as in the solution."""
+    notebook.fill(STUBS)
+    for module in modules:
+        shutil.copy(SOLUTION / f"{module}.py", notebook.folder)
+
+
+def test_what_a_stage_builds_on_comes_from_standins_until_it_is_right(kernel):
+    put(kernel, "mha", "encoder", "transformer")
+    assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
+    kernel.run('from course import working_on\nworking_on("encoder")')
+    output = kernel.run(HALF)
+    assert output.error == []
+    assert output.printed == f"{SAID}stage 2 (Positional encoding: not written yet).\n(1, 4, 16) 1.0\n"
+    # What is written and wrong is replaced too, and what is right is not.
+    kernel.fill(SOLUTION, RIGHT, WRONG)
+    output = kernel.run(HALF)
+    assert output.printed == f"{SAID}stage 1 (Multi-head attention: not right yet).\n(1, 4, 16) 1.0\n"
+    assert kernel.run('"standins" in load("mha").MultiHeadAttention.forward.__code__.co_filename').result == "True"
+    kernel.fill(SOLUTION)
+    assert kernel.run(HALF).printed == "(1, 4, 16) 1.0\n"
+    assert kernel.run('"standins" in load("mha").MultiHeadAttention.forward.__code__.co_filename').result == "False"
+
+
+def test_the_switch_asks_for_own_modules_only(kernel):
+    put(kernel, "mha", "encoder", "transformer")
+    kernel.run('working_on("encoder", own_only=True)')
+    assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
+    kernel.run("working_on(None)")
+    assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
+    assert kernel.run('working_on("nothing")').error[0].startswith("error: there is no stage 'nothing'; the stages are")
+
+
+def test_the_stage_itself_is_never_replaced(kernel):
+    put(kernel, "mha", "pe")
+    kernel.run('working_on("encoder")')
+    output = kernel.run(HALF)
+    assert output.printed.startswith("Not started: Stage 3: ")
+    assert "stand-in" not in output.printed
+
+
+def test_a_module_of_two_stages_takes_the_methods_of_the_earlier_one(kernel):
+    """decoder.py: stage 4 is not written, and the cells of stage 5 can be run all the same."""
+    put(kernel, "mha", "pe", "encoder")
+    stub = (STUBS / "decoder.py").read_text(encoding="utf-8")
+    last = stub.index("    def forward_one_step_ec")
+    solution = (SOLUTION / "decoder.py").read_text(encoding="utf-8")
+    written = stub[:last] + solution[solution.index("    def forward_one_step_ec") :]
+    (kernel.folder / "decoder.py").write_text(written, encoding="utf-8")
+    kernel.run('working_on("inference")')
+    output = kernel.run(
+        "import torch\n"
+        "with exploring():\n"
+        '    layer = load("decoder").TransformerDecoderLayer(8, 16, 2).eval()\n'
+        "    x, memory, causal = torch.randn(1, 3, 8), torch.randn(1, 4, 8), torch.ones(1, 3, 3).triu(1)\n"
+        "    whole = layer(x, memory, self_attn_mask=causal)\n"
+        "    step = layer.forward_one_step_ec(x, memory, self_attn_mask=causal, cache=whole[:, :2])\n"
+        "    print(float((step - whole).abs().max()) < 1e-5)"
+    )
+    assert output.error == []
+    assert "stage 4 (Decoder: not written yet)" in output.printed
+    assert output.printed.endswith("\nTrue\n")
+
+
+def test_the_trained_model_runs_in_a_half_written_folder(kernel):
+    put(kernel, "mha", "encoder")
+    kernel.run('working_on("inference")')
+    output = kernel.run(
+        "from course.translation.decoding import greedy_decode\n"
+        "mine = trained(own=True)\n"
+        "print(mine.target.decode(greedy_decode(mine.model, [mine.source.encode('Der Hund schläft.')])[0]))"
+    )
+    assert output.error == []
+    for number in (2, 3, 4):
+        assert f"stage {number} (" in output.printed
+    assert "dog" in output.printed
+    kernel.run("working_on(None)")
+
+
+def test_an_error_in_a_standin_is_told_as_that_of_the_line_that_called_it(kernel):
+    put(kernel, "pe", "encoder", "transformer")
+    wrong = "key_padding_mask=self_attn_padding_mask[:, :1, None]"
+    text = (SOLUTION / "encoder.py").read_text(encoding="utf-8")
+    assert "key_padding_mask=self_attn_padding_mask)" in text
+    (kernel.folder / "encoder.py").write_text(
+        text.replace("key_padding_mask=self_attn_padding_mask)", f"{wrong})"), encoding="utf-8"
+    )
+    kernel.run('working_on("encoder")')
+    output = kernel.run(HALF)
+    assert output.error == []
+    assert "Your code raised an exception: encoder.py, line " in output.printed
+    assert "needs a key_padding_mask of shape (1, 4), but got (1, 1, 1)" in output.printed
+    kernel.run("working_on(None)")

@@ -23,6 +23,7 @@ def test_the_legend_stands_below_the_curves():
     draw_curves(axes, TWO)
     figure.canvas.draw()
     legend = axes.get_legend()
+    assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["one", "two", "l"]
     assert legend.get_window_extent().y1 <= axes.get_window_extent().y0
     assert (axes.get_yscale(), axes.get_xscale()) == ("log", "linear")

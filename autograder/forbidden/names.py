@@ -128,3 +128,17 @@ def is_self(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "super" and not node.args
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def without_main_block(tree: ast.Module) -> ast.Module:
+    """A module without its blocks `if __name__ == "__main__":`. The grader neither searches nor runs them."""
+    tree.body = [node for node in tree.body if not _is_main_block(node)]
+    return tree
+
+
+def _is_main_block(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.If) or node.orelse or not isinstance(node.test, ast.Compare):
+        return False
+    sides = {ast.dump(side) for side in (node.test.left, *node.test.comparators)}
+    equal = len(node.test.ops) == 1 and isinstance(node.test.ops[0], ast.Eq)
+    return equal and sides == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))}

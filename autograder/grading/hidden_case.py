@@ -17,7 +17,6 @@ from autograder.sandbox.faults import StudentFault
 from autograder.sandbox.proxy import Gradients, ObjectProxy, Student
 
 SHARP = 2.0  # more peaked attention shows mistakes better
-FACTOR = 1.25  # in place of dropout
 
 
 class ReferenceFault(Exception):
@@ -30,11 +29,6 @@ class Twins:
 
     student: ObjectProxy
     reference: Any  # only for `right`: when the answers are known already, there is no such object
-
-    def with_dropout_as(self, factor: float) -> "Twins":
-        """The twins, in whose calls dropout multiplies by a factor."""
-        reference = self.reference and self.reference.with_dropout_as(factor)
-        return Twins(self.student.with_dropout_as(factor), reference)
 
 
 class HiddenTestCase(StageTestCase):
@@ -191,24 +185,6 @@ class HiddenTestCase(StageTestCase):
         self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit)
         return actual
 
-    def same_dropout(
-        self,
-        build: Callable[[Student, float], Any],
-        call: Callable[[ObjectProxy], Any],
-        axes: str,
-        where: np.ndarray | None = None,
-    ) -> None:
-        """Fail unless dropout stands where it does in the reference.
-
-        Args:
-            build: makes the object with a given probability of dropout.
-        """
-        # With this probability dropout draws no numbers that could differ.
-        dropped = self.train(self.twins(lambda modules: build(modules, 1.0)))
-        self.same(call, dropped, "the output in training mode, with a dropout of 1,", axes, where)
-        factor = self.twins(lambda modules: build(modules, 0.3)).with_dropout_as(FACTOR)
-        self.same(call, factor, f"the output with a factor of {FACTOR} for each dropout", axes, where)
-
     def unchanged(
         self, after: Any, before: np.ndarray, wrong: str, name: str, axes: str, where: np.ndarray | None = None
     ) -> None:
@@ -250,20 +226,3 @@ class HiddenTestCase(StageTestCase):
         # Rounding grows with the size of a gradient, and a sum over many positions that cancel out keeps it.
         limit = 10 * LIMITS[self.student.dtype] * max(1.0, largest)
         self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
-
-    def keeps_arguments(self, model: ObjectProxy, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Fail if a call changes one of its arguments, tensors or lists of tensors."""
-        after = model.arguments_after(method, **arguments)
-        for name, value in arguments.items():
-            self.checks += 1
-            if not self.equal(after[name], value):
-                self.wrong(f"the call changes its argument {name}", "It works in place on what belongs to the caller.")
-
-    def equal(self, after: Any, before: Any) -> bool:
-        """Whether an argument is what was sent."""
-        if isinstance(before, list):
-            return isinstance(after, list) and len(after) == len(before) and all(map(self.equal, after, before))
-        if not isinstance(before, np.ndarray):
-            return bool(after is before)
-        sent = before.astype(self.student.dtype) if before.dtype == np.float64 else before
-        return isinstance(after, np.ndarray) and np.array_equal(after, sent)

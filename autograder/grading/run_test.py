@@ -12,6 +12,8 @@ from autograder.grading.results import PartResult, TestResult
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.faults import Place, StudentFault
 
+JUDGED = "This test does not judge it, but your instructor's hidden tests do."
+
 
 class Unanswered(Exception):
     """A hidden test asks the reference for something that is not among its known answers."""
@@ -60,7 +62,7 @@ def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, 
     """
     started = time.monotonic()
     collector = Collector()
-    case.checks, case.outcomes = 0, {}
+    case.checks, case.outcomes, case.warnings = 0, {}, []
     case.run(collector)
     error = collector.error
     if isinstance(error, Unanswered):
@@ -75,6 +77,9 @@ def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, 
     if error is None:
         error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
     status, message, details = _told(error)
+    if error is None and case.warnings:
+        warning, *others = dict.fromkeys(text.partition("\n")[0][:200] for text in case.warnings)
+        message, details = f"passes, but: {warning}", (*(f"and: {other}" for other in others), JUDGED)
     parts = tuple(_part(part, outcomes[part][0], points, case.hidden) for part, points in worth.items())
     result = TestResult(
         stage=stage.name,

@@ -8,7 +8,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
             lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
-            dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
+            steady: whether nothing is left to chance; arguments: give these back after the call;
             take: the part of the result to send, or null; fresh: call a new object, made as the target was
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
@@ -19,6 +19,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
 The reply is {"value": ...} or {"error": {kind, message, where}}.
 """
 
+import ast
 import contextlib
 import importlib
 import importlib.abc
@@ -27,14 +28,17 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, SimpleNamespace
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autograder.forbidden import rules
-from autograder.sandbox.lent_names import Lender
+from autograder.forbidden.names import without_main_block
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
+
+if TYPE_CHECKING:
+    from autograder.sandbox.lent_names import Lender
 
 STANDIN = "standin_"
 # The weights of the checkpoints by name. They are no secret, and in a fork they are there already.
@@ -65,6 +69,8 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name not in self.lent and name not in self.withheld:
             exec(standin, module.__dict__)
             return
+        from autograder.sandbox.lent_names import Lender
+
         text = self.lent.get(name, "")
         lender = Lender(module, standin, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
 
@@ -73,7 +79,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__file__ = f"{module.__name__}.py"
         exec(compiled(module.__file__, text), module.__dict__)
 
-    def lend(self, name: str, text: str, lender: Lender) -> ModuleType:
+    def lend(self, name: str, text: str, lender: "Lender") -> ModuleType:
         """The student's module behind a stand-in; its classes have the stand-in's methods."""
         module = ModuleType(name)
         self.run_own(module, text)
@@ -84,7 +90,8 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def compiled(filename: str, text: str) -> CodeType:
     """A text as code; messages show its lines."""
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    code: CodeType = compile(text, filename, "exec", dont_inherit=True)
+    tree: Any = without_main_block(ast.parse(text, filename)) if "__main__" in text else text
+    code: CodeType = compile(tree, filename, "exec", dont_inherit=True)
     return code
 
 
@@ -137,6 +144,8 @@ class Worker:
         import torch
         from safetensors.torch import load
 
+        from autograder.sandbox.without_chance import without_chance
+
         tensors = load(body) if body else {}
         target = request["target"]
         if isinstance(target, str):
@@ -159,8 +168,9 @@ class Worker:
 
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
+        chance = without_chance() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
-            with torch.no_grad(), dropout_as(request["dropout"]):
+            with torch.no_grad(), chance:
                 value = function(*arguments, **keywords)
             if isinstance(target, str):
                 self.makers[id(value)] = lambda: function(*arguments, **keywords)
@@ -168,7 +178,7 @@ class Worker:
                 return take(value, **request["take"])
             return [*arguments, *keywords.values()] if request["arguments"] else value
         self.objects[target].zero_grad()
-        with dropout_as(request["dropout"]):
+        with chance:
             value = function(*arguments, **keywords)
         outputs = value if isinstance(value, (tuple, list)) else [value]
         cotangents = [tensors[name] for name in request["cotangents"]]
@@ -259,26 +269,6 @@ class Worker:
         return header, save(tensors) if tensors else b""
 
 
-@contextlib.contextmanager
-def dropout_as(factor: float | None) -> Iterator[None]:
-    """Make dropout visible: let it multiply by a factor, in evaluation mode too, unless its probability is 0."""
-    import torch.nn.functional as F
-
-    if factor is None:
-        yield
-        return
-
-    def multiply(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-        return input * factor if p else input
-
-    dropout = F.dropout  # every nn.Dropout calls it
-    F.dropout = multiply
-    try:
-        yield
-    finally:
-        F.dropout = dropout
-
-
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
     """Some columns of scores, or the best one of each row: much less to send. Scores of a wrong form are sent whole."""
     import torch
@@ -307,6 +297,7 @@ def prepare_torch() -> None:
     import torch.nn.functional as F
     from safetensors.torch import load, load_file, save
 
+    from autograder.sandbox import lent_names, without_chance  # noqa: F401 - a confined worker cannot read them any more
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
@@ -314,6 +305,10 @@ def prepare_torch() -> None:
             STORED[file.parent.name] = load_file(file)
 
     torch.set_num_threads(1)
+    # Compiling takes longer than grading and needs files; what is compiled gives the same as the plain function.
+    plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
+    vars(torch).update(plain)
+    setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method
     # Every weight comes from the grader, so random initial values would be time lost.
     for name in vars(torch.nn.init):
         if name.endswith("_") and not name.startswith("_"):

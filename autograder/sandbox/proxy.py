@@ -278,9 +278,9 @@ class ObjectProxy:
         request = {"do": "shapes", "target": self._handle}
         return {name: tuple(shape) for name, shape in self._student.request(request, {}, f"{self._name}.state_dict()")}
 
-    def with_dropout_as(self, factor: float) -> "ObjectProxy":
-        """The same object, in whose calls dropout multiplies by a factor, so that its place can be seen."""
-        return ObjectProxy(self._student, self._handle, self._name, dropout=factor)
+    def without_chance(self) -> "ObjectProxy":
+        """The same object, in whose calls dropout keeps every element if it is likelier to, or drops every one."""
+        return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
         """The same object, whose calls give ["taken", part] of scores of this shape: columns, or each row's best."""
@@ -321,13 +321,13 @@ class RemoteFunction:
         method: str | None,
         name: str,
         cotangents: list[np.ndarray] | None = None,
-        dropout: float | None = None,
+        steady: bool = False,
         arguments: bool = False,
         take: dict[str, Any] | None = None,
     ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
         self._cotangents = cotangents
-        self._options = {"dropout": dropout, "arguments": arguments, "take": take}
+        self._options = {"steady": steady, "arguments": arguments, "take": take}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors: dict[str, np.ndarray] = {}

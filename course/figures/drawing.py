@@ -21,6 +21,7 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
 .token { fill: #d9f0d6; }
 .kept { fill: #e4e7ea; stroke-dasharray: 3 3; }
 .new { fill: #b9e2b3; stroke-width: 2.2; }
+.weight { fill: #1f4a75; }
 @media (prefers-color-scheme: dark) {
   .ground { fill: #15181c; }
   text { fill: #e3e7eb; }
@@ -37,6 +38,7 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
   .token { fill: #25502a; }
   .kept { fill: #32383e; }
   .new { fill: #2f6e36; }
+  .weight { fill: #9cc8f5; }
 }
 """.strip()
 ROLE = 'role="img" aria-labelledby="title desc"'
@@ -86,6 +88,12 @@ class Drawing:
         """A circle with a plus sign, where two things are added."""
         self._add(f'<circle class="box" cx="{x:g}" cy="{y:g}" r="11"/>')
         self._add(f'<path class="line" d="M{x - 6:g} {y:g} h12 M{x:g} {y - 6:g} v12"/>')
+
+    def cell(self, x: float, y: float, width: float, height: float, weight: float) -> None:
+        """A cell of a heatmap, the darker the larger its weight between 0 and 1 is."""
+        place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+        self._add(f'<rect class="weight" {place} fill-opacity="{weight:.2f}"/>')
+        self._add(f'<path class="line thin" d="M{x:g} {y:g} h{width:g} v{height:g} h{-width:g} Z"/>')
 
     def _add(self, part: str) -> None:
         self._parts.append(part)

@@ -77,6 +77,7 @@ def show_words(
         cell: the size of a cell in inches.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.patches import Rectangle
 
     words = list(dict.fromkeys(word for rows in panels.values() for row in rows for word in row if word))
     colours = ("0.88", "#ffe3c2", "#d3e6fb", "#e4dcf6", "#d9f0d6")  # light: black text can be read on each
@@ -87,7 +88,7 @@ def show_words(
         for i, row in enumerate(rows):
             for j, word in enumerate(row):
                 face = colours[words.index(word) % len(colours)] if word else "white"
-                axes.add_patch(plt.Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=face, edgecolor="0.6"))
+                axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=face, edgecolor="0.6"))
                 axes.text(j, i, word, ha="center", va="center", fontsize=8, color="black")
         axes.set(title=title, xlabel=xlabel, xlim=(-0.5, len(rows[0]) - 0.5), ylim=(len(rows) - 0.5, -0.5))
         axes.set(xticks=range(len(rows[0])), yticks=range(len(rows)), aspect="equal")
@@ -101,12 +102,13 @@ def show_clocks(moments: Sequence[float], slowness: Sequence[float], description
     The angle is counted from the x axis, against the direction of a real clock.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.patches import Circle
 
     size = (1.25 * len(moments), 1.3 * len(slowness))
     figure, faces = plt.subplots(len(slowness), len(moments), figsize=size, layout="constrained", squeeze=False)
     for number, (row, slow) in enumerate(zip(faces, slowness, strict=True)):
         for face, t in zip(row, moments, strict=True):
-            face.add_patch(plt.Circle((0, 0), 1, fill=False, color="0.6"))
+            face.add_patch(Circle((0, 0), 1, fill=False, color="0.6"))
             angle = t / slow
             face.plot([0, math.cos(angle)], [0, math.sin(angle)], linewidth=3, solid_capstyle="round")
             face.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal", xticks=[], yticks=[], frame_on=False)

@@ -209,4 +209,37 @@ QUESTIONS = {
             ("d", "There is one query left. How many rows may the attention mask have?"),
         ),
     ),
+    # 6_train
+    "train-chance": Question(
+        7.6,
+        "Each token has the probability 1/2000, and -log(1/2000) = log 2000 = 7.60.",
+        (
+            (3.3, "You have taken the logarithm to the base 10. The loss is a natural logarithm."),
+            (11, "You have taken the logarithm to the base 2. The loss is a natural logarithm."),
+        ),
+        tolerance=0.05,
+    ),
+    "train-mask": Question(
+        1.44,
+        "13 real tokens with the loss 2 are 26, and there are 18 positions: 26 / 18 = 1.44. It looks better than the "
+        "2.00 of the real tokens, and nothing has been learnt for it.",
+        ((2, "That is the masked loss, of the real tokens only."), (1, "There are 13 real tokens among 18 positions.")),
+        tolerance=0.01,
+    ),
+    "train-clip": Question(
+        0.05,
+        "1/20 = 0.05: the gradient keeps its direction.",
+        ((20, "It becomes shorter."), (1, "It is longer than 1, so it is scaled.")),
+        tolerance=0.0001,
+    ),
+    "train-loss": Question(
+        "c",
+        "c: without the causal mask the answer can be copied from the input. The loss gets small, and at decoding "
+        "there is nothing to copy. Part C has shown it.",
+        (
+            ("a", "With too little training the loss would not be small."),
+            ("b", "Without smoothing the loss gets small, but the translations are right with it."),
+            ("d", "A small vocabulary makes the pieces shorter, not the translations wrong."),
+        ),
+    ),
 }

@@ -4,6 +4,7 @@ import html
 import math
 from dataclasses import dataclass
 from types import EllipsisType
+from typing import SupportsFloat
 
 from course.errors import UserError
 
@@ -46,7 +47,7 @@ class Reply:
         return f"{self.remark} {self.because}" if self.right else self.remark
 
 
-def ask(name: str, answer: float | str | EllipsisType) -> Reply:
+def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
     """Say whether an answer is right, and if not, what may have gone wrong.
 
     Args:

@@ -28,15 +28,28 @@ class Validation:
     figure = "bleu"
 
     def __init__(
-        self, pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, longest: int, device: str
+        self,
+        pairs: list[tuple[str, str]],
+        source: Tokenizer,
+        target: Tokenizer,
+        longest: int,
+        device: str,
+        cache: bool = True,
     ) -> None:
         """Encode the pairs.
+
+        Args:
+            pairs: German and English.
+            source, target: the tokenizers of both sides.
+            longest: the largest number of tokens of a sentence.
+            device: where the model is.
+            cache: translate with the course's KV cache; without, with the model's own `forward_decoder`.
 
         Raises:
             UserError: if there are none, or one has more than `longest` tokens on a side.
         """
         self.references = [english for _, english in pairs]
-        self.target, self.batch_tokens = target, 4096
+        self.target, self.batch_tokens, self.cache = target, 4096, cache
         self.pairs = encode_pairs(pairs, source, target, max_tokens=longest)
         if not self.pairs or len(self.pairs) < len(pairs):
             raise UserError(f"cannot validate: {len(self.pairs)} of {len(pairs)} pairs have at most {longest} tokens")
@@ -60,6 +73,6 @@ class Validation:
                 wanted = tgt[:, 1:].flatten()
                 loss += F.cross_entropy(logits.flatten(0, 1), wanted, ignore_index=PAD, reduction="sum")
                 tokens += sum(self.tables[1].lengths[pair] - 1 for pair in batch)
-        found = greedy_decode(model, [source for source, _ in self.pairs], self.batch_tokens, cache=True)
+        found = greedy_decode(model, [source for source, _ in self.pairs], self.batch_tokens, cache=self.cache)
         bleu = BLEU().corpus_score([self.target.decode(result) for result in found], [self.references]).score
         return Quality(loss.item() / tokens, bleu)

@@ -1,5 +1,6 @@
 """What the hidden tests of whole models share: small random models, batches for them, and other sentences."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from autograder.assignments.transformer.trained import CHECKPOINT, TrainedTestCase
 from autograder.grading.graded_case import inside
 from autograder.grading.hidden_case import HiddenTestCase, Twins
+from autograder.sandbox.proxy import ObjectProxy, Student
 from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")
@@ -86,3 +88,18 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         src, src_lengths = padded([german[index] for index in chosen])
         tgt, tgt_lengths = padded([english[index][:-1] for index in chosen])
         return {"src": src, "tgt": tgt, "src_lengths": src_lengths, "tgt_lengths": tgt_lengths}
+
+    def same_dropout(
+        self,
+        build: Callable[[Student, float], Any],
+        call: Callable[[ObjectProxy], Any],
+        axes: str,
+        where: np.ndarray,
+    ) -> None:
+        """Fail unless dropout stands where it does in the reference.
+
+        Args:
+            build: makes the object with a given probability of dropout.
+        """
+        weights = self.weights(self.right(lambda reference: build(reference, 0.0), self.reference))
+        self.check_dropout(lambda p: build(self.student, p), weights, call, axes, where)

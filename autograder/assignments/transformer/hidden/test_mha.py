@@ -195,6 +195,7 @@ class TestMultiHeadAttention(HiddenTestCase):
         }
         self.attend(plain, **heads, key_padding_mask=masks["key_padding_mask"])
         self.attend(plain, **heads, attention_mask=masks["attention_mask"])
+        self.keeps_arguments(self.after_projection(plain, heads), {**heads, **masks}, METHOD)
         # Numbers of the two masks may cancel out: a 1 here and a -1 there still forbid.
         masks["key_padding_mask"][:, :2] = 0
         masks["attention_mask"][..., :2] = np.where(self.rng.random((B, T_q, 1)) < 0.5, (0, 7), (-1, 0))

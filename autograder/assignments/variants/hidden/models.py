@@ -1,6 +1,7 @@
 """What the hidden tests share: random weights, sizes, masks, and functions that get a model."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from autograder.assignments.variants.weights import random_weight
 from autograder.grading.hidden_case import HiddenTestCase, Twins
 
 PADDING = 1
+KEPT, DROPPED = 0.2, 1 - 1e-13  # probabilities with which dropout rather keeps, and rather drops
 
 
 class VariantsTestCase(HiddenTestCase, CheckingTestCase):
@@ -36,6 +38,23 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         """Fail unless a function, "module.name", gives the same tensor as the reference's."""
         module, _, short = function.partition(".")
         self.same(lambda modules: getattr(getattr(modules, module), short)(*arguments), self.modules, name, axes)
+
+    def same_dropout(
+        self, build: Callable[[Any, float], Any], call: Callable[[Any], Any], axes: str, where: np.ndarray | None = None
+    ) -> None:
+        """Fail unless dropout stands where it does in the reference.
+
+        Where dropout keeps every element it multiplies by 1 / (1 - p), which shows where it stands; where it drops
+        every element, 0 stands there. Nothing is left to chance.
+
+        Args:
+            build: makes the object with a given probability of dropout.
+        """
+        for p, done in ((KEPT, "keeps"), (DROPPED, "drops")):
+            model = self.train(self.twins(partial(build, p=p)))
+            steady = Twins(model.student.without_chance(), model.reference and model.reference.without_chance())
+            title = f"the output in training mode, where dropout {done} every element,"
+            self.same(call, steady, title, axes, where)
 
     def same_number(self, call: Callable[[Any], Any], twins: Twins, name: str) -> None:
         """Fail unless a call gives the same number as with the reference."""

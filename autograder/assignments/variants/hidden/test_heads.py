@@ -81,8 +81,8 @@ class TestHeads(VariantsTestCase):
         """Lists of heads of other sizes; as many sequences as heads."""
         d_model, H, _ = self.layer_sizes()
 
-        def build(modules: Any, dropout: float) -> Any:
-            return modules.heads.MultiHeadAttentionSimple(d_model, H, dropout)
+        def build(modules: Any, p: float) -> Any:
+            return modules.heads.MultiHeadAttentionSimple(d_model, H, p)
 
         self.check(build, d_model, H, d_model, "B T d_model", all_padding=False)
 
@@ -90,8 +90,8 @@ class TestHeads(VariantsTestCase):
         """The same for all heads at once, and a single head."""
         d_model, H, _ = self.layer_sizes()
 
-        def build(modules: Any, dropout: float) -> Any:
-            return modules.heads.MultiHeadAttentionEfficient(d_model, H, dropout)
+        def build(modules: Any, p: float) -> Any:
+            return modules.heads.MultiHeadAttentionEfficient(d_model, H, p)
 
         self.check(build, d_model, H, d_model, "B T d_model")
         single = self.twins(lambda modules: modules.heads.MultiHeadAttentionEfficient(d_model, 1, 0.1))

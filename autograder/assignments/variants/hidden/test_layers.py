@@ -40,8 +40,8 @@ class TestLayers(VariantsTestCase):
         """Networks of other sizes, their gradients, and where dropout stands."""
         d_model, _, d_ff = self.layer_sizes()
 
-        def build(modules: Any, dropout: float) -> Any:
-            return modules.layers.FeedForward(d_model, d_ff, dropout)
+        def build(modules: Any, p: float) -> Any:
+            return modules.layers.FeedForward(d_model, d_ff, p)
 
         network = self.twins(lambda modules: build(modules, 0.3))
         x = self.transposed(2, 5, d_model)

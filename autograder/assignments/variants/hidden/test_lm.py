@@ -34,8 +34,8 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         """Layers of other sizes, with all masks and none, their gradients and their dropout."""
         d_model, H, d_ff = self.layer_sizes()
 
-        def build(modules: Any, dropout: float) -> Any:
-            return modules.language_model.Block(d_model, H, d_ff, dropout)
+        def build(modules: Any, p: float) -> Any:
+            return modules.language_model.Block(d_model, H, d_ff, p)
 
         block = self.twins(lambda modules: build(modules, 0.3))
         (T,) = self.sizes(1)
@@ -67,8 +67,8 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
             self.keeps_arguments(model.student, {"tokens": tokens})
             self.same_gradients(model, {"tokens": tokens}, self.random(2, 5, V), "B T")
 
-            def build(modules: Any, dropout: float) -> Any:
-                return modules.language_model.DecoderTransformer(**(config | {"dropout": dropout}))
+            def build(modules: Any, p: float) -> Any:
+                return modules.language_model.DecoderTransformer(**(config | {"dropout": p}))
 
             self.same_dropout(build, lambda model: model(tokens), "B T V")
         with self.part("too_long"):

@@ -34,8 +34,8 @@ class TestTagger(VariantsTestCase):
             title = "the logits in training mode, with a dropout of 0,"
             self.same(lambda model: model(short, lengths), training, title, AXES, real)
 
-            def build(modules: Any, dropout: float) -> Any:
-                return modules.tagger.EncoderTransformer(num_tags=tags, **(config | {"dropout": dropout}))
+            def build(modules: Any, p: float) -> Any:
+                return modules.tagger.EncoderTransformer(num_tags=tags, **(config | {"dropout": p}))
 
             self.same_dropout(build, lambda model: model(**arguments), AXES, real)
         with self.part("too_long"):

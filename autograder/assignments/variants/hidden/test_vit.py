@@ -41,8 +41,8 @@ class TestVisionTransformer(VariantsTestCase):
         """Layers of other sizes, their gradients and their dropout."""
         d_model, H, d_ff = self.layer_sizes()
 
-        def build(modules: Any, dropout: float) -> Any:
-            return modules.vit.ViTBlock(d_model, H, d_ff, dropout)
+        def build(modules: Any, p: float) -> Any:
+            return modules.vit.ViTBlock(d_model, H, d_ff, p)
 
         block = self.twins(lambda modules: build(modules, 0.3))
         for B, T in ((1, 5), (H, 4), (4, 4)):
@@ -59,8 +59,8 @@ class TestVisionTransformer(VariantsTestCase):
         sizes = {"patch_size": P, "channels": C, "num_classes": self.pick(3, 7, 11), "d_model": d_model}
         sizes |= {"num_heads": H, "num_layers": 2, "d_ff": d_ff}
 
-        def build(modules: Any, dropout: float) -> Any:
-            return modules.vit.ViT(img_size=(height, width), dropout=dropout, **sizes)
+        def build(modules: Any, p: float) -> Any:
+            return modules.vit.ViT(img_size=(height, width), dropout=p, **sizes)
 
         model = self.twins(lambda modules: build(modules, 0.3))
         for B in (1, 2, 5):
