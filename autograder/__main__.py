@@ -25,6 +25,7 @@ COMMANDS = {
     "handout": "autograder.authoring.packing.handout",
     "new": "autograder.authoring.new",
     "release": "autograder.authoring.release",
+    "tolerance": "autograder.authoring.audit.tolerance_table",
 }
 
 

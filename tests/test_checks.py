@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.worth import ASSIGNMENT, FULL, WRONG_MASK, of
+
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
 STUBS = ROOT / "notebooks" / "transformer"
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
-IMPORTS = "import sys; from course import *"
+IMPORTS = "import sys; from pathlib import Path; from course import *"
 
 
 @dataclass
@@ -119,10 +121,10 @@ class Page(HTMLParser):
 def test_the_verdict_is_a_table_with_folded_hints(kernel):
     kernel.fill(SOLUTION, RIGHT, WRONG)
     output = kernel.run('check("mha")')
-    assert (output.result, output.stderr, output.printed, output.error) == ("15.0", "", "", [])
+    assert (output.result, output.stderr, output.printed, output.error) == (str(float(WRONG_MASK)), "", "", [])
     page = Page(output.html)
     words = " ".join(page.words.split())
-    assert "Stage 1: 15 of 30 points" in words
+    assert f"Stage 1: {of(WRONG_MASK, FULL['mha'])} points" in words
     assert "Hint 1: what it looks like" in words
     assert "the key padding mask is read the other way round" in words
     assert words.count("Hint 1") == 1  # the other tests refer to it
@@ -132,14 +134,14 @@ def test_the_verdict_is_a_table_with_folded_hints(kernel):
     assert "heatmaps of |got - expected|" in (page.all("img")[0]["alt"] or "")
     assert not page.all("script")
     assert "http" not in output.html.replace("data:image", "")
-    assert "Stage 1: 15 of 30 points" in output.text  # where no HTML is shown
+    assert f"Stage 1: {of(WRONG_MASK, FULL['mha'])} points" in output.text  # where no HTML is shown
 
 
 def test_a_saved_file_counts_at_once(kernel):
     kernel.fill(SOLUTION, RIGHT, WRONG)
-    assert kernel.run('check("mha")').result == "15.0"
+    assert kernel.run('check("mha")').result == str(float(WRONG_MASK))
     kernel.fill(SOLUTION)
-    assert kernel.run('check("mha")').result == "30.0"
+    assert kernel.run('check("mha")').result == str(float(FULL["mha"]))
     kernel.fill(STUBS)
     output = kernel.run('check("mha")')
     assert output.result == "0.0"
@@ -157,17 +159,14 @@ def test_the_strip_shows_how_all_stages_stand(kernel):
         shutil.copy(SOLUTION / f"{module}.py", kernel.folder)
     output = kernel.run('check("mha")')
     assert dict(strip(output)) == {
-        "Multi-head attention": "30 of 30",
-        "Positional encoding": "5 of 5",
-        "Encoder": "0 of 30",
-        "Decoder": "0 of 35",
-        "Inference (extra credit)": "0 of 10",
+        stage.title: of(stage.max_points if stage.name in ("mha", "pe") else 0, stage.max_points)
+        for stage in ASSIGNMENT.stages
     }
     assert [li.get("aria-current") for li in Page(output.html).all("li")] == ["step", None, None, None, None]
     # Stages whose modules have changed are graded again, the others are not.
     shutil.copy(STUBS / "pe.py", kernel.folder)
     output = kernel.run('check("mha")')
-    assert dict(strip(output))["Positional encoding"] == "0 of 5"
+    assert dict(strip(output))["Positional encoding"] == of(0, FULL["pe"])
     output = kernel.run(
         "from course.notebook.check import _desk; from pathlib import Path\nprint(_desk(None, Path()).catch_up(Path()))"
     )
@@ -205,10 +204,10 @@ def test_a_stage_that_is_not_there_is_one_line(kernel):
 
 def test_the_warm_process_is_started_anew_when_it_has_ended(kernel):
     kernel.fill(SOLUTION)
-    assert kernel.run('check("pe")').result == "5.0"
+    assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
     if sys.platform.startswith("linux"):
-        kernel.run("from course.notebook.check import _desk; _desk().session._workers._process.kill()")
-    assert kernel.run('check("pe")').result == "5.0"
+        kernel.run("from course.notebook.check import _desk; _desk(None, Path()).session._workers._process.kill()")
+    assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
 
 
 def test_a_check_can_be_interrupted(kernel):
@@ -223,7 +222,7 @@ def test_a_check_can_be_interrupted(kernel):
     assert reply["content"]["ename"] == "KeyboardInterrupt"
     assert time.monotonic() - started < 10  # and not when the limit of the test is reached
     kernel.fill(SOLUTION)
-    assert kernel.run('check("pe")').result == "5.0"
+    assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the warm process exists on Linux only")
@@ -235,7 +234,7 @@ def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
         pids = []
         for _ in range(2):
             notebook.run('check("pe")')
-            pids.append(int(notebook.run("_desk().session._workers._process.pid").result))
+            pids.append(int(notebook.run("_desk(None, Path()).session._workers._process.pid").result))
         assert pids[0] == pids[1]
     finally:
         notebook.client.stop_channels()
@@ -257,7 +256,7 @@ def test_outside_a_notebook_it_is_plain_text(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Stage 2: Positional encoding" in done.stdout
-    assert done.stdout.endswith("5.0\n")
+    assert done.stdout.endswith(f"{float(FULL['pe'])}\n")
     assert "<" not in done.stdout
 
 

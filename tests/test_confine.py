@@ -199,7 +199,7 @@ def test_honest_code_gets_full_marks(confined, name):
     report = grade(read_submission(folder, chosen), chosen, confined, hidden_seed=7)
     wrong = [(test.name, test.status, test.message) for test in report.tests if test.status != "passed"]
     assert wrong == []
-    assert report.points == report.max_points == 110
+    assert report.points == report.max_points == chosen.max_points
     assert report.end_to_end is not None
     assert report.end_to_end.status == "passed"
     assert report.confined is True

@@ -9,6 +9,7 @@ from autograder.grading.results import Report
 from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from tests.worth import FULL, TESTS, TOTAL
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION, STUBS = ROOT / "solutions" / "transformer", ROOT / "notebooks" / "transformer"
@@ -37,20 +38,17 @@ def points(report: Report) -> dict[str, float]:
     return {stage.name: stage.points for stage in report.stages}
 
 
-FULL = {"mha": 30, "pe": 5, "encoder": 30, "decoder": 35, "inference": 10}
-
-
 def test_solution_gets_full_marks(workers):
     report = graded(workers, {})
     assert points(report) == FULL
     assert (report.complete, report.faulty) == (True, False)
-    assert report.points == report.max_points == 110
+    assert report.points == report.max_points == TOTAL
 
 
 def test_stubs_get_nothing_and_are_not_started(workers):
     report = grade(read_submission(STUBS, ASSIGNMENT), ASSIGNMENT, workers)
     assert report.points == 0
-    assert [test.status for test in report.tests] == ["not started"] * 10
+    assert [test.status for test in report.tests] == ["not started"] * len(TESTS)
     assert all("Stage" in test.message for test in report.tests)
 
 
@@ -145,7 +143,7 @@ def test_an_endless_loop_is_stopped(workers, place, monkeypatch):
     report = graded(workers, {"pe": text}, "pe mha")
     assert report.stages[0].tests[0].status == "timed out"
     assert "after 1 s" in report.stages[0].tests[0].message
-    assert report.stages[1].points == 30
+    assert report.stages[1].points == FULL["mha"]
 
 
 def test_what_the_code_prints_is_kept_and_does_not_disturb(workers):
@@ -160,7 +158,7 @@ def test_what_the_code_prints_is_kept_and_does_not_disturb(workers):
 def test_code_that_computes_in_float32_is_right(workers):
     text = sources(SOLUTION)["mha"].replace(ATTENTION, "        x = torch.softmax(scores.float(), dim=-1) @ value\n")
     assert "scores.float()" in text
-    assert graded(workers, {"mha": text}, "mha").points == 30
+    assert graded(workers, {"mha": text}, "mha").points == FULL["mha"]
 
 
 def test_a_missing_module_is_named(workers):

@@ -24,6 +24,7 @@ from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import assignment
 from course.errors import UserError
 from tests.secrets_in_files import RELEASE, SOLUTIONS, leaks, secrets, solution_lines
+from tests.worth import FULL, TOTAL, of
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
@@ -232,7 +233,7 @@ print(len(ours), "modules, outside:", [str(module) for module in ours if str(Pat
 
 def test_it_grades_the_stubs(unpacked):
     done = python(unpacked, GRADE)
-    assert "Total: 0 of 110 points" in done.stdout, done.stderr
+    assert f"Total: {of(0, TOTAL)} points" in done.stdout, done.stderr
     assert (done.returncode, done.stderr) == (1, "")
 
 
@@ -242,11 +243,11 @@ def test_it_grades_what_a_student_wrote(unpacked, tmp_path):
     for module in ASSIGNMENT.modules:
         shutil.copy(SOLUTIONS / f"{module}.py", course / "notebooks" / ASSIGNMENT.name)
     done = python(course, GRADE)
-    assert "Total: 110 of 110 points" in done.stdout, done.stderr
+    assert f"Total: {of(TOTAL, TOTAL)} points" in done.stdout, done.stderr
     assert (done.returncode, done.stderr) == (0, "")
     checked = python(course, CHECK)
-    assert "check gave 5.0" in checked.stdout, checked.stderr
-    assert "Stage 2: 5 of 5 points" in checked.stdout
+    assert f"check gave {float(FULL['pe'])}" in checked.stdout, checked.stderr
+    assert f"Stage 2: {of(FULL['pe'], FULL['pe'])} points" in checked.stdout
     assert checked.stdout.endswith("modules, outside: []\n")
 
 
@@ -292,10 +293,10 @@ def test_a_student_installs_it_and_works(unpacked, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert "Total: 0 of 110 points" in run(*make, "grade")
+    assert f"Total: {of(0, TOTAL)} points" in run(*make, "grade")
     assert "Everything is here." in run(*make, "doctor")
     shutil.copy(SOLUTIONS / "mha.py", course / "notebooks" / ASSIGNMENT.name)
-    assert "Total: 30 of 30 points" in run(*make, "grade", "ARGS=mha")
+    assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in run(*make, "grade", "ARGS=mha")
     program = "import autograder, torch; print(autograder.__file__, torch.__version__)"
     assert run(str(course / ".venv" / "bin" / "python"), "-c", program).startswith(str(course))
 

@@ -17,6 +17,7 @@ from autograder.sandbox.proxy import Student
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
+from tests.worth import FULL
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
@@ -197,7 +198,7 @@ def test_visible_tests_warn_of_what_only_hidden_tests_judge(workers, what):
 def test_code_that_computes_in_float32_passes(workers):
     sources = changed("mha", ("torch.softmax(scores,", "torch.softmax(scores.float(),"))
     report = grade(Submission("float32", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")], hidden_seed=1)
-    assert report.points == 30
+    assert report.points == FULL["mha"]
 
 
 # Seeds
@@ -261,7 +262,7 @@ def test_known_answers_spare_the_reference(workers, book, monkeypatch):
 
     monkeypatch.setattr(workers, "start", counted)
     report = grade(Submission("second", SOURCES), ASSIGNMENT, workers, [stage], hidden_seed=3, book=book)
-    assert report.points == 30
+    assert report.points == FULL["mha"]
     assert len(started) == 2  # one reads the source text, one runs it
 
 

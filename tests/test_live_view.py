@@ -141,4 +141,5 @@ def test_a_mask_that_does_not_hide_the_future_is_seen():
     traced = trace(model, [2, 5, 6, 3])
     assert model.training  # as it was
     assert traced.steps > 1
+    assert traced.maps.decoder is not None
     assert traced.maps.decoder.triu(1).max() > 0.01

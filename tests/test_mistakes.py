@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.release import find_leaks, secret_lines, strip_module
-from autograder.diagnosis.mistake_signatures import Signature, known_signatures, name_mistakes, same, signature
+from autograder.diagnosis.mistake_signatures import Named, Signature, known_signatures, name_mistakes, same, signature
 from autograder.diagnosis.mistakes import Mistake, all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import TestResult
@@ -177,7 +177,7 @@ def test_mistakes_are_named(seen):
         results = seen(mistake)
         failed = {result.name: shown for result, shown in results if result.status != "passed" and shown}
         passed = [result.name for result, _ in results if result.status == "passed"]
-        names = set(name_mistakes(failed, passed, known, "float64").values())
+        names = {named.mistake for named in name_mistakes(failed, passed, known, "float64").values()}
         if not names or not names <= {mistake.id, *mistake.same_as}:
             unnamed.append((mistake.id, names))
     assert len(unnamed) <= 0.02 * len(visible), unnamed
@@ -203,6 +203,70 @@ def test_other_wrong_code_is_not_named(workers, what):
     report = grade(Submission(what, {**SOURCES, module: wrong}), ASSIGNMENT, workers)
     assert not report.complete or report.points < report.max_points
     assert {test.mistake for test in report.tests} == {""}
+
+
+# Names that do not follow
+
+
+def named(workers, stage: str, module: str, *changes: tuple[str, str], seed: int | None = None) -> dict[str, str]:
+    """The first hints for the failed tests of a stage, by mistake, where the solution is changed."""
+    sources = dict(SOURCES)
+    for old, new in changes:
+        assert sources[module].count(old) == 1
+        sources[module] = sources[module].replace(old, new)
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)], hidden_seed=seed)
+    assert any(test.status != "passed" for test in report.tests)
+    return {test.mistake: test.hints[0] for test in report.tests if test.mistake}
+
+
+ELSEWHERE = {
+    "the last but one token is dropped too": (
+        "decoder", "transformer", ("return dec_output", "return dec_output.transpose(1, 2)"),
+    ),
+    "the new cache is a tensor": ("inference", "decoder", ("return y, new_cache", "return y, torch.cat(new_cache)")),
+    "the prediction loses an axis": ("inference", "transformer", ("[tgt, next_token]", "[tgt, next_token[0]]")),
+    "the token is read from the whole sentence": (
+        "inference", "transformer", ("next_token.item() ==", "tgt.item() =="),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ELSEWHERE)
+def test_what_only_looks_like_a_mistake_is_not_named(workers, what):
+    stage, module, *changes = ELSEWHERE[what]
+    assert named(workers, stage, module, *changes) == {}
+
+
+def test_what_only_a_message_points_to_is_said_to_be_so_perhaps(workers):
+    """The second linear map used twice fails in the same words as the two in the wrong order."""
+    hints = named(workers, "encoder", "encoder", ("self.fc1(x)", "self.fc2(x)"))
+    assert all(hint.startswith("Perhaps this: ") for hint in hints.values())
+    hints = named(workers, "mha", "mha", ("math.sqrt(self.d_k)", "math.sqrt(self.d_model)"))
+    assert hints["mha.scale-d-model"].startswith("Your result equals")
+
+
+def test_a_mistake_that_later_checks_refute_is_not_named(workers):
+    """Without an attention mask both masks are lost, as if the padding mask was not used; without padding it raises."""
+    masks = "(x, x, x, self_attn_padding_mask, self_attn_mask)"
+    merged = "(x, x, x, attention_mask=(self_attn_mask != 0) | (self_attn_padding_mask != 0).unsqueeze(1))"
+    assert named(workers, "decoder", "decoder", (masks, merged), seed=1) == {}
+
+
+def test_a_hidden_mistake_is_still_named(workers):
+    hints = named(workers, "decoder", "decoder", ("(x, x, x, self_attn_padding_mask, ", "(x, x, x, None, "), seed=1)
+    assert list(hints) == ["decoder.padding-mask-ignored"]
+
+
+def test_what_a_passed_test_would_show_is_not_named():
+    shown = Signature(0, "x is wrong", (2,), (1.0, 2.0))
+    known = {"first": [("mistake", shown)], "second": [("mistake", shown)]}
+    assert name_mistakes({"first": shown}, [], known, "float64") == {"first": Named("mistake", True)}
+    assert name_mistakes({"first": shown}, ["second"], known, "float64") == {}
+    words = Signature(0, "ValueError: no", place="mha.py")
+    known = {"first": [("mistake", words)], "second": [("mistake", words)]}
+    assert name_mistakes({"first": words}, [], known, "float64") == {"first": Named("mistake", False)}
+    both = {"first": words, "second": Signature(0, "ValueError: yes", place="mha.py")}
+    assert name_mistakes(both, [], known, "float64") == {}
 
 
 @each([mistake for mistake in MISTAKES if mistake.stage in ("mha", "pe")])

@@ -1,5 +1,6 @@
 """Grade a submission: run the tests of each stage against workers and collect the results."""
 
+import functools
 import time
 from collections.abc import Callable, Iterable, Set
 from concurrent.futures import ThreadPoolExecutor
@@ -176,8 +177,9 @@ def grade_stage(
             if visible is not None:
                 tests[name] = visible.guarded_by(tests[name])
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
-        for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, book, dtype).items():
-            tests[name] = replace(tests[name], mistake=mistake, hints=hints(assignment.name, mistake))
+        make = functools.partial(Student, workers, code, dtype, clock)
+        for name, named in find_mistakes(tests, shown, stage, assignment, workers, book, dtype, make).items():
+            tests[name] = replace(tests[name], mistake=named.mistake, hints=hints(assignment.name, named))
     finally:
         for student in (*students, *references):
             student.close()

@@ -10,9 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
+from autograder.diagnosis.wrong_elements import masked_by
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.faults import StudentFault, TimedOut
-from autograder.sandbox.proxy import ObjectProxy, Student
+from autograder.sandbox.proxy import Foreign, ObjectProxy, Student
+from autograder.sandbox.wire import Tuple
 
 # What `Student.changing` says, in words.
 CHANGING = {
@@ -52,6 +54,7 @@ class StageTestCase(unittest.TestCase):
     hidden = False
     answers: Any = None  # of the reference, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
+    explains = True  # look for the reason of wrong numbers
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     warnings: list[str]  # what the test does not judge, but its hidden one does
@@ -110,7 +113,7 @@ class StageTestCase(unittest.TestCase):
         limit = max(limit, LIMITS[self.student.dtype])
         if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
             self.measured.append((deviation(actual, expected, where), limit))
-        if wrong := compare(name, axes, actual, expected, limit, where, groups):
+        if wrong := compare(name, axes, actual, expected, limit, where, groups, masked_by(self.student.last_inputs)):
             self.steady()
             fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
             if not fits:
@@ -119,7 +122,7 @@ class StageTestCase(unittest.TestCase):
 
     def steady(self) -> None:
         """Fail if the last call gives something else each time or on a new object: why its result is wrong."""
-        if why := CHANGING.get(self.student.changing(alike)):
+        if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
     def part_of_scores(
@@ -191,7 +194,7 @@ class StageTestCase(unittest.TestCase):
         """Fail unless a call returned `number` values; they are given back."""
         self.checks += 1
         if not isinstance(value, list) or len(value) != number:
-            got = f"a list or tuple of {len(value)}" if isinstance(value, list) else _kind(value)
+            got = _kind(value)
             self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
         return value
 
@@ -206,7 +209,13 @@ def alike(value: Any, other: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    return "None" if value is None else "one tensor" if isinstance(value, np.ndarray) else str(value)
+    if isinstance(value, list):
+        return f"a {'tuple' if isinstance(value, Tuple) else 'list'} of {len(value)}"
+    if isinstance(value, Foreign):
+        return value.description
+    if isinstance(value, np.ndarray):
+        return f"one tensor of shape {tuple(value.shape)}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def inside(lengths: np.ndarray) -> np.ndarray:

@@ -66,6 +66,7 @@ def fault_of(error: Any, call: str) -> StudentFault:
     """The exception of an error reply, of which nothing is believed but that it is an error."""
     error = error if isinstance(error, dict) else {}
     kind, message = str(error.get("kind", ""))[:80], str(error.get("message", ""))[:4000]
+    message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []
     for place in error.get("where", []) if isinstance(error.get("where"), list) else []:
         if isinstance(place, list) and len(place) == 4:
@@ -74,6 +75,8 @@ def fault_of(error: Any, call: str) -> StudentFault:
     # A stub raises it itself; torch raises it too, for what it cannot do.
     if kind == "NotImplementedError" and where and where[-1].text.startswith("raise"):
         return NotStarted(message or "not written yet", call, tuple(where))
+    if error.get("unwritten") is True and where:
+        return NotStarted(f"{where[-1].function} is not written yet ({message})", call, tuple(where))
     if kind == "SystemExit":
         return Raised(f"sys.exit({message}) was called", call, tuple(where))
     return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))

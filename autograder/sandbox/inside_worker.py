@@ -16,7 +16,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     seed    seed: of torch's random numbers
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded
 
-The reply is {"value": ...} or {"error": {kind, message, where}}.
+The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}.
 """
 
 import ast
@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autograder.forbidden import rules
 from autograder.forbidden.names import without_main_block
+from autograder.sandbox.unwritten import unwritten
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
 
 if TYPE_CHECKING:
@@ -287,8 +288,29 @@ def describe(error: BaseException) -> dict[str, Any]:
         where.append([error.filename, error.lineno, "", (error.text or "").strip()])
         message = error.msg
     else:
-        message = str(error)
-    return {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
+        message = str(error) + _arguments(error)
+    reply: dict[str, Any] = {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
+    if isinstance(error, NameError) and where:
+        last = [frame for frame in frames if re.fullmatch(r"\w+\.py", frame.filename)][-1]
+        reply["unwritten"] = unwritten(error, last.filename, last.name, last.lineno or 0)
+    return reply
+
+
+def _arguments(error: BaseException) -> str:
+    """The arguments of the student's innermost function that the message of an exception mentions, in a line each.
+
+    It may be a given function that was called wrongly: "argument 'device' must be torch.device" does not say by whom.
+    """
+    lines = ""
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if re.fullmatch(r"\w+\.py", frame.f_code.co_filename):
+            names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+            for name in names if "self" not in names else ():
+                value = repr(frame.f_locals.get(name))[:80]
+                if re.search(rf"\b{name}\b", str(error)) and "\n" not in value:
+                    lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
+            break
+    return lines
 
 
 def prepare_torch() -> None:

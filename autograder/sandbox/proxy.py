@@ -1,6 +1,5 @@
 """The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.faults import Blocked, Crashed, Raised, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.inside_worker import STANDIN
+from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.wire import FrameError, flatten, read_frame, unflatten, write_frame
@@ -64,12 +65,12 @@ class Student:
 
     def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
         self.dtype, self.last_call, self.import_failure = dtype, "", ""
+        self.last_inputs: list[tuple[str, Any]] = []  # the arguments of the last call, with their names if given
         self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
         self._workers, self._code, self._seconds = workers, code, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
-        self._repeat: Callable[..., Any] | None = None  # asks for the last result again
-        self._training: set[int] = set()  # the objects in training mode
+        self._again = LastCall()
         self._printed = ""
         self._clock = clock or Clock()
 
@@ -104,6 +105,9 @@ class Student:
                     raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
                 self._ask({"do": "import", "module": module}, call=f"import {module}")
             except StudentFault as fault:
+                if fault.message.startswith("ModuleNotFoundError"):
+                    files = ", ".join(f"{name}.py" for name in code.sources if not name.startswith(STANDIN))
+                    fault.message += f"\nOnly {files} are read: what they import stands in one of them or is installed."
                 self._failed = fault
                 self.import_failure = "" if isinstance(fault, Blocked) else module
                 raise
@@ -119,42 +123,11 @@ class Student:
         from safetensors.numpy import save
 
         body = save(dict(tensors)) if tensors else b""
-        target, called = request.get("target"), request["do"] == "call"
-        if called and request["method"] == "train" and isinstance(target, int):
-            self._training.add(target)
-        elif request["do"] == "state" or (called and request["method"] == "eval"):
-            self._training.discard(request["target"])
-        self._repeat = None
-        if called and isinstance(target, int) and target not in self._training:
-            self._repeat = lambda **options: self._ask({**request, **options}, body, call)
-        try:
-            return self._ask(request, body, call)
-        except Raised as fault:
-            if self._repeat and "cotangents" not in request:
-                with contextlib.suppress(StudentFault):
-                    self._repeat(fresh=True)
-                    fault.message += "\nA new object does not raise this: something is kept from one call to the next."
-            raise
+        return self._again.first(request, lambda **options: self._ask({**request, **options}, body, call))
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
-        """Whether the last call, in evaluation mode, gives something else each time, or on a new object.
-
-        Returns:
-            "random", "kept", or "" if it always gives the same.
-        """
-        if self._repeat is None:
-            return ""
-        try:
-            first = self._repeat()
-            if equal(self._repeat(), first):
-                return "" if equal(self._repeat(fresh=True), first) else "kept"
-            seeded = []
-            for _ in range(2):
-                self._ask({"do": "seed", "seed": 0})
-                seeded.append(self._repeat())
-        except StudentFault:
-            return ""
-        return "random" if equal(*seeded) else "kept"
+        """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""
+        return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
         worker = self._worker
@@ -216,7 +189,7 @@ class Student:
     def _end_worker(self) -> int:
         assert self._worker is not None
         self.kept.clear()
-        self._repeat = None
+        self._again = LastCall()
         self._worker.kill()
         code = self._worker.exit_code()
         self._printed += self._worker.printed.take()
@@ -355,6 +328,7 @@ class RemoteFunction:
         }
         if self._cotangents is not None:
             request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in self._cotangents]
+        self._student.last_inputs = [*(("", value) for value in args), *kwargs.items()]
         shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
         result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
         if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):

@@ -17,6 +17,12 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+# They drop what belongs together, or something else than 0: not what a layer needs, and here always wrong.
+OTHERS = {
+    *("dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"),
+    *("feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"),
+}
+
 
 def dropped(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
     """What dropout makes of a tensor; the arguments are those of `torch.nn.functional.dropout`."""
@@ -39,6 +45,10 @@ class WithoutChance(TorchFunctionMode):
             kwargs["training"] = kwargs.pop("train")
         if name == "dropout":
             return dropped(*args, **kwargs)
+        if name in OTHERS:
+            training = kwargs.get("training", kwargs.get("train", args[2] if len(args) > 2 else True))
+            input = args[0] if args else kwargs["input"]
+            return input * 0 if training else input
         if name == "native_dropout":
             return dropped(*args, **kwargs), None
         if name == "dropout_":

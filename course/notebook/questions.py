@@ -1,6 +1,27 @@
 """The answers to the questions that check themselves, by name. Their text stands in the notebooks."""
 
-from course.notebook.quiz import Question
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with one right answer, a number or the letter of a choice. Its text stands in the notebook.
+
+    `wrong` are answers that a particular mistake gives, with what to say about it: (answer, remark).
+    """
+
+    answer: float | str
+    because: str
+    wrong: tuple[tuple[float | str, str], ...] = ()
+    tolerance: float = 0.0  # how far from `answer` a number may be
+
+    def matches(self, given: float | str, answer: float | str) -> bool:
+        """Whether a given answer is this one, but for rounding."""
+        if isinstance(given, str) or isinstance(answer, str):
+            return str(given).strip().lower() == str(answer).lower()
+        return math.isfinite(given) and abs(given - answer) <= self.tolerance + 1e-9 * abs(answer)
+
 
 QUESTIONS = {
     # 0_text

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from autograder.manifest import assignment
+from tests.worth import FULL, WRONG_MASK, of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
@@ -96,14 +97,14 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook = Page(browser, lab, "notebooks/transformer/1_mha.ipynb", screenshots)
     notebook.run_all()
     notebook.no_errors()
-    assert "0 of 30 points" in notebook.verdict()
+    assert f"{of(0, FULL['mha'])} points" in notebook.verdict()
     assert "not started" in notebook.verdict()
     heatmaps = notebook.page.locator('.jp-OutputArea img[alt*="heatmap"]')
     assert heatmaps.count() > 0
     notebook.see(heatmaps.first, "heatmap")
     put_modules(folder, RIGHT, WRONG)
     words = notebook.run_graded()
-    assert "15 of 30 points" in words
+    assert f"{of(WRONG_MASK, FULL['mha'])} points" in words
     assert "the key padding mask is read the other way round" not in words  # folded
     verdict = notebook.page.locator(".tc-verdict").last
     verdict.locator("summary").get_by_text("Hint 1").click()
@@ -121,7 +122,7 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook.see(own, "heatmap-wrong")
     wrong = own.get_attribute("src")
     put_modules(folder)
-    assert "30 of 30 points" in notebook.run_graded()
+    assert f"{of(FULL['mha'], FULL['mha'])} points" in notebook.run_graded()
     notebook.see(notebook.page.locator(".tc-verdict").last, "right")
     notebook.run_all()
     notebook.no_errors()

@@ -29,7 +29,7 @@
   }
 
   function menu(label, options, value, changed) {
-    const select = make("select", { onchange: () => changed(select.value) },
+    const select = make("select", { "aria-label": label, onchange: () => changed(select.value) },
       ...options.map(([name, key]) => make("option", { value: key }, name)));
     select.value = value;
     return make("label", {}, label, select);

@@ -190,7 +190,7 @@ class TestMultiHeadAttention(HiddenTestCase):
         B, T_q, T_k = self.sizes(3)
         heads = self.heads(B, H, T_q, T_k, d_k)
         masks = {
-            "key_padding_mask": self.holes(B, T_k, marks=(7, -1, 2)),
+            "key_padding_mask": self.holes(B, T_k, marks=(1, -7)),
             "attention_mask": self.holes(B, T_q, T_k, marks=(7, -1, 2)),
         }
         self.attend(plain, **heads, key_padding_mask=masks["key_padding_mask"])
