@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course.variants import load_variants
+from course.variants.trained import load_variants
 
 
 @pytest.fixture(scope="session")

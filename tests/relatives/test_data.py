@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from course.data.capitals import MostFrequentForm, capital, restore, score, units
-from course.data.digits import on_canvas, read_digits
-from course.data.tales import Tale, ngram_bits, read_tales
 from course.errors import UserError
+from course.variants.capitals import MostFrequentForm, capital, restore, score, units
+from course.variants.digits import on_canvas, read_digits
+from course.variants.tales import Tale, ngram_bits, read_tales
 
 # Fairy tales
 
@@ -131,7 +131,7 @@ def test_tokens_of_units(tmp_path):
 
 
 def test_every_shipped_data_file_is_in_the_readme():
-    from course.data.tales import DATA
+    from course.variants.tales import DATA
 
     readme = (DATA / "README.md").read_text(encoding="utf-8")
     assert all(f"`{path.name}`" in readme for path in DATA.glob("*.gz"))

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from course.config import CONFIG, WEIGHTS
-from course.data.tales import Tale
 from course.errors import UserError
 from course.training.loop import train
 from course.training.settings import TrainConfig
@@ -16,7 +15,8 @@ from course.training.variants.__main__ import main
 from course.training.variants.digits import Recognition, Search
 from course.training.variants.tales import bits_per_character, surprise
 from course.training.variants.task import SmallRun
-from course.variants import build, load_trained, save_sizes
+from course.variants.tales import Tale
+from course.variants.trained import build, load_trained, save_sizes
 
 CONFIGURATION = TrainConfig(epochs=1, peak_rate=2e-3, warmup_steps=5, label_smoothing=0, average=2, average_every=2)
 

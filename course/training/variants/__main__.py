@@ -16,7 +16,7 @@ from course.training.loop import train
 from course.training.settings import TrainConfig
 from course.training.speed import fast_dropout, keep_freed_memory
 from course.training.variants.task import SmallRun, Task
-from course.variants import build, load_variants, save_sizes
+from course.variants.trained import build, load_variants, save_sizes
 
 WEIGHT_DECAY = 0.1
 VALIDATIONS = 16  # in a run

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course.data.digits import SIDE
+from course.variants.digits import SIDE
 
 
 class Classifier(nn.Module):

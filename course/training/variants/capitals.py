@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course.config import PAD
-from course.data.capitals import capital, score, units
 from course.text import Tokenizer, batch_by_length
 from course.training.data import TokenTable
 from course.training.variants.task import Measured, Task
 from course.translation.corpora import load_pairs
-from course.variants import TOKENIZER
+from course.variants.capitals import capital, score, units
+from course.variants.trained import TOKENIZER
 
 if TYPE_CHECKING:
     import torch

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course.data.digits import SIDE, on_canvas, read_digits
 from course.training.variants.task import Measured, Task
+from course.variants.digits import SIDE, on_canvas, read_digits
 
 if TYPE_CHECKING:
     import torch

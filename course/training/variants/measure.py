@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from course.errors import UserError, run_command
-from course.variants import TrainedModel, load_trained
+from course.variants.trained import TrainedModel, load_trained
 
 BEGINNINGS = (
     "Once upon a time there was a poor shoemaker",
@@ -28,7 +28,7 @@ NEW_TOKENS = 60
 
 def tales(corpus_dir: Path | None) -> None:
     """Bits per character on the held-out tales, and a sample for each beginning, the first that comes."""
-    from course.data.tales import ngram_bits, read_tales
+    from course.variants.tales import ngram_bits, read_tales
 
     trained = load_trained("grimm-lm")
     training, held_out = read_tales("train"), read_tales("val")
@@ -54,7 +54,7 @@ def write(trained: TrainedModel, beginning: str, seed: int) -> str:
     import torch
 
     from course.config import EOS
-    from course.variants import load_variants
+    from course.variants.trained import load_variants
 
     assert trained.tokenizer is not None
     prompt = torch.tensor([trained.tokenizer.encode(beginning)[:-1]])
@@ -70,9 +70,9 @@ def write(trained: TrainedModel, beginning: str, seed: int) -> str:
 
 def capitals(corpus_dir: Path | None) -> None:
     """Accuracy and F1 of capitals, without first words, of the model and of the most frequent forms."""
-    from course.data.capitals import MostFrequentForm, score, units
     from course.training.variants.capitals import predict
     from course.translation.corpora import load_pairs
+    from course.variants.capitals import MostFrequentForm, score, units
 
     trained = load_trained("de-truecase")
     assert trained.tokenizer is not None
@@ -96,7 +96,7 @@ def digits(corpus_dir: Path | None) -> None:
     from course.training.variants.baselines import convolution, logistic_regression
     from course.training.variants.digits import Recognition, Search
     from course.training.variants.task import SmallRun
-    from course.variants import load_variants
+    from course.variants.trained import load_variants
 
     recognition, modules = Recognition(), load_variants()
     for name, make in (("logistic regression", logistic_regression), ("convolution", convolution)):

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course.config import PAD, UNK
-from course.data.tales import UNKNOWN_BITS, Tale, read_tales
 from course.text import Tokenizer
 from course.training.variants.task import Measured, Task
-from course.variants import TOKENIZER
+from course.variants.tales import UNKNOWN_BITS, Tale, read_tales
+from course.variants.trained import TOKENIZER
 
 if TYPE_CHECKING:
     import torch

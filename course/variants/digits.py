@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from course.data.tales import DATA
 from course.errors import UserError
+from course.variants.tales import DATA
 
 SIDE = 8
 HELD_OUT = 500

@@ -11,7 +11,7 @@ from typing import Literal
 
 from course.errors import UserError
 
-DATA = Path(__file__).parent
+DATA = Path(__file__).resolve().parent.parent / "data"
 BEGINNING = 16  # line ends before each tale, the context of its first characters; n may not be larger
 UNKNOWN_BITS = 7.0  # what a character costs that is in no tale of the training text: it is one of some 128
 
