@@ -22,10 +22,10 @@ WEIGHT_DECAY = 0.1
 VALIDATIONS = 16  # in a run
 SETTINGS = {
     "grimm-lm": TrainConfig(20, peak_rate=1.5e-3, warmup_steps=100, label_smoothing=0, average=10, average_every=20),
-    "de-truecase": TrainConfig(4, peak_rate=1.5e-3, warmup_steps=300, label_smoothing=0, average=8, average_every=25),
+    "de-truecase": TrainConfig(2, peak_rate=1.5e-3, warmup_steps=300, label_smoothing=0, average=8, average_every=25),
     "digits-vit": TrainConfig(100, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10),
     "digits-vit-canvas": TrainConfig(
-        125, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10
+        100, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10
     ),
 }
 

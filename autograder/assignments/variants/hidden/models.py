@@ -51,7 +51,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
             build: makes the object with a given probability of dropout.
         """
         for p, done in ((KEPT, "keeps"), (DROPPED, "drops")):
-            model = self.train(self.twins(partial(build, p=p)))
+            model = self.train(self.twins(partial(_swapped, build, p)))
             steady = Twins(model.student.without_chance(), model.reference and model.reference.without_chance())
             title = f"the output in training mode, where dropout {done} every element,"
             self.same(call, steady, title, axes, where)
@@ -96,3 +96,8 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         keys = self.rng.random((B, 1, T)) < 0.5
         np.put_along_axis(keys, self.rng.integers(T, size=(B, 1, 1)), False, axis=-1)
         return {"(1, T, T)": np.triu(np.ones((1, T, T), dtype=bool), k=1), "(B, T, T)": own, "(B, 1, T)": keys}
+
+
+def _swapped(build: Callable[[Any, float], Any], p: float, modules: Any) -> Any:
+    """An object with a given probability of dropout."""
+    return build(modules, p)

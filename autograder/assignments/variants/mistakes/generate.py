@@ -184,7 +184,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LAYER,
     ),
     Mistake(
-        "generate.W_o-missing",
+        "generate.heads-not-mixed",
         "generate",
         MIXED,
         "x = x + merged",

@@ -119,7 +119,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "The scores have a row for each query and a column for each key, and so has the mask.",
     ),
     Mistake(
-        "heads.keys-by-W_q",
+        "heads.keys-by-query-weights",
         "heads",
         PROJECTED,
         PROJECTED.replace("self.W_k(x)", "self.W_q(x)"),
@@ -127,7 +127,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Compare the three names with the three linear maps, one by one.",
     ),
     Mistake(
-        "heads.values-by-W_k",
+        "heads.values-by-key-weights",
         "heads",
         PROJECTED,
         PROJECTED.replace("self.W_v(x)", "self.W_k(x)"),
@@ -206,7 +206,7 @@ MISTAKES: tuple[Mistake, ...] = (
         random=True,
     ),
     Mistake(
-        "heads.list-without-W_o",
+        "heads.list-not-mixed",
         "heads",
         f"{MIXED}\n        return self.output_dropout(self.W_o(merged))",
         f"return self.output_dropout({MERGED})",

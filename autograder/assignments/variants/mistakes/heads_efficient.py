@@ -149,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "A view never moves a number. Undo the two steps that made the heads, in the opposite order.",
     ),
     Mistake(
-        "heads.all-without-W_o",
+        "heads.all-not-mixed",
         "heads",
         MERGED,
         MERGED.replace("self.W_o(merged)", "merged"),

@@ -336,7 +336,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "A view never moves a number. Undo the two steps that made the heads, in the opposite order.",
     ),
     Mistake(
-        "modern.W_o-missing",
+        "modern.heads-not-mixed",
         "modern",
         RETURN,
         "return merged, (k, v)",

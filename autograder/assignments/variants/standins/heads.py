@@ -20,6 +20,37 @@ def _allowed(mask: torch.Tensor | None, B: int, T: int) -> torch.Tensor | None:
     return allowed | ~allowed.any(dim=-1, keepdim=True)
 
 
+class AttentionHead(nn.Module):
+    """One head of self-attention."""
+
+    def __init__(self, d_model: int, d_head: int, dropout: float) -> None:
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (nn.Linear(d_model, d_head) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """(B, T, d_model) -> (B, T, d_head)."""
+        p = self.dropout.p if self.training else 0.0
+        allowed = _allowed(mask, x.size(0), x.size(1))
+        return F.scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), attn_mask=allowed, dropout_p=p)
+
+
+class MultiHeadAttentionSimple(nn.Module):
+    """Heads one after the other."""
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(AttentionHead(d_model, d_model // num_heads, dropout) for _ in range(num_heads))
+        self.W_o = nn.Linear(d_model, d_model)
+        self.output_dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """(B, T, d_model) -> (B, T, d_model)."""
+        parts = self.W_o.weight.chunk(len(self.heads), dim=1)  # (d_model, d_head) each
+        mixed = [F.linear(head(x, mask), part) for head, part in zip(self.heads, parts, strict=True)]
+        return self.output_dropout(torch.stack(mixed).sum(dim=0) + self.W_o.bias)
+
+
 class MultiHeadAttentionEfficient(nn.Module):
     """All heads at once."""
 
