@@ -344,4 +344,4 @@ def _show(value: Any) -> str:
         return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
     if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         return f"[{', '.join(_show(item) for item in value)}]"
-    return repr(value)
+    return value._name if isinstance(value, ObjectProxy) else repr(value)

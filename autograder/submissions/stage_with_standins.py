@@ -28,7 +28,9 @@ def code_of_stage(
     # What neither this stage writes nor an earlier one could only be copied from a stand-in.
     later = [other for other in assignment.stages if other is not stage and other.name not in stage.builds_on]
     unneeded = tuple(written for other in later for written in other.writes)
-    standins = {module: ungraded(assignment.standins, module, unneeded) for module in assignment.modules}
+    # Beside the modules, what the tests run in the worker (`drivers`), if the assignment has that.
+    names = [path.stem for path in sorted(assignment.standins.glob("[!_]*.py"))]
+    standins = {name: ungraded(assignment.standins, name, unneeded) for name in names}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
     replaced = {module: [path for owner, path in others if owner == module] for module in assignment.modules}
@@ -61,13 +63,14 @@ def code_of_stage(
 
 
 @cache
-def ungraded(standins: Path, module: str, methods: tuple[str, ...]) -> str:
-    """The stand-in of a module without these methods: it lies where the student's code can reach it."""
+def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
+    """The stand-in of a module without some functions and methods: it lies where the student's code can reach it."""
     tree = ast.parse((standins / f"{module}.py").read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if f"{module}.{getattr(node, 'name', '')}" not in written]
     for part in tree.body:
         if isinstance(part, ast.ClassDef):
             prefix = f"{module}.{part.name}."
-            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in methods]
+            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in written]
     return ast.unparse(tree)
 
 

@@ -1,4 +1,4 @@
-"""The curves of a training run as a figure: the loss, and BLEU where it was measured."""
+"""The curves of a training run as a figure: the loss, and how good the model was where that was measured."""
 
 from pathlib import Path
 
@@ -7,33 +7,37 @@ from course.training.loop import LOG, VALIDATION_LOG, read_log
 FORMATS = (".svg", ".png")
 
 
-def draw_curves(folder: Path, path: Path) -> None:
+def draw_curves(
+    folder: Path, path: Path, figure: str = "BLEU, greedy (validation)", loss: str = "loss per token"
+) -> None:
     """Draw the logs of a run.
 
     Args:
         folder: where the logs are (`--state`).
         path: the figure, an SVG or a PNG file.
+        figure: what was measured beside the loss.
+        loss: what the loss is.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     training, measured = read_log(folder / LOG), read_log(folder / VALIDATION_LOG)
-    figure = Figure(figsize=(9 if measured else 5.5, 3.6), layout="constrained")
-    axes = figure.subplots(1, 2 if measured else 1, squeeze=False)[0]
+    drawing = Figure(figsize=(9 if measured else 5.5, 3.6), layout="constrained")
+    axes = drawing.subplots(1, 2 if measured else 1, squeeze=False)[0]
     axes[0].plot(*_columns(training, 0, 1), linewidth=1, label="training")
-    axes[0].set_ylabel("loss per token")
+    axes[0].set_ylabel(loss)
     if measured:
         axes[0].plot(*_columns(measured, 0, 1), marker=".", label="validation, without label smoothing")
         axes[0].legend(frameon=False)
         axes[1].plot(*_columns(measured, 0, 2), marker=".", color="C1")
-        axes[1].set_ylabel("BLEU, greedy (validation)")
+        axes[1].set_ylabel(figure)
     for axis in axes:
         axis.set_xlabel("step")
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
     # The same logs give the same file.
     with mpl.rc_context({"svg.hashsalt": "curves", "svg.fonttype": "path"}):
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+        drawing.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _columns(rows: list[list[str]], *numbers: int) -> list[list[float]]:

@@ -5,22 +5,38 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from course.training.group import Group
-from course.training.trainer import Trainer
-from course.training.validation import Validation
+from course.training.trainer import Run
 
 SAVE_EVERY_SECONDS = 120
 LOG_EVERY_STEPS = 25
 LOG, VALIDATION_LOG = "log.csv", "validation.csv"
 
 
+class Quality(Protocol):
+    """What a validation finds: the loss, and the figure by which this kind of model is judged."""
+
+    @property
+    def loss(self) -> float: ...
+    @property
+    def figure(self) -> float: ...
+
+
+class Validation(Protocol):
+    """Data that a model is measured on now and then."""
+
+    figure: str  # what `Quality.figure` is, in a word
+
+    def measure(self, model: Any) -> Quality: ...
+
+
 def train(
-    trainer: Trainer,
+    trainer: Run,
     validation: Validation | None = None,
     validate_every: int | None = None,
-    stop: Callable[[Trainer], bool] | None = None,
+    stop: Callable[[Any], bool] | None = None,
     log_every: int | None = None,
 ) -> None:
     """Train to the end, or until `stop` says so; the state is saved in both cases.
@@ -37,13 +53,14 @@ def train(
     validate_every = validate_every or trainer.steps_per_epoch
     log_every = log_every or LOG_EVERY_STEPS
     columns = ("step", "loss", "rate", "tokens_per_second", "seconds")
+    figure = validation.figure if validation is not None else ""
     with (
         csv_log(folder / LOG, columns, trainer.step, group) as log,
-        csv_log(folder / VALIDATION_LOG, ("step", "loss", "bleu"), trainer.step, group) as validation_log,
+        csv_log(folder / VALIDATION_LOG, ("step", "loss", figure), trainer.step, group) as validation_log,
         progress_bar(group) as progress,
     ):
         task = progress.add_task(
-            "", total=trainer.total_steps, completed=trainer.step, epoch=1, loss=0.0, rate=0.0, bleu=""
+            "", total=trainer.total_steps, completed=trainer.step, epoch=1, loss=0.0, rate=0.0, figure=""
         )
         saved = started = time.monotonic()
         loss_sum, tokens = torch.zeros((), device=group.device), 0
@@ -68,8 +85,8 @@ def train(
             if validation is not None and group.leads and (step % validate_every == 0 or last):
                 paused = time.monotonic()
                 quality = validation.measure(trainer.model)
-                validation_log([step, f"{quality.loss:.4f}", f"{quality.bleu:.2f}"])
-                progress.update(task, bleu=f"BLEU {quality.bleu:.2f}")
+                validation_log([step, f"{quality.loss:.4f}", f"{quality.figure:.3f}"])
+                progress.update(task, figure=f"{figure} {quality.figure:.3f}")
                 started += time.monotonic() - paused
     trainer.save()
 
@@ -83,7 +100,7 @@ def progress_bar(group: Group) -> Iterator[Any]:
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:,.0f} tokens/s {task.fields[bleu]}"),
+        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:,.0f} tokens/s {task.fields[figure]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, disable=not group.leads) as progress:

@@ -18,111 +18,48 @@ STATE = "state.pt"
 ALONE = Group()
 
 
-class Trainer:
-    """A model on its way. All processes of a group have one, with the same weights after every step."""
+class Run:
+    """What every training run has: a model, an optimizer, the step, the mean of the last weights, and a saved state."""
 
     def __init__(
-        self,
-        model: Any,
-        pairs: list[Pair],
-        config: TrainConfig,
-        folder: Path,
-        group: Group = ALONE,
-        bf16: bool = False,
-        compiled: bool = False,
+        self, model: Any, optimizer: Any, config: TrainConfig, folder: Path, steps_per_epoch: int, group: Group = ALONE
     ) -> None:
-        """Begin a run.
-
-        Args:
-            model: a `Transformer` with its first weights.
-            pairs: source and target tokens.
-            config: how to train.
-            folder: where the state is saved.
-            group: the processes that train together.
-            bf16: multiply in bfloat16 (autocast); the weights stay in float32.
-            compiled: let torch.compile write the kernels. That takes minutes at the start.
-        """
-        import torch
-
-        self.model, self.pairs, self.config, self.folder, self.group = model, pairs, config, folder, group
-        model.to(group.device)
-        self.forward = group.parallel(model)
-        if compiled:
-            self.forward = torch.compile(self.forward, dynamic=True)
-        self.bf16 = bf16
-        self.tables = [TokenTable(side, group.device) for side in zip(*pairs, strict=True)]
-        self.optimizer = torch.optim.Adam(
-            model.parameters(), lr=config.peak_rate, betas=(0.9, 0.98), eps=1e-9, fused=True
-        )
+        self.model, self.optimizer, self.config, self.folder, self.group = model, optimizer, config, folder, group
         self.step = 0
         self.seconds = 0.0
-        self.epoch_batches: tuple[int, list[list[int]]] | None = None
-        self.steps_per_epoch = len(self.batches(0))
-        self.total_steps = config.epochs * self.steps_per_epoch
+        self.steps_per_epoch = steps_per_epoch
+        self.total_steps = config.epochs * steps_per_epoch
         self.averaged: list[int] = []  # the steps whose weights are in the sum
         self.weight_sum: dict[str, torch.Tensor] = {}
-
-    def batches(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch, cut to the number of the first epoch so that every epoch has as many."""
-        if self.epoch_batches is None or self.epoch_batches[0] != epoch:
-            batches = batch_by_length(self.pairs, self.config.batch_tokens, seed=self.config.seed * 1000 + epoch)
-            self.epoch_batches = (epoch, batches)
-        batches = self.epoch_batches[1]
-        return batches[: self.steps_per_epoch] if epoch else batches
 
     def train_step(self) -> "tuple[torch.Tensor, int]":
         """One update.
 
         Returns:
-            the sum of the losses of this process's target tokens, and the number of target tokens of all processes.
+            the sum of the losses of this process's targets, and the number of targets of all processes.
         """
+        raise NotImplementedError
+
+    def begin_step(self) -> None:
+        """Set the learning rate, and start the random numbers of dropout: they depend on the step alone."""
         import torch
 
-        config, group = self.config, self.group
-        epoch, index = divmod(self.step, self.steps_per_epoch)
-        batches = self.batches(epoch)
-        # An epoch may come out a batch short; then its first batch serves again.
-        batch = batches[index % len(batches)]
-        count = sum(self.tables[1].lengths[pair] - 1 for pair in batch)
-        share = batch[group.rank :: group.size]  # batches are sorted by length, so the shares weigh the same
-        (src, src_lengths), (tgt, tgt_lengths) = (table.batch(share or batch[:1]) for table in self.tables)
         for settings in self.optimizer.param_groups:
-            settings["lr"] = config.rate(self.step, self.total_steps)
-        # The random numbers of dropout depend on the step alone: a resumed run draws the same.
-        torch.manual_seed((config.seed * 1_000_003 + self.step) * 4096 + group.rank)
+            settings["lr"] = self.config.rate(self.step, self.total_steps)
+        torch.manual_seed((self.config.seed * 1_000_003 + self.step) * 4096 + self.group.rank)  # a resumed run's too
         self.model.train()
-        with torch.autocast(group.device.partition(":")[0], dtype=torch.bfloat16, enabled=self.bf16):
-            # Teacher forcing: the decoder reads all tokens but the last and predicts all but the first.
-            logits = self.forward(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
-        loss = self.loss(logits.float(), tgt[:, 1:])
-        if not share:  # more processes than pairs: this one takes part, and counts for nothing
-            loss = loss * 0
+
+    def update(self, loss: "torch.Tensor") -> None:
+        """Change the weights by the clipped gradients of a loss."""
+        import torch
+
         self.optimizer.zero_grad()
-        # The group averages the gradients over its processes; wanted is the mean over all tokens.
-        (loss * (group.size / count)).backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
         self.optimizer.step()
         self.step += 1
-        if self.step in config.averaged_steps(self.total_steps):
+        if self.step in self.config.averaged_steps(self.total_steps):
             self.add_to_average()
-        return loss.detach(), count
-
-    def loss(self, logits: "torch.Tensor", wanted: "torch.Tensor") -> "torch.Tensor":
-        """The sum of the losses of all tokens that are not padding.
-
-        Args:
-            logits: (B, T_d, vocabulary).
-            wanted: the tokens that are to be predicted, (B, T_d).
-        """
-        import torch.nn.functional as F
-
-        return F.cross_entropy(
-            logits.flatten(0, 1),  # (B, T_d, vocabulary) -> (B * T_d, vocabulary)
-            wanted.flatten(),
-            ignore_index=PAD,
-            label_smoothing=self.config.label_smoothing,
-            reduction="sum",
-        )
 
     def add_to_average(self) -> None:
         """Add the weights as they are now to the sum, of which the mean is taken at the end."""
@@ -185,3 +122,88 @@ class Trainer:
                 f"cannot go on from {path}: {first_reason(error)}. Delete it or give another --state folder"
             ) from error
         return True
+
+
+class Trainer(Run):
+    """A translator on its way. All processes of a group have one, with the same weights after every step."""
+
+    def __init__(
+        self,
+        model: Any,
+        pairs: list[Pair],
+        config: TrainConfig,
+        folder: Path,
+        group: Group = ALONE,
+        bf16: bool = False,
+        compiled: bool = False,
+    ) -> None:
+        """Begin a run.
+
+        Args:
+            model: a `Transformer` with its first weights.
+            pairs: source and target tokens.
+            config: how to train.
+            folder: where the state is saved.
+            group: the processes that train together.
+            bf16: multiply in bfloat16 (autocast); the weights stay in float32.
+            compiled: let torch.compile write the kernels. That takes minutes at the start.
+        """
+        import torch
+
+        self.pairs, self.config = pairs, config
+        model.to(group.device)
+        self.forward = group.parallel(model)
+        if compiled:
+            self.forward = torch.compile(self.forward, dynamic=True)
+        self.bf16 = bf16
+        self.tables = [TokenTable(side, group.device) for side in zip(*pairs, strict=True)]
+        self.epoch_batches: tuple[int, list[list[int]]] | None = None
+        optimizer = torch.optim.Adam(model.parameters(), lr=config.peak_rate, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        super().__init__(model, optimizer, config, folder, len(self.batches(0)), group)
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        """The batches of an epoch, cut to the number of the first epoch so that every epoch has as many."""
+        if self.epoch_batches is None or self.epoch_batches[0] != epoch:
+            batches = batch_by_length(self.pairs, self.config.batch_tokens, seed=self.config.seed * 1000 + epoch)
+            self.epoch_batches = (epoch, batches)
+        batches = self.epoch_batches[1]
+        return batches[: self.steps_per_epoch] if epoch else batches
+
+    def train_step(self) -> "tuple[torch.Tensor, int]":
+        import torch
+
+        group = self.group
+        epoch, index = divmod(self.step, self.steps_per_epoch)
+        batches = self.batches(epoch)
+        # An epoch may come out a batch short; then its first batch serves again.
+        batch = batches[index % len(batches)]
+        count = sum(self.tables[1].lengths[pair] - 1 for pair in batch)
+        share = batch[group.rank :: group.size]  # batches are sorted by length, so the shares weigh the same
+        (src, src_lengths), (tgt, tgt_lengths) = (table.batch(share or batch[:1]) for table in self.tables)
+        self.begin_step()
+        with torch.autocast(group.device.partition(":")[0], dtype=torch.bfloat16, enabled=self.bf16):
+            # Teacher forcing: the decoder reads all tokens but the last and predicts all but the first.
+            logits = self.forward(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
+        loss = self.loss(logits.float(), tgt[:, 1:])
+        if not share:  # more processes than pairs: this one takes part, and counts for nothing
+            loss = loss * 0
+        # The group averages the gradients over its processes; wanted is the mean over all tokens.
+        self.update(loss * (group.size / count))
+        return loss.detach(), count
+
+    def loss(self, logits: "torch.Tensor", wanted: "torch.Tensor") -> "torch.Tensor":
+        """The sum of the losses of all tokens that are not padding.
+
+        Args:
+            logits: (B, T_d, vocabulary).
+            wanted: the tokens that are to be predicted, (B, T_d).
+        """
+        import torch.nn.functional as F
+
+        return F.cross_entropy(
+            logits.flatten(0, 1),  # (B, T_d, vocabulary) -> (B * T_d, vocabulary)
+            wanted.flatten(),
+            ignore_index=PAD,
+            label_smoothing=self.config.label_smoothing,
+            reduction="sum",
+        )

@@ -16,9 +16,16 @@ class Quality:
     loss: float  # per target token, without label smoothing
     bleu: float
 
+    @property
+    def figure(self) -> float:
+        """What the curves show beside the loss."""
+        return self.bleu
+
 
 class Validation:
     """Sentence pairs with which a model is measured now and then."""
+
+    figure = "bleu"
 
     def __init__(
         self,

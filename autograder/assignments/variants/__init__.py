@@ -1,0 +1,1 @@
+"""The assignment `variants`: the Transformer's relatives, and how they are trained."""

@@ -1,0 +1,103 @@
+"""What the hidden tests share: random weights, sizes, masks, and functions that get a model."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.variants.visible.checks import CheckingTestCase
+from autograder.assignments.variants.weights import random_weight
+from autograder.grading.hidden_case import HiddenTestCase, Twins
+
+PADDING = 1
+KEPT, DROPPED = 0.2, 1 - 1e-13  # probabilities with which dropout rather keeps, and rather drops
+
+
+class VariantsTestCase(HiddenTestCase, CheckingTestCase):
+    """A hidden test of this assignment."""
+
+    def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Random values for one parameter of the interface."""
+        return random_weight(self.rng, name, shape)
+
+    @property
+    def modules(self) -> Twins:
+        """The modules of the student and of the reference, for functions."""
+        return Twins(self.student, self.reference)  # type: ignore[arg-type]
+
+    def beside(self, model: Twins) -> Twins:
+        """(modules, model) of the student and of the reference, for functions that get a model."""
+        return Twins((self.student, model.student), (self.reference, model.reference))  # type: ignore[arg-type]
+
+    def gives(self, twins: Twins, name: str, axes: str, *arguments: Any, where: np.ndarray | None = None) -> np.ndarray:
+        """Fail unless a call with these arguments gives the same tensor as with the reference; it is given back."""
+        return self.same(lambda model: model(*arguments), twins, name, axes, where)
+
+    def same_result(self, function: str, name: str, axes: str, *arguments: Any) -> None:
+        """Fail unless a function, "module.name", gives the same tensor as the reference's."""
+        module, _, short = function.partition(".")
+        self.same(lambda modules: getattr(getattr(modules, module), short)(*arguments), self.modules, name, axes)
+
+    def same_dropout(
+        self, build: Callable[[Any, float], Any], call: Callable[[Any], Any], axes: str, where: np.ndarray | None = None
+    ) -> None:
+        """Fail unless dropout stands where it does in the reference.
+
+        Where dropout keeps every element it multiplies by 1 / (1 - p), which shows where it stands; where it drops
+        every element, 0 stands there. Nothing is left to chance.
+
+        Args:
+            build: makes the object with a given probability of dropout.
+        """
+        for p, done in ((KEPT, "keeps"), (DROPPED, "drops")):
+            model = self.train(self.twins(partial(_swapped, build, p)))
+            steady = Twins(model.student.without_chance(), model.reference and model.reference.without_chance())
+            title = f"the output in training mode, where dropout {done} every element,"
+            self.same(call, steady, title, axes, where)
+
+    def same_number(self, call: Callable[[Any], Any], twins: Twins, name: str) -> None:
+        """Fail unless a call gives the same number as with the reference."""
+        actual = call(twins.student)
+        self.assert_number(actual, self.right(call, twins.reference), name)
+
+    def head_sizes(self) -> tuple[int, int]:
+        """Heads, and their features: no power of 4, see the scale."""
+        return self.pick(2, 3, 5), self.pick(3, 5, 6, 7, 10)
+
+    def layer_sizes(self) -> tuple[int, int, int]:
+        """d_model, heads, d_ff of a small layer."""
+        H, d_head = self.head_sizes()
+        return H * d_head, H, self.pick(20, 34, 50)
+
+    def config(self, **changes: Any) -> dict[str, Any]:
+        """The sizes of a small model of tokens."""
+        d_model, H, d_ff = self.layer_sizes()
+        return {
+            "vocab_size": self.pick(31, 40, 53),
+            "d_model": d_model,
+            "num_heads": H,
+            "num_layers": 2,
+            "d_ff": d_ff,
+            "max_len": self.pick(11, 14, 17),
+            "dropout": 0.3,
+            "padding_idx": self.pick(0, PADDING, 5),
+            **changes,
+        }
+
+    def tokens(self, config: dict[str, Any], B: int, T: int) -> np.ndarray:
+        """Random tokens, the padding token among them."""
+        return self.rng.integers(config["vocab_size"], size=(B, T))
+
+    def masks(self, B: int, T: int) -> dict[str, np.ndarray]:
+        """Masks of all shapes. Each row leaves a key at least."""
+        own = self.rng.random((B, T, T)) < 0.5
+        np.put_along_axis(own, self.rng.integers(T, size=(B, T, 1)), False, axis=-1)
+        keys = self.rng.random((B, 1, T)) < 0.5
+        np.put_along_axis(keys, self.rng.integers(T, size=(B, 1, 1)), False, axis=-1)
+        return {"(1, T, T)": np.triu(np.ones((1, T, T), dtype=bool), k=1), "(B, T, T)": own, "(B, 1, T)": keys}
+
+
+def _swapped(build: Callable[[Any, float], Any], p: float, modules: Any) -> Any:
+    """An object with a given probability of dropout."""
+    return build(modules, p)

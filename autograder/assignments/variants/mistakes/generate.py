@@ -1,0 +1,219 @@
+"""Known mistakes of stage 4: the cached forward pass."""
+
+from autograder.assignments.variants.mistakes import sampling
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+CHECK = "if T > model.max_len:"
+EMBEDDED = "x = model.token_embedding(tokens) + model.position_embedding(torch.arange(T_past, T, device=tokens.device))"
+LATER = "later = torch.ones(T_new, T, dtype=torch.bool, device=tokens.device).triu(diagonal=T_past + 1)"
+PROJECTED = "qkv = attention.W_qkv(block.norm1(x))"
+SPLIT = "q, k, v = qkv.view(B, T_new, 3, attention.num_heads, attention.d_head).permute(2, 0, 3, 1, 4)"
+JOINED = """k = torch.cat([old_keys, k], dim=2)  # (B, H, T, d_head)
+            v = torch.cat([old_values, v], dim=2)"""
+KEPT = "new_cache.append((k, v))"
+SCORES = "scores = q @ k.transpose(-2, -1) / math.sqrt(attention.d_head)"
+WEIGHTS = "torch.softmax(scores.masked_fill(later, -math.inf), dim=-1)"
+MIXED = "x = x + attention.W_o(merged)"
+NETWORK = "x = x + block.feed_forward(block.norm2(x))"
+RETURN = "return F.linear(model.norm(x), model.token_embedding.weight), new_cache"
+
+POSITIONS = "With T_past tokens in the cache, the first new token stands at position T_past."
+CACHING = "The cache holds what the next step needs: keys and values of all tokens up to now, the new ones at the end."
+LAYER = "Compare with the layer of stage 3: only where keys and values come from is different."
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "generate.positions-from-zero",
+        "generate",
+        EMBEDDED,
+        EMBEDDED.replace("torch.arange(T_past, T,", "torch.arange(T_new,"),
+        "Your new tokens stand at positions that begin with 0 in every step.",
+        POSITIONS,
+    ),
+    Mistake(
+        "generate.positions-one-late",
+        "generate",
+        EMBEDDED,
+        EMBEDDED.replace(
+            "torch.arange(T_past, T, device=tokens.device)",
+            "torch.arange(T_past + (T_past > 0), T + (T_past > 0), device=tokens.device)",
+        ),
+        "Your new tokens stand one position too late when there is a cache.",
+        POSITIONS,
+    ),
+    Mistake(
+        "generate.prompt-not-causal",
+        "generate",
+        WEIGHTS,
+        "torch.softmax(scores, dim=-1)",
+        "In your prompt every position sees the later ones.",
+        "A single new token may look at everything before it, so no mask is needed then; a prompt of several tokens "
+        "needs the causal mask of stage 3.",
+    ),
+    Mistake(
+        "generate.mask-without-past",
+        "generate",
+        LATER,
+        LATER.replace("T_past + 1", "1"),
+        "With a cache your new token sees only the beginning of the text.",
+        "A row of the mask belongs to a new token, a column to any token up to now. See in which column the first "
+        "new one itself stands.",
+    ),
+    Mistake(
+        "generate.cache-of-new-tokens",
+        "generate",
+        KEPT,
+        "new_cache.append((k[:, :, -T_new:], v[:, :, -T_new:]))",
+        "Your new cache holds keys and values of the new tokens only.",
+        CACHING,
+    ),
+    Mistake(
+        "generate.cache-not-extended",
+        "generate",
+        KEPT,
+        "new_cache.append((k, v) if cache is None else cache[layer])",
+        "Your new cache lacks the new tokens: it is the old one.",
+        CACHING,
+    ),
+    Mistake(
+        "generate.cache-not-read",
+        "generate",
+        f"            {JOINED}\n        {KEPT}",
+        "            new_cache.append((torch.cat([old_keys, k], dim=2), torch.cat([old_values, v], dim=2)))\n"
+        "        else:\n            new_cache.append((k, v))",
+        "Your queries attend to the new tokens only; the cache is kept, but not read.",
+        "The new queries attend to the keys of the whole text: to those in the cache and to the new ones.",
+    ),
+    Mistake(
+        "generate.new-before-old",
+        "generate",
+        JOINED,
+        "k = torch.cat([k, old_keys], dim=2)\n            v = torch.cat([v, old_values], dim=2)",
+        "You put the new keys and values before those of the cache.",
+        CACHING,
+    ),
+    Mistake(
+        "generate.joined-along-features",
+        "generate",
+        JOINED,
+        "k = torch.cat([old_keys, k], dim=-1)\n            v = torch.cat([old_values, v], dim=-1)",
+        "You join old and new keys along another axis than that of the positions.",
+        "Write down the four axes of the keys, and see which one grows from step to step.",
+    ),
+    Mistake(
+        "generate.pair-exchanged",
+        "generate",
+        KEPT,
+        "new_cache.append((v, k))",
+        "The pairs in your cache are (values, keys).",
+        "The docstring says in which order keys and values stand in a pair.",
+    ),
+    Mistake(
+        "generate.first-layer-for-all",
+        "generate",
+        "old_keys, old_values = cache[layer]",
+        "old_keys, old_values = cache[0]",
+        "All layers read the cache of the first one.",
+        "Each layer makes keys and values of its own, so each of them has its own entry.",
+    ),
+    Mistake(
+        "generate.too-long-without-past",
+        "generate",
+        CHECK,
+        "if T_new > model.max_len:",
+        "You compare the number of new tokens with the length of the model, without those in the cache.",
+        "The positions of the model are there for the whole text. See under Raises in the docstring.",
+        seen_by="hidden",
+    ),
+    Mistake(
+        "generate.too-long-not-refused",
+        "generate",
+        CHECK,
+        "if False:",
+        "You do not refuse too many tokens yourself; an exception of torch comes later.",
+        "Whoever reads the message should learn both numbers. See under Raises in the docstring.",
+    ),
+    Mistake(
+        "generate.cache-changed",
+        "generate",
+        KEPT,
+        "new_cache.append((k, v))\n        if cache is not None:\n            cache[layer] = (k, v)",
+        "Your result is right, but the cache that was passed in is changed by the call.",
+        "It belongs to the caller, who may want to continue the same text in two ways.",
+        seen_by="hidden",
+    ),
+    Mistake(
+        "generate.scale-missing",
+        "generate",
+        SCORES,
+        "scores = q @ k.transpose(-2, -1)",
+        "Your scores are not scaled.",
+        "The attention here is that of stage 2. " + LAYER,
+    ),
+    Mistake(
+        "generate.order-k-q-v",
+        "generate",
+        SPLIT,
+        SPLIT.replace("q, k, v", "k, q, v"),
+        "You take the first third of the features for the keys and the second for the queries.",
+        "Stage 2 says which features are queries, keys and values.",
+    ),
+    Mistake(
+        "generate.thirds-within-heads",
+        "generate",
+        SPLIT,
+        "q, k, v = qkv.view(B, T_new, attention.num_heads, 3, attention.d_head).permute(3, 0, 2, 1, 4)",
+        "You take queries, keys and values of head 0 first, then those of head 1, and so on.",
+        "Stage 2 says which features belong to which head, and to what.",
+    ),
+    Mistake(
+        "generate.first-norm-missing",
+        "generate",
+        PROJECTED,
+        "qkv = attention.W_qkv(x)",
+        "Your layers have no norm before the attention.",
+        LAYER,
+    ),
+    Mistake(
+        "generate.attention-residual-missing",
+        "generate",
+        MIXED,
+        "x = attention.W_o(merged)",
+        "Your layers have no residual connection around the attention.",
+        LAYER,
+    ),
+    Mistake(
+        "generate.heads-not-mixed",
+        "generate",
+        MIXED,
+        "x = x + merged",
+        "Your layers do not mix the merged heads with W_o.",
+        LAYER,
+    ),
+    Mistake(
+        "generate.network-residual-missing",
+        "generate",
+        NETWORK,
+        "x = block.feed_forward(block.norm2(x))",
+        "Your layers have no residual connection around the feed-forward network.",
+        LAYER,
+    ),
+    Mistake(
+        "generate.last-norm-missing",
+        "generate",
+        RETURN,
+        "return F.linear(x, model.token_embedding.weight), new_cache",
+        "Your model has no norm before the logits.",
+        "Compare with the end of the model of stage 3.",
+    ),
+    Mistake(
+        "generate.last-logits-only",
+        "generate",
+        RETURN,
+        "return F.linear(model.norm(x[:, -1:]), model.token_embedding.weight), new_cache",
+        "You return the logits of the last position only.",
+        "For sampling they are enough, but the docstring wants those of all new positions.",
+    ),
+    *sampling.MISTAKES,
+)

@@ -1,0 +1,370 @@
+"""Known mistakes of stage 3: the layer, the language model and its loss."""
+
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+FIRST = "x = x + self.attention(self.norm1(x), mask)"
+SECOND = "return x + self.feed_forward(self.norm2(x))"
+BOTH = f"{FIRST}\n        {SECOND}"
+CHECK = "if T > self.max_len:"
+RAISE = 'raise ValueError(f"the input has {T} tokens, but the model has only {self.max_len} positions")'
+EMBEDDED = "x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))"
+MASK = "mask = torch.ones(T, T, dtype=torch.bool, device=tokens.device).triu(diagonal=1).unsqueeze(0)"
+LAYERS = "x = block(x, mask)"
+LOGITS = "return F.linear(self.norm(x), self.token_embedding.weight)"
+READ = "logits = self(tokens[:, :-1])"
+TARGETS = "targets = tokens[:, 1:]"
+LOSS = "return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=self.padding_idx)"
+
+ORDER = "The docstring of the class has the order in one line: norm, sub-layer, residual connection."
+STEPS = "The docstring lists the steps of the model in their order."
+CAUSAL = "Position t predicts the token at t + 1, so it may see all tokens up to t, its own included, and no later one."
+SHIFT = "The output at position t is a prediction of the token at t + 1: compare it with that one."
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "lm.post-norm",
+        "language_model",
+        BOTH,
+        "x = self.norm1(x + self.attention(x, mask))\n        return self.norm2(x + self.feed_forward(x))",
+        "Your layer has its norms behind the sub-layers, as in the Transformer of 2017.",
+        "GPT-2 moved them to the front, which makes deep models easier to train. " + ORDER,
+    ),
+    Mistake(
+        "lm.residual-from-norm",
+        "language_model",
+        BOTH,
+        "x = self.norm1(x)\n        x = x + self.attention(x, mask)\n        x = self.norm2(x)\n"
+        "        return x + self.feed_forward(x)",
+        "Your layer adds what comes out of the norm, not what goes into it.",
+        "A residual connection goes around the norm as well, so that x itself reaches the end of the model. " + ORDER,
+    ),
+    Mistake(
+        "lm.layer-without-mask",
+        "language_model",
+        FIRST,
+        "x = x + self.attention(self.norm1(x))",
+        "Your layer does not hand the mask to its attention.",
+        "Without a mask every position sees all others, the future and the padding included.",
+    ),
+    Mistake(
+        "lm.norms-exchanged",
+        "language_model",
+        BOTH,
+        "x = x + self.attention(self.norm2(x), mask)\n        return x + self.feed_forward(self.norm1(x))",
+        "Your layer uses the two norms the wrong way round.",
+        "With fresh weights both norms do the same, with trained ones they do not. The docstring says which is which.",
+    ),
+    Mistake(
+        "lm.one-norm-for-both",
+        "language_model",
+        SECOND,
+        "return x + self.feed_forward(self.norm1(x))",
+        "Your layer uses the first norm for both sub-layers.",
+        "Each sub-layer has a norm of its own. The docstring says which is which.",
+    ),
+    Mistake(
+        "lm.attention-residual-missing",
+        "language_model",
+        FIRST,
+        "x = self.attention(self.norm1(x), mask)",
+        "Your layer has no residual connection around the attention.",
+        ORDER,
+    ),
+    Mistake(
+        "lm.network-residual-missing",
+        "language_model",
+        SECOND,
+        "return self.feed_forward(self.norm2(x))",
+        "Your layer has no residual connection around the feed-forward network.",
+        ORDER,
+    ),
+    Mistake(
+        "lm.first-norm-missing",
+        "language_model",
+        FIRST,
+        "x = x + self.attention(x, mask)",
+        "Your layer has no norm before the attention.",
+        ORDER,
+    ),
+    Mistake(
+        "lm.second-norm-missing",
+        "language_model",
+        SECOND,
+        "return x + self.feed_forward(x)",
+        "Your layer has no norm before the feed-forward network.",
+        ORDER,
+    ),
+    Mistake(
+        "lm.sub-layers-side-by-side",
+        "language_model",
+        BOTH,
+        "return x + self.attention(self.norm1(x), mask) + self.feed_forward(self.norm2(x))",
+        "In your layer both sub-layers read the same input, side by side.",
+        "Some models do that to save time. Here the feed-forward network reads what the attention has left.",
+    ),
+    Mistake(
+        "lm.sub-layers-exchanged",
+        "language_model",
+        BOTH,
+        "x = x + self.feed_forward(self.norm2(x))\n        return x + self.attention(self.norm1(x), mask)",
+        "Your layer begins with the feed-forward network.",
+        "Attention comes first. " + ORDER,
+    ),
+    Mistake(
+        "lm.layer-detached",
+        "language_model",
+        FIRST,
+        "x = x + self.attention(self.norm1(x.detach()), mask)",
+        "Your result is right, but not all gradients flow back through the layer.",
+        "Somewhere the computation leaves the graph of autograd.",
+        seen_by="hidden",
+    ),
+    Mistake(
+        "lm.no-causal-mask",
+        "language_model",
+        LAYERS,
+        "x = block(x)",
+        "Your model reads without a causal mask: every position sees the future.",
+        "Such a model learns to copy the next token instead of predicting it. " + CAUSAL,
+    ),
+    Mistake(
+        "lm.mask-hides-own-position",
+        "language_model",
+        MASK,
+        MASK.replace("triu(diagonal=1)", "triu(diagonal=0)"),
+        "In your model no position sees itself.",
+        CAUSAL,
+    ),
+    Mistake(
+        "lm.mask-one-late",
+        "language_model",
+        MASK,
+        MASK.replace("triu(diagonal=1)", "triu(diagonal=2)"),
+        "In your model every position sees the token that it should predict.",
+        CAUSAL,
+    ),
+    Mistake(
+        "lm.mask-of-the-past",
+        "language_model",
+        MASK,
+        MASK.replace("triu(diagonal=1)", "tril(diagonal=-1)"),
+        "In your model every position sees itself and the future, but not the past.",
+        "In a mask True means that a position may not look. " + CAUSAL,
+    ),
+    Mistake(
+        "lm.mask-in-training-only",
+        "language_model",
+        LAYERS,
+        "x = block(x, mask if self.training else None)",
+        "Your model uses the causal mask in training mode only.",
+        "In evaluation mode the loss would be far too good, for the model sees what it should predict. The mask "
+        "belongs to the model, not to training.",
+        same_as=("lm.no-causal-mask",),
+    ),
+    Mistake(
+        "lm.mask-in-evaluation-only",
+        "language_model",
+        LAYERS,
+        "x = block(x, None if self.training else mask)",
+        "Your model uses the causal mask in evaluation mode only.",
+        "In training it would learn to copy the next token. The mask belongs to the model, whatever its mode.",
+        seen_by="hidden",
+    ),
+    Mistake(
+        "lm.mask-for-padding-too",
+        "language_model",
+        MASK,
+        MASK + "\n        mask = mask | (tokens == self.padding_idx).unsqueeze(1)",
+        "Your model hides padding tokens from all positions.",
+        "Padding stands at the end, where the causal mask hides it already; a mask of its own can leave a position "
+        "with nothing to see. The docstring says so.",
+    ),
+    Mistake(
+        "lm.positions-missing",
+        "language_model",
+        EMBEDDED,
+        "x = self.dropout(self.token_embedding(tokens))",
+        "Your model does not add the embeddings of the positions.",
+        STEPS,
+    ),
+    Mistake(
+        "lm.positions-from-one",
+        "language_model",
+        "positions = torch.arange(T, device=tokens.device)",
+        "positions = torch.arange(1, T + 1, device=tokens.device)",
+        "Your model counts positions from 1.",
+        "The last position then has no embedding. " + STEPS,
+    ),
+    Mistake(
+        "lm.positions-by-token",
+        "language_model",
+        EMBEDDED,
+        EMBEDDED.replace("(positions)", "(tokens % self.max_len)"),
+        "Your model looks up the embedding of a position by the token that stands there.",
+        "Every token has two embeddings: one of what it is and one of where it stands.",
+    ),
+    Mistake(
+        "lm.embeddings-scaled",
+        "language_model",
+        EMBEDDED,
+        EMBEDDED.replace(
+            "self.token_embedding(tokens)",
+            "self.token_embedding(tokens) * self.token_embedding.embedding_dim**0.5",
+        ),
+        "Your model multiplies the embeddings by the root of d_model, as the Transformer of 2017.",
+        "GPT-2 does not, and neither does the docstring.",
+    ),
+    Mistake(
+        "lm.first-layer-only",
+        "language_model",
+        "for block in self.blocks:",
+        "for block in self.blocks[:1]:",
+        "Your model uses its first layer only.",
+        STEPS,
+    ),
+    Mistake(
+        "lm.layers-read-the-input",
+        "language_model",
+        f"for block in self.blocks:\n            {LAYERS}",
+        "embedded = x\n        for block in self.blocks:\n            x = block(embedded, mask)",
+        "In your model every layer reads the embedded tokens, so only the last one counts.",
+        "Each layer reads what the one below it has made.",
+    ),
+    Mistake(
+        "lm.last-norm-missing",
+        "language_model",
+        LOGITS,
+        "return F.linear(x, self.token_embedding.weight)",
+        "Your model has no norm before the logits.",
+        "In a pre-norm model the sum that runs through all layers is never normalised, so one more norm comes at the "
+        "end. " + STEPS,
+    ),
+    Mistake(
+        "lm.probabilities",
+        "language_model",
+        LOGITS,
+        f"{LOGITS}.softmax(dim=-1)",
+        "Your model returns probabilities instead of logits.",
+        "The loss and the sampling both begin with a softmax of their own. See under Returns in the docstring.",
+    ),
+    Mistake(
+        "lm.too-long-not-refused",
+        "language_model",
+        CHECK,
+        "if False:",
+        "Your model does not refuse input that is too long by itself; an exception of torch comes later.",
+        "Whoever reads the message should learn how long the input is and how long it may be. See under Raises.",
+    ),
+    Mistake(
+        "lm.too-long-one-early",
+        "language_model",
+        CHECK,
+        "if T >= self.max_len:",
+        "Your model refuses input that is as long as it may be.",
+        "The positions are counted from 0, so the last one is one less than their number.",
+    ),
+    Mistake(
+        "lm.too-long-without-numbers",
+        "language_model",
+        RAISE,
+        'raise ValueError("the input is too long")',
+        "Your message does not say how long the input is and how long it may be.",
+        "A good message says what was found and what was expected. See under Raises in the docstring.",
+    ),
+    Mistake(
+        "lm.input-dropout-missing",
+        "language_model",
+        EMBEDDED,
+        "x = self.token_embedding(tokens) + self.position_embedding(positions)",
+        "Your model has no dropout on the embedded input.",
+        STEPS,
+        seen_by="hidden",
+    ),
+    Mistake(
+        "lm.loss-not-shifted",
+        "language_model",
+        f"{READ}  # (B, T - 1, V)\n        {TARGETS}",
+        "logits = self(tokens[:, :-1])\n        targets = tokens[:, :-1]",
+        "Your loss compares the output at each position with the token that the model reads there.",
+        "A model that copies its input would have a loss near 0. " + SHIFT,
+    ),
+    Mistake(
+        "lm.loss-shifted-backwards",
+        "language_model",
+        f"{READ}  # (B, T - 1, V)\n        {TARGETS}",
+        "logits = self(tokens[:, 1:])\n        targets = tokens[:, :-1]",
+        "Your loss compares the output at each position with the token before it.",
+        SHIFT,
+    ),
+    Mistake(
+        "lm.loss-with-padding",
+        "language_model",
+        LOSS,
+        "return F.cross_entropy(logits.flatten(0, 1), targets.flatten())",
+        "Your loss counts the padding.",
+        "The model would be trained to write padding, and short sequences would pull the mean down.",
+    ),
+    Mistake(
+        "lm.loss-divided-by-all",
+        "language_model",
+        LOSS,
+        "return F.cross_entropy(\n            logits.flatten(0, 1), targets.flatten(), "
+        'ignore_index=self.padding_idx, reduction="sum"\n        ) / targets.numel()',
+        "Your loss leaves padding out of the sum, but divides by the number of all targets.",
+        "A mean divides by the number of what it adds up.",
+    ),
+    Mistake(
+        "lm.loss-mean-of-sequences",
+        "language_model",
+        LOSS,
+        "each = F.cross_entropy(logits.transpose(1, 2), targets, "
+        'ignore_index=self.padding_idx, reduction="none")\n'
+        "        counted = targets != self.padding_idx\n"
+        "        return (each.sum(dim=1) / counted.sum(dim=1)).mean()",
+        "Your loss is the mean of the means of the sequences, so that the tokens of short ones count more.",
+        "The docstring says over what the mean is taken.",
+    ),
+    Mistake(
+        "lm.loss-sum",
+        "language_model",
+        LOSS,
+        LOSS.replace("self.padding_idx)", 'self.padding_idx, reduction="sum")'),
+        "Your loss is a sum instead of a mean.",
+        "A sum grows with the batch, and with it the steps of training. See the docstring.",
+    ),
+    Mistake(
+        "lm.loss-of-probabilities",
+        "language_model",
+        LOSS,
+        LOSS.replace("logits.flatten(0, 1)", "logits.softmax(dim=-1).flatten(0, 1)"),
+        "Your loss takes a softmax of the logits before a function that takes one itself.",
+        "Look up what torch's cross-entropy expects as its first argument.",
+    ),
+    Mistake(
+        "lm.loss-in-bits",
+        "language_model",
+        LOSS,
+        f"{LOSS} / 0.6931471805599453",
+        "Your loss is in bits instead of nats.",
+        "Nats belong to the natural logarithm. See the first line of the docstring.",
+    ),
+    Mistake(
+        "lm.loss-reads-the-last-token",
+        "language_model",
+        READ,
+        "logits = self(tokens)[:, :-1]",
+        "Your loss lets the model read the last token, which is not needed, so a sequence of max_len + 1 tokens is "
+        "refused.",
+        "Nothing comes after the last token that could be predicted from it. See under Args in the docstring.",
+    ),
+    Mistake(
+        "lm.loss-padding-hard-coded",
+        "language_model",
+        LOSS,
+        LOSS.replace("self.padding_idx", "1"),
+        "Your loss leaves out token 1, whatever the padding token is.",
+        "The constructor is told which token fills up shorter sequences.",
+        seen_by="hidden",
+    ),
+)

@@ -1,0 +1,280 @@
+"""Known mistakes of stage 6: patches, the layer and the Vision Transformer."""
+
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+CHECK = "if (height, width) != (self.height, self.width):"
+RAISE = 'raise ValueError(f"expected images of {self.height} x {self.width}, but got {height} x {width}")'
+CUT = "patches = images.reshape(B, C, height // P, P, width // P, P)"
+ORDERED = "patches = patches.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)"
+PROJECTED = "return self.projection(patches)  #"
+FIRST = "x = x + self.attention(self.norm1(x))"
+SECOND = "return x + self.feed_forward(self.norm2(x))"
+BOTH = f"{FIRST}\n        {SECOND}"
+CLS = "cls = self.cls_token.expand(images.size(0), -1, -1)"
+JOINED = "x = torch.cat([cls, patches], dim=1)"
+PLACED = "x = self.dropout(x + self.position_embedding)"
+RETURN = "return self.output_layer(self.norm(x[:, 0]))"
+
+READING = "Patches are read like a page, and within a patch the order is channel, row, column. See the docstring."
+MOVING = "Cutting makes new axes, which must be brought into their order before two are merged: a view moves no number."
+ORDER = "The docstring of the class has the order in one line: norm, sub-layer, residual connection."
+STEPS = "The docstring lists the steps of the model in their order."
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "vit.patches-by-view",
+        "vit",
+        CUT,
+        "patches = images.reshape(B, height // P, width // P, C, P, P).permute(0, 3, 1, 4, 2, 5)",
+        "Your patches are pieces of rows of the image: the shape is right, but the pixels are not those of a square.",
+        "In memory an image lies row by row, so the next pixels belong to the same row. " + MOVING,
+    ),
+    Mistake(
+        "vit.patches-column-by-column",
+        "vit",
+        ORDERED,
+        ORDERED.replace("0, 2, 4,", "0, 4, 2,"),
+        "Your patches are read column by column.",
+        READING,
+    ),
+    Mistake(
+        "vit.channels-last",
+        "vit",
+        ORDERED,
+        ORDERED.replace("1, 3, 5)", "3, 5, 1)"),
+        "Within your patches the channels of a pixel stand side by side.",
+        READING,
+    ),
+    Mistake(
+        "vit.patches-transposed",
+        "vit",
+        ORDERED,
+        ORDERED.replace("1, 3, 5)", "1, 5, 3)"),
+        "Within your patches the pixels are read column by column.",
+        READING,
+    ),
+    Mistake(
+        "vit.patches-not-permuted",
+        "vit",
+        ORDERED,
+        "patches = patches.reshape(B, height // P * (width // P), -1)",
+        "You cut the image, but you do not bring the axes into their order before you merge them.",
+        MOVING,
+        same_as=("vit.patches-by-view",),
+    ),
+    Mistake(
+        "vit.axes-of-cut-exchanged",
+        "vit",
+        CUT,
+        "patches = images.reshape(B, C, P, height // P, P, width // P)",
+        "Your patches are made of pixels that lie far from each other.",
+        "The outer one of the two axes that are made from the height counts the patches, the inner one the pixels in a "
+        "patch.",
+    ),
+    Mistake(
+        "vit.height-width-exchanged",
+        "vit",
+        CUT,
+        "patches = images.reshape(B, C, width // P, P, height // P, P)",
+        "You cut the image as if height and width were exchanged; in a square image it does not show.",
+        "Images are (B, C, height, width): rows come before columns.",
+    ),
+    Mistake(
+        "vit.projection-missing",
+        "vit",
+        PROJECTED,
+        "return patches  #",
+        "Your patches are not projected.",
+        "See under Returns in the docstring.",
+    ),
+    Mistake(
+        "vit.size-not-checked",
+        "vit",
+        CHECK,
+        "if False:",
+        "Your patch embedding accepts images of another size.",
+        "See under Raises in the docstring.",
+    ),
+    Mistake(
+        "vit.only-area-checked",
+        "vit",
+        CHECK,
+        "if height * width != self.height * self.width:",
+        "Your patch embedding accepts images that have as many pixels, but another height and width.",
+        "See under Raises in the docstring.",
+        same_as=("vit.size-not-checked",),
+    ),
+    Mistake(
+        "vit.size-without-numbers",
+        "vit",
+        RAISE,
+        'raise ValueError("the image has a wrong size")',
+        "Your message does not say which size was expected and which one came.",
+        "A good message says what was found and what was expected.",
+    ),
+    Mistake(
+        "vit.post-norm",
+        "vit",
+        BOTH,
+        "x = self.norm1(x + self.attention(x))\n        return self.norm2(x + self.feed_forward(x))",
+        "Your layer has its norms behind the sub-layers, as in the Transformer of 2017.",
+        ORDER,
+    ),
+    Mistake(
+        "vit.residual-from-norm",
+        "vit",
+        BOTH,
+        "x = self.norm1(x)\n        x = x + self.attention(x)\n        x = self.norm2(x)\n"
+        "        return x + self.feed_forward(x)",
+        "Your layer adds what comes out of the norm, not what goes into it.",
+        ORDER,
+    ),
+    Mistake(
+        "vit.norms-exchanged",
+        "vit",
+        BOTH,
+        "x = x + self.attention(self.norm2(x))\n        return x + self.feed_forward(self.norm1(x))",
+        "Your layer uses the two norms the wrong way round.",
+        "With fresh weights both norms do the same, with trained ones they do not.",
+    ),
+    Mistake(
+        "vit.attention-residual-missing",
+        "vit",
+        FIRST,
+        "x = self.attention(self.norm1(x))",
+        "Your layer has no residual connection around the attention.",
+        ORDER,
+    ),
+    Mistake(
+        "vit.network-residual-missing",
+        "vit",
+        SECOND,
+        "return self.feed_forward(self.norm2(x))",
+        "Your layer has no residual connection around the feed-forward network.",
+        ORDER,
+    ),
+    Mistake(
+        "vit.first-norm-missing",
+        "vit",
+        FIRST,
+        "x = x + self.attention(x)",
+        "Your layer has no norm before the attention.",
+        ORDER,
+    ),
+    Mistake(
+        "vit.second-norm-missing",
+        "vit",
+        SECOND,
+        "return x + self.feed_forward(x)",
+        "Your layer has no norm before the feed-forward network.",
+        ORDER,
+    ),
+    Mistake(
+        "vit.causal-mask",
+        "vit",
+        FIRST,
+        "T = x.size(1)\n        x = x + self.attention(self.norm1(x), torch.ones(1, T, T).triu(1).bool())",
+        "Your layer has a causal mask.",
+        "A picture has no before and after: every patch sees every other.",
+    ),
+    Mistake(
+        "vit.cls-at-the-end",
+        "vit",
+        JOINED,
+        "x = torch.cat([patches, cls], dim=1)",
+        "Your model puts <cls> behind the patches.",
+        STEPS,
+    ),
+    Mistake(
+        "vit.cls-for-one-image",
+        "vit",
+        CLS,
+        "cls = self.cls_token",
+        "Your model has one <cls> for the whole batch, which does not fit.",
+        "There is one vector <cls>, but every image of the batch needs it at its front.",
+    ),
+    Mistake(
+        "vit.cls-added",
+        "vit",
+        JOINED,
+        "x = torch.cat([cls, patches + cls], dim=1)",
+        "Your model adds <cls> to all patches.",
+        "It is a position of its own, not a part of the others. " + STEPS,
+    ),
+    Mistake(
+        "vit.mean-instead-of-cls",
+        "vit",
+        RETURN,
+        "return self.output_layer(self.norm(x).mean(dim=1))",
+        "Your model classifies by the mean of all positions.",
+        "Many models do that. Here the docstring says which position is read.",
+    ),
+    Mistake(
+        "vit.mean-of-patches",
+        "vit",
+        RETURN,
+        "return self.output_layer(self.norm(x[:, 1:]).mean(dim=1))",
+        "Your model classifies by the mean of the patches and does not read <cls>.",
+        "Here the docstring says which position is read.",
+    ),
+    Mistake(
+        "vit.last-position-read",
+        "vit",
+        RETURN,
+        "return self.output_layer(self.norm(x[:, -1]))",
+        "Your model reads the last patch instead of <cls>.",
+        "In a language model the last position has seen everything; here all have, and one of them is there for the "
+        "answer.",
+    ),
+    Mistake(
+        "vit.last-norm-missing",
+        "vit",
+        RETURN,
+        "return self.output_layer(x[:, 0])",
+        "Your model has no norm before the output layer.",
+        STEPS,
+    ),
+    Mistake(
+        "vit.positions-missing",
+        "vit",
+        PLACED,
+        "x = self.dropout(x)",
+        "Your model does not add the positions, so it cannot know where a patch was.",
+        STEPS,
+    ),
+    Mistake(
+        "vit.cls-without-position",
+        "vit",
+        f"{JOINED}  # (B, 1 + N, d_model)\n        {PLACED}",
+        "x = self.dropout(torch.cat([cls, patches + self.position_embedding[:, 1:]], dim=1))",
+        "Your model adds positions to the patches only.",
+        "There is one vector more in the table than there are patches. " + STEPS,
+    ),
+    Mistake(
+        "vit.first-layer-only",
+        "vit",
+        "for block in self.blocks:",
+        "for block in self.blocks[:1]:",
+        "Your model uses its first layer only.",
+        STEPS,
+    ),
+    Mistake(
+        "vit.input-dropout-missing",
+        "vit",
+        PLACED,
+        "x = x + self.position_embedding",
+        "Your model has no dropout on the embedded input.",
+        STEPS,
+        seen_by="hidden",
+    ),
+    Mistake(
+        "vit.patches-detached",
+        "vit",
+        ORDERED,
+        ORDERED.replace("patches.permute", "patches.detach().permute"),
+        "Your patches are right, but no gradient reaches the image.",
+        "Somewhere the computation leaves the graph of autograd.",
+        seen_by="hidden",
+    ),
+)

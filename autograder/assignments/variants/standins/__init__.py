@@ -1,0 +1,1 @@
+"""Stand-ins: independent versions of the modules, for the stages that build on them, and what drives them in tests."""

@@ -1,0 +1,174 @@
+"""What the tests run beside the student's code, where it runs: optimizers, generators and gradients cannot be sent."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class Momentum:
+    """An optimizer with the interface of torch's, whose steps show the size of the gradients."""
+
+    def __init__(self, groups: list[list[nn.Parameter]], momentum: float = 0.5) -> None:
+        self.param_groups = [{"params": group, "lr": 1e3} for group in groups]
+        self.momentum = momentum
+        self.state: dict[nn.Parameter, torch.Tensor] = {}
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients."""
+        for group in self.param_groups:
+            for parameter in group["params"]:  # type: ignore[attr-defined]
+                if set_to_none or parameter.grad is None:
+                    parameter.grad = None
+                else:
+                    parameter.grad.zero_()
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Move the parameters against their gradients."""
+        for group in self.param_groups:
+            for parameter in group["params"]:  # type: ignore[attr-defined]
+                if parameter.grad is not None:
+                    kept = self.state.get(parameter, torch.zeros_like(parameter))
+                    self.state[parameter] = self.momentum * kept + parameter.grad
+                    parameter -= group["lr"] * self.state[parameter]  # type: ignore[operator]
+
+
+class Curve(nn.Module):
+    """A small model whose loss is four times as large in training mode."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.unused = nn.Parameter(torch.zeros(3))  # gets no gradient
+
+    def loss(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """The mean squared distance of tanh(W x + b) and y."""
+        return (torch.tanh(self.linear(x)) - y).square().mean() * (4 if self.training else 1)
+
+
+def train_steps(
+    model: nn.Module, batches: list[torch.Tensor], rates: list[float], max_norm: float, evaluating: bool = False
+) -> list[Any]:
+    """A step for each batch, by `training.train_step`: the losses, and all weights at the end, sorted by name.
+
+    Args:
+        batches: for each step the arguments of the loss, one behind the other in a tensor.
+        evaluating: switch to evaluation mode before each step, as after a validation.
+    """
+    from training import train_step
+
+    parameters = [parameter for _, parameter in sorted(model.named_parameters())]
+    optimizer: Any = Momentum([parameters[::2], parameters[1::2]])
+    losses = []
+    with torch.enable_grad():
+        for batch, rate in zip(batches, rates, strict=True):
+            if evaluating:
+                model.eval()
+            losses.append(train_step(model, tuple(batch), optimizer, rate, max_norm))
+    return [losses, *(parameter.detach() for parameter in parameters)]
+
+
+def clip(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
+    """`training.clip_gradients` for parameters with these gradients and one without: the norm, and the gradients."""
+    from training import clip_gradients
+
+    parameters = [nn.Parameter(torch.zeros_like(gradient)) for gradient in gradients]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = gradient.clone()
+    given = [parameters[0], nn.Parameter(torch.ones(2)), *parameters[1:]]
+    norm = clip_gradients(iter(given) if as_iterator else given, max_norm)
+    return [norm, *(parameter.grad for parameter in parameters)]
+
+
+def loss_and_gradient(
+    logits: torch.Tensor, targets: torch.Tensor, padding_idx: int, smoothing: float
+) -> list[torch.Tensor | None]:
+    """`training.smoothed_loss`, and its gradient with respect to the logits."""
+    from training import smoothed_loss
+
+    with torch.enable_grad():
+        logits.requires_grad_()
+        loss = smoothed_loss(logits, targets, padding_idx, smoothing)
+        if loss.requires_grad:
+            loss.backward()
+    return [loss, logits.grad]
+
+
+class Shared(nn.Module):
+    """A model of nested modules with parameters of all kinds, one of which two modules share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from layers import LayerNorm
+
+        self.tokens = nn.Embedding(7, 4)
+        self.output = nn.Linear(4, 7)
+        self.output.weight = self.tokens.weight
+        self.inner = nn.ModuleDict({"norm": LayerNorm(4), "other": nn.LayerNorm(4), "linear": nn.Linear(4, 4)})
+        self.cls = nn.Parameter(torch.zeros(1, 1, 4))
+        self.matrix = nn.Parameter(torch.zeros(4, 3))
+
+
+def decaying(model: nn.Module, weight_decay: float) -> list[Any]:
+    """`training.parameter_groups`: for each group its weight decay and the sorted names of its parameters."""
+    from training import parameter_groups
+
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    groups = parameter_groups(model, weight_decay)
+    found: list[Any] = []
+    for group in groups:
+        known = [names.get(id(parameter), "another tensor") for parameter in group["params"]]
+        found.append([group["weight_decay"], sorted(known)])
+    return found
+
+
+def sample(
+    model: Any,
+    prompt: torch.Tensor,
+    max_new_tokens: int,
+    seeds: list[int],
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> list[Any]:
+    """`generate.generate` with a generator of each seed, in order."""
+    from generate import generate
+
+    return [
+        generate(model, prompt, max_new_tokens, torch.Generator().manual_seed(seed), temperature, top_k, top_p)
+        for seed in seeds
+    ]
+
+
+def cache_after(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
+    """The cache that was given to `generate.forward_cached`, after the call."""
+    from generate import forward_cached
+
+    given = [(keys, values) for keys, values in cache]
+    forward_cached(model, token, given)
+    return [list(pair) for pair in given]
+
+
+def logits_after(logits: torch.Tensor, temperature: float, top_k: int | None) -> torch.Tensor:
+    """The logits that were given to `generate.filter_logits`, after the call."""
+    from generate import filter_logits
+
+    filter_logits(logits, temperature, top_k, 0.5)
+    return logits
+
+
+class Images(nn.Module):
+    """Parameters as a Vision Transformer has them: <cls> and positions have three axes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projection, self.output_layer = nn.Linear(4, 6), nn.Linear(6, 3)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, 6))
+        self.positions = nn.Parameter(torch.zeros(1, 5, 6))
+        self.norm = nn.LayerNorm(6)
+
+
+def parameter_shapes(model: nn.Module) -> list[Any]:
+    """Names and shapes of all parameters; one that is shared comes once."""
+    return [[name, list(parameter.shape)] for name, parameter in model.named_parameters()]

@@ -1,0 +1,1 @@
+"""Stand-in for generate.py: no other stage needs text from a language model."""

@@ -1,0 +1,39 @@
+"""The sizes and settings of the visible tests."""
+
+from typing import Any
+
+D_MODEL, HEADS, D_FF = 30, 3, 44  # d_head = 10 is no power of 4, for which the scale would be exact
+LENGTHS = (9, 5, 2)
+MODEL: dict[str, Any] = {
+    "vocab_size": 41,
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "num_layers": 2,
+    "d_ff": D_FF,
+    "max_len": 12,
+    "dropout": 0.1,
+    "padding_idx": 1,
+}
+VIT: dict[str, Any] = {
+    "img_size": (6, 9),
+    "patch_size": 3,
+    "channels": 2,
+    "num_classes": 5,
+    "d_model": D_MODEL,
+    "num_heads": HEADS,
+    "num_layers": 2,
+    "d_ff": D_FF,
+    "dropout": 0.1,
+}
+RATES, MAX_NORM = [0.05, 0.2, 0.1], 1.0
+FILTERS: dict[str, dict[str, Any]] = {
+    "temperature": {"temperature": 0.7},
+    "top_k": {"top_k": 4},
+    "top_p": {"top_p": 0.6},
+    "all": {"temperature": 1.6, "top_k": 6, "top_p": 0.8},
+}
+
+
+SMOOTHINGS = {"none": 0.0, "usual": 0.1, "much": 0.4}
+PEAK, WARMUP, TOTAL, FLOOR = 0.8, 10, 200, 0.05
+CLIPS = {"short": 100.0, "long": 1.5}

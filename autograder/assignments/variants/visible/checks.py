@@ -1,0 +1,71 @@
+"""What the tests of several stages check: input that must be refused, single numbers, distributions."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograder.grading.graded_case import StageTestCase
+from autograder.sandbox.student_faults import Raised
+
+
+class CheckingTestCase(StageTestCase):
+    """A test with the checks of this assignment."""
+
+    def refuses(self, call: Callable[[], Any], *numbers: int) -> None:
+        """Fail unless a call raises a ValueError whose message names these numbers."""
+        self.checks += 1
+        named = " and ".join(map(str, numbers))
+        try:
+            call()
+        except Raised as fault:
+            details = f"expected  a ValueError with {named}", f"got       {fault.message}"
+            if not fault.message.startswith("ValueError"):
+                self.wrong("the input is refused by another exception than a ValueError", *details)
+            if set(map(int, re.findall(r"\d+", fault.message))) >= {*numbers}:
+                return
+            self.wrong("the message of the ValueError does not name the numbers", *details)
+        self.wrong("input is accepted that must be refused", f"expected  a ValueError with {named} in its message")
+
+    def assert_number(self, actual: Any, expected: Any, name: str) -> None:
+        """Fail unless a number, or a tensor without axes, is right."""
+        number = isinstance(actual, (int, float)) and not isinstance(actual, bool)
+        self.assert_tensor(np.asarray(float(actual)) if number else actual, np.asarray(expected), name, "")
+
+    def assert_groups(self, found: Any, shapes: dict[str, tuple[int, ...]], weight_decay: float) -> None:
+        """Fail unless those matrices decay that are no embeddings, and nothing else.
+
+        Args:
+            found: for each group its weight decay and the sorted names of its parameters.
+            shapes: the shapes of all parameters by name.
+        """
+        matrices = {name for name, shape in shapes.items() if len(shape) == 2 and "embedding" not in name}
+        groups = self.items(found, 2, "parameter_groups")
+        for group, wanted, decay in zip(groups, (matrices, shapes.keys() - matrices), (weight_decay, 0.0), strict=True):
+            strength, names = self.items(group, 2, "a group")
+            self.assert_number(strength, decay, "the weight decay of a group")
+            self.checks += 1
+            if names != sorted(wanted):
+                wrong = sorted(set(names) ^ wanted) or sorted(name for name in names if names.count(name) > 1)
+                count = f"{len(wrong)} of {len(shapes)} parameters are in the wrong group, missing, or there twice"
+                self.wrong(count, f"in the group with a weight decay of {decay:g}, the first of them is {wrong[0]}")
+
+    def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
+        """Fail unless these are the prompt and so many tokens of the vocabulary."""
+        B, T = prompt.shape
+        fits = isinstance(tokens, np.ndarray) and tokens.shape == (B, T + new)
+        right = np.concatenate([prompt, tokens[:, T:] if fits else np.zeros((B, new), dtype=np.int64)], axis=1)
+        self.assert_tensor(tokens, right, "the prompt with the sampled tokens", "B T")
+        self.checks += 1
+        if (tokens < 0).any() or (tokens >= vocab_size).any():
+            self.wrong(
+                "a sampled token is not in the vocabulary", f"the tokens go from {tokens.min()} to {tokens.max()}"
+            )
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """The softmax of the last axis. Where all logits of a row are -inf the result is NaN."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

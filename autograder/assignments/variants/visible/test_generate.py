@@ -1,0 +1,77 @@
+"""Stage 4: the cache, the filter and the loop."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.variants.visible.cases import FILTERS, MODEL
+from autograder.assignments.variants.visible.checks import CheckingTestCase, softmax
+
+
+class TestGenerate(CheckingTestCase):
+    """A small model with random weights."""
+
+    def model(self) -> Any:
+        model = self.student.language_model.DecoderTransformer(**MODEL)
+        model.load_state(self.stored("weights"))
+        return model
+
+    def check_step(self, result: Any, stored: dict[str, np.ndarray]) -> Any:
+        """Fail unless logits and cache are those that are stored; the cache is given back."""
+        logits, cache = self.items(result, 2, "forward_cached")
+        self.assert_tensor(logits, stored["logits"], "the logits", "B T V")
+        for layer, pair in enumerate(self.items(cache, MODEL["num_layers"], "the list of pairs in the cache")):
+            self.items(pair, 2, f"the cache of layer {layer}")
+            for kind, name in enumerate(("keys", "values")):
+                right = stored[f"{layer}.{kind}"]
+                self.assert_tensor(pair[kind], right, f"the {name} of layer {layer}", "B H T d_head")
+        return cache
+
+    def test_prompt_with_cache(self):
+        """Read a prompt of five tokens: logits, keys and values. One that is too long is refused."""
+        model, stored = self.model(), self.stored("prompt")
+        with self.part("prompt"):
+            self.check_step(self.student.generate.forward_cached(model, stored["tokens"], None), stored)
+        with self.part("too_long"):
+            longer = np.tile(stored["tokens"], 3)
+            self.refuses(lambda: self.student.generate.forward_cached(model, longer, None), 15, 12)
+
+    def test_steps_with_cache(self):
+        """Read three more tokens, one by one, with the cache of those before."""
+        model, prompt = self.model(), self.stored("prompt")
+        cache = [[prompt[f"{layer}.0"], prompt[f"{layer}.1"]] for layer in range(MODEL["num_layers"])]
+        for step in range(5, 8):
+            stored = self.stored(f"step{step}")
+            cache = self.check_step(self.student.generate.forward_cached(model, stored["token"], cache), stored)
+
+    def test_filter_logits(self):
+        """Temperature, top-k and top-p, each alone and all together: the softmax of what comes out."""
+        stored = self.stored("filter")
+        for case, options in FILTERS.items():
+            with self.part(case):
+                filtered = self.student.generate.filter_logits(stored["logits"], **options)
+                given = ", ".join(f"{name}={value}" for name, value in options.items())
+                if isinstance(filtered, np.ndarray) and filtered.shape == stored[case].shape:
+                    filtered = softmax(filtered)
+                self.assert_tensor(filtered, stored[case], f"the softmax of the result with {given}", "B V")
+
+    def test_generate(self):
+        """Greedy decoding up to the longest text; sampling from the best token, and twice from the same seed."""
+        model, stored = self.model(), self.stored("greedy")
+        prompt, best = stored["prompt"], stored["tokens"]
+        generate = self.student.generate.generate
+        with self.part("greedy"):
+            self.assert_tensor(generate(model, prompt, 20), best, "the tokens", "B T")
+            self.assert_tensor(generate(model, prompt, 3), best[:, :7], "the first tokens", "B T")
+            self.assert_tensor(generate(model, best, 3), best, "the tokens of the longest prompt", "B T")
+        with self.part("sampled"):
+            drawn = self.student.drivers.sample(model, prompt, 20, [1], 1.0, 1)
+            (only,) = self.items(drawn, 1, "sampling")
+            self.assert_tensor(only, best, "the tokens sampled from the best one (top_k=1)", "B T")
+            drawn = self.student.drivers.sample(model, prompt, 8, [2, 2, 3], 5.0)
+            once, again, other = self.items(drawn, 3, "sampling")
+            self.assert_samples(once, prompt, 8, MODEL["vocab_size"])
+            self.assert_tensor(again, once, "the tokens sampled from the same seed again", "B T")
+            self.checks += 1
+            if np.array_equal(once, other):
+                self.wrong("two seeds give the same 16 tokens, although the temperature is 5", actual=once)

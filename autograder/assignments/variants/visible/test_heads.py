@@ -1,0 +1,46 @@
+"""Stage 2: one head, heads one by one, and all heads at once."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.grading.graded_case import StageTestCase
+
+
+class TestHeads(StageTestCase):
+    """Attention with random, sharp weights, d_model = 30 and 3 heads of 10 features."""
+
+    def check(self, kind: str, attention: Any, axes: str) -> None:
+        """Fail unless attention is right without a mask and with masks of the three shapes."""
+        attention.load_state(self.stored(f"{kind}_weights"))
+        x, masks, outputs = self.stored("inputs")["x"], self.stored("masks"), self.stored(kind)
+        with self.part("no_mask"):
+            self.assert_tensor(attention(x), outputs["none"], "the output without a mask", axes)
+        with self.part("masks"):
+            for name in ("causal", "padding", "own"):
+                title = f"the output with a mask of shape {SHAPES[name]}"
+                self.assert_tensor(attention(x, masks[name]), outputs[name], title, axes)
+        if kind == "simple":  # its heads are those of the test before
+            return
+        with self.part("all_padding"):
+            empty = np.array(masks["padding"])
+            empty[1] = True
+            output, title = attention(x, empty), "the output with a sequence that is all padding"
+            self.assert_form(output, outputs["padding"].shape, title, axes)
+            others = np.array([True, False, True])[:, None, None]
+            self.assert_tensor(output, outputs["padding"], title, axes, where=others)
+
+    def test_head(self):
+        """One head: without a mask, with masks of all shapes, and with a sequence that is all padding."""
+        self.check("head", self.student.heads.AttentionHead(30, 10, 0.1), "B T d_head")
+
+    def test_heads_one_by_one(self):
+        """A list of heads, side by side and mixed by W_o."""
+        self.check("simple", self.student.heads.MultiHeadAttentionSimple(30, 3, 0.1), "B T d_model")
+
+    def test_heads_at_once(self):
+        """All heads from one linear map, with the same masks."""
+        self.check("efficient", self.student.heads.MultiHeadAttentionEfficient(30, 3, 0.1), "B T d_model")
+
+
+SHAPES = {"causal": "(1, T, T)", "padding": "(B, 1, T)", "own": "(B, T, T)"}

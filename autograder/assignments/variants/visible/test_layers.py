@@ -1,0 +1,31 @@
+"""Stage 1: layer normalisation, GELU, feed-forward network."""
+
+from autograder.grading.graded_case import StageTestCase
+
+
+class TestLayers(StageTestCase):
+    def check_norm(self, case: str, size: int) -> None:
+        norm = self.student.layers.LayerNorm(size)
+        norm.load_state(self.stored(f"{case}_weights"))
+        stored = self.stored(case)
+        self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
+
+    def test_layer_norm(self):
+        """Normalise vectors of 12 features, large and small ones, and of a single feature."""
+        with self.part("values"):
+            self.check_norm("small", 12)
+            self.check_norm("norm", 12)
+        with self.part("single_feature"):
+            self.check_norm("single", 1)
+
+    def test_gelu(self):
+        """GELU in its exact form."""
+        stored = self.stored("gelu")
+        self.assert_tensor(self.student.layers.gelu(stored["x"]), stored["output"], "gelu(x)", "rows columns")
+
+    def test_feed_forward(self):
+        """The feed-forward network with random weights, d_model = 30 and d_ff = 44."""
+        network = self.student.layers.FeedForward(30, 44, 0.1)
+        network.load_state(self.stored("feed_forward_weights"))
+        stored = self.stored("feed_forward")
+        self.assert_tensor(network(stored["x"]), stored["output"], "the output", "B T d_model")

@@ -1,0 +1,55 @@
+"""Stage 3: the language model."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.variants.trained import TrainedTestCase, trained_sizes
+from autograder.assignments.variants.visible.cases import MODEL
+from autograder.assignments.variants.visible.checks import CheckingTestCase
+
+
+class TestLanguageModel(CheckingTestCase, TrainedTestCase):
+    """Small models with random weights, and the trained one."""
+
+    def model(self) -> Any:
+        model = self.student.language_model.DecoderTransformer(**MODEL)
+        model.load_state(self.stored("weights"))
+        return model
+
+    def test_block(self):
+        """One layer, with a causal mask and with a padding mask."""
+        block = self.student.language_model.Block(30, 3, 44, 0.1)
+        block.load_state(self.stored("block_weights"))
+        stored, masks = self.stored("block"), self.stored("masks")
+        for name in ("causal", "padding"):
+            output = block(stored["x"], masks[name])
+            self.assert_tensor(output, stored[name], f"the output with a {name} mask", "B T d_model")
+
+    def test_language_model(self):
+        """Logits of a small model, up to its longest input; a longer one is refused with both numbers."""
+        model, stored = self.model(), self.stored("model")
+        tokens = stored["tokens"]
+        with self.part("logits"):
+            self.assert_tensor(model(tokens), stored["logits"], "the logits", "B T V")
+            self.assert_tensor(model(tokens[:, :1]), stored["single"], "the logits of a single token", "B T V")
+        with self.part("too_long"):
+            self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1)), 17, 12)
+
+    def test_trained_language_model(self):
+        """The trained model reads the beginning of a tale and scores every next token."""
+        stored, V = self.stored("trained"), trained_sizes()["vocab_size"]
+        tokens = stored["tokens"]
+        model = self.trained_language_model()
+        score = self.part_of_scores(model, (*tokens.shape, V), "the logits", "B T V", stored["columns"])
+        self.assert_tensor(score(tokens=tokens), stored["logits"], "the logits of some tokens", "B T V")
+
+    def test_loss(self):
+        """The loss of padded sequences, and of one that is one token longer than the model."""
+        model, stored = self.model(), self.stored("loss")
+        with self.part("padding"):
+            self.assert_tensor(model.loss(stored["tokens"]), stored["loss"], "the loss", "")
+        with self.part("longest"):
+            tokens = self.stored("model")["tokens"]
+            longest = np.concatenate([tokens, tokens[:, :1]], axis=1)
+            self.assert_tensor(model.loss(longest), stored["longest"], "the loss of max_len + 1 tokens", "")

@@ -1,0 +1,52 @@
+"""Stage 8: parts of today's models (extra credit)."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.variants.visible.checks import CheckingTestCase
+
+
+class TestModern(CheckingTestCase):
+    def test_rms_norm(self):
+        """Root mean square normalisation of large and of small vectors."""
+        norm, stored = self.student.modern.RMSNorm(12), self.stored("norm")
+        norm.load_state(self.stored("norm_weights"))
+        self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
+        self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output of small vectors", "B T size")
+
+    def test_rotate(self):
+        """Turn vectors by the angles of five positions; an odd number of features is refused."""
+        stored = self.stored("rotate")
+        x, positions = stored["x"], stored["positions"]
+        with self.part("angles"):
+            self.assert_tensor(
+                self.student.modern.rotate(x, positions), stored["output"], "the turned x", "B H T d_head"
+            )
+        with self.part("odd"):
+            self.refuses(lambda: self.student.modern.rotate(x[..., :7], positions), 7)
+
+    def test_swiglu(self):
+        """The feed-forward network with a gate."""
+        network, stored = self.student.modern.SwiGLU(30, 44), self.stored("swiglu")
+        network.load_state(self.stored("swiglu_weights"))
+        self.assert_tensor(network(stored["x"]), stored["output"], "the output", "B T d_model")
+
+    def test_grouped_queries(self):
+        """Six heads of queries share two of keys and values: six positions at once, then one with the cache."""
+        attention, stored = self.student.modern.GroupedQueryAttention(48, 6, 2), self.stored("attention")
+        attention.load_state(self.stored("weights"))
+        x = stored["x"]
+        with self.part("prompt"):
+            self.check(attention(x[:, :6]), "prompt", "the output")
+        with self.part("step"):
+            cache = [np.array(stored["prompt_keys"]), np.array(stored["prompt_values"])]
+            self.check(attention(x[:, 6:], cache), "step", "the output of a step with the cache")
+
+    def check(self, result: Any, case: str, name: str) -> None:
+        """Fail unless output and cache are those that are stored."""
+        stored = self.stored("attention")
+        y, cache = self.items(result, 2, "forward")
+        self.assert_tensor(y, stored[case], name, "B T d_model")
+        for kind, tensor in zip(("keys", "values"), self.items(cache, 2, "the cache"), strict=True):
+            self.assert_tensor(tensor, stored[f"{case}_{kind}"], f"the {kind} in the cache", "B G T d_head")

@@ -1,0 +1,47 @@
+"""Stage 5: the tagger."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.variants.visible.cases import MODEL
+from autograder.assignments.variants.visible.checks import CheckingTestCase
+from autograder.grading.graded_case import inside
+
+
+class TestTagger(CheckingTestCase):
+    """A small model with random weights and four tags."""
+
+    def model(self) -> Any:
+        model = self.student.tagger.EncoderTransformer(num_tags=4, **MODEL)
+        model.load_state(self.stored("weights"))
+        return model
+
+    def test_tagger(self):
+        """Logits of a padded batch, up to the longest input; a longer one is refused with both numbers."""
+        model, stored = self.model(), self.stored("model")
+        tokens, lengths = stored["tokens"], stored["lengths"]
+        real = inside(lengths)
+        with self.part("logits"):
+            short = model(tokens[:, : real.shape[1]], lengths)
+            self.assert_tensor(short, stored["short"], "the logits", "B T tags", real[..., None])
+        with self.part("too_long"):
+            self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1), lengths), 17, 12)
+
+    def test_tagger_padding(self):
+        """More padding than the longest sequence needs, other tokens in the padding, and an empty sequence."""
+        model, stored = self.model(), self.stored("model")
+        tokens, lengths = stored["tokens"], stored["lengths"]
+        real = np.arange(tokens.shape[1]) < lengths[:, None]
+        right = stored["logits"]
+        with self.part("padding"):
+            self.assert_tensor(model(tokens, lengths), right, "the logits", "B T tags", real[..., None])
+            other = np.where(real, tokens, (tokens + 5) % MODEL["vocab_size"])
+            title = "the logits with other tokens in the padding"
+            self.assert_tensor(model(other, lengths), right, title, "B T tags", real[..., None])
+        with self.part("empty"):
+            result = model(tokens, np.array([lengths[0], 0, lengths[2]]))
+            title = "the logits with a sequence of length 0"
+            self.assert_form(result, right.shape, title, "B T tags")
+            real[1] = False
+            self.assert_tensor(result, right, title, "B T tags", real[..., None])

@@ -1,0 +1,66 @@
+"""Stage 7: loss, rates, clipping, the step, weight decay."""
+
+from autograder.assignments.variants.visible import cases as made
+from autograder.assignments.variants.visible.checks import CheckingTestCase
+
+
+class TestTraining(CheckingTestCase):
+    def test_smoothed_loss(self):
+        """Label smoothing of 0, 0.1 and 0.4 with padding, and logits as large as 1,000."""
+        stored = self.stored("loss")
+        logits, targets = stored["logits"], stored["targets"]
+        with self.part("values"):
+            for case, smoothing in made.SMOOTHINGS.items():
+                loss = self.student.training.smoothed_loss(logits, targets, 1, smoothing)
+                self.assert_number(loss, stored[case], f"the loss with a smoothing of {smoothing}")
+        with self.part("large_logits"):
+            loss = self.student.training.smoothed_loss(300 * logits, targets, 1, 0.1)
+            self.assert_number(loss, stored["large"], "the loss of large logits")
+
+    def test_warmup_rate(self):
+        """The rate of the paper of 2017 at ten steps, with a peak of 0.8 after 10 steps."""
+        stored = self.stored("rates")
+        for step, right in zip(stored["steps"], stored["warmup"], strict=True):
+            rate = self.student.training.warmup_rate(int(step), made.PEAK, made.WARMUP)
+            self.assert_number(rate, right, f"the rate of step {step}")
+
+    def test_cosine_rate(self):
+        """The rate along a cosine at ten steps, from 0.8 after 10 steps to 0.05 after 200 and beyond."""
+        stored = self.stored("rates")
+        for step, right in zip(stored["steps"], stored["cosine"], strict=True):
+            rate = self.student.training.cosine_rate(int(step), made.PEAK, made.WARMUP, made.TOTAL, made.FLOOR)
+            self.assert_number(rate, right, f"the rate of step {step}")
+
+    def test_clip_gradients(self):
+        """Three gradients and a parameter without one: shorter than the limit, and longer."""
+        gradients = list(self.stored("clip").values())
+        for case, max_norm in made.CLIPS.items():
+            stored = self.stored(f"clip_{case}")
+            with self.part(case):
+                result = self.student.drivers.clip(gradients, max_norm, True)
+                norm, *after = self.items(result, 1 + len(gradients), "clip_gradients")
+                self.assert_number(norm, stored["norm"], f"the norm before clipping at {max_norm:g}")
+                for number, gradient in enumerate(after):
+                    right, name = stored[str(number)], f"gradient {number} clipped at {max_norm:g}"
+                    self.assert_tensor(gradient, right, name, "rows columns" if right.ndim == 2 else "features")
+
+    def test_train_step(self):
+        """Three steps of a small language model: the losses, and all weights after them."""
+        model = self.student.language_model.DecoderTransformer(**(made.MODEL | {"dropout": 0.0}))
+        model.load_state(self.stored("weights"))
+        stored = self.stored("steps")
+        batches = [stored[f"tokens.{number}"][None] for number in range(len(made.RATES))]
+        result = self.student.drivers.train_steps(model, batches, made.RATES, made.MAX_NORM)
+        names = sorted(self.stored("weights"))
+        losses, *weights = self.items(result, 1 + len(names), "the run")
+        for step, (loss, right) in enumerate(zip(losses, stored["losses"], strict=True), start=1):
+            self.assert_number(loss, right, f"the loss of step {step}")
+        for name, weight in zip(names, weights, strict=True):
+            right = stored[name]
+            axes = "rows columns" if right.ndim == 2 else "features"
+            self.assert_tensor(weight, right, f"{name} after three steps", axes)
+
+    def test_parameter_groups(self):
+        """Which parameters of a small language model decay, and which do not."""
+        model = self.student.language_model.DecoderTransformer(**made.MODEL)
+        self.assert_groups(self.student.drivers.decaying(model, 0.1), model.shapes(), 0.1)

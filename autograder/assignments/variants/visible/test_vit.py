@@ -1,0 +1,34 @@
+"""Stage 6: the Vision Transformer."""
+
+import numpy as np
+
+from autograder.assignments.variants.visible.cases import VIT
+from autograder.assignments.variants.visible.checks import CheckingTestCase
+
+
+class TestVisionTransformer(CheckingTestCase):
+    """Images with two channels and 6 x 9 pixels, in patches of 3 x 3."""
+
+    def test_patch_embedding(self):
+        """Cut images into patches and project them; an image of another size is refused."""
+        embedding = self.student.vit.PatchEmbedding(VIT["img_size"], VIT["patch_size"], VIT["channels"], VIT["d_model"])
+        embedding.load_state(self.stored("patches_weights"))
+        stored = self.stored("patches")
+        with self.part("patches"):
+            self.assert_tensor(embedding(stored["images"]), stored["patches"], "the patches", "B N d_model")
+        with self.part("other_size"):
+            self.refuses(lambda: embedding(np.swapaxes(stored["images"], 2, 3)), 6, 9)
+
+    def test_vit_block(self):
+        """One layer with random weights."""
+        block = self.student.vit.ViTBlock(30, 3, 44, 0.1)
+        block.load_state(self.stored("block_weights"))
+        stored = self.stored("block")
+        self.assert_tensor(block(stored["x"]), stored["output"], "the output", "B T d_model")
+
+    def test_vit(self):
+        """Logits of images from a small model with random weights."""
+        model = self.student.vit.ViT(**VIT)
+        model.load_state(self.stored("weights"))
+        stored = self.stored("model")
+        self.assert_tensor(model(stored["images"]), stored["logits"], "the logits", "B classes")

@@ -1,0 +1,100 @@
+"""Train a small model of the assignment `variants`: `python -m course.training.variants NAME --out FOLDER`.
+
+Training can be stopped at any time and goes on where it was when the same command is given again, with the same result
+as without the stop.
+"""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from course.config import WEIGHTS
+from course.errors import run_command
+from course.training.curves import draw_curves
+from course.training.loop import train
+from course.training.settings import TrainConfig
+from course.training.speed import fast_dropout, keep_freed_memory
+from course.training.variants.task import SmallRun, Task
+from course.variants.trained import build, load_variants, save_sizes
+
+WEIGHT_DECAY = 0.1
+VALIDATIONS = 16  # in a run
+SETTINGS = {
+    "grimm-lm": TrainConfig(20, peak_rate=1.5e-3, warmup_steps=100, label_smoothing=0, average=10, average_every=20),
+    "de-truecase": TrainConfig(2, peak_rate=1.5e-3, warmup_steps=300, label_smoothing=0, average=8, average_every=25),
+    "digits-vit": TrainConfig(100, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10),
+    "digits-vit-canvas": TrainConfig(
+        100, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10
+    ),
+}
+
+
+def make_task(name: str, state: Path, corpus_dir: Path | None) -> Task:
+    """The data of a model; a tokenizer that is made for it stays in the folder `state`."""
+    if name == "grimm-lm":
+        from course.training.variants.tales import Tales
+
+        return Tales(state)
+    if name == "de-truecase":
+        from course.training.variants.capitals import Capitals
+
+        return Capitals(state, corpus_dir)
+    from course.training.variants.digits import Recognition, Search
+
+    return Recognition() if name == "digits-vit" else Search()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    import torch
+
+    from course.checkpoint import save_checksums, save_weights
+
+    parser = argparse.ArgumentParser(
+        prog="python -m course.training.variants",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("name", choices=SETTINGS, help="the model to train")
+    add("--corpus-dir", type=Path, help="folder with tatoeba.*.tsv.gz, for de-truecase; the others need none")
+    add("--out", type=Path, required=True, help="folder for the finished checkpoint")
+    add("--state", type=Path, help="folder for the state of the run (runs/NAME)")
+    add("--epochs", type=int, help="instead of the number with which the shipped model was trained")
+    add("--threads", type=int, help="CPU threads (all processors)")
+    args = parser.parse_args(arguments)
+    for option in ("epochs", "threads"):
+        if getattr(args, option) is not None and getattr(args, option) < 1:
+            parser.error(f"--{option} must be at least 1")
+    state = args.state or Path("runs") / args.name
+    state.mkdir(parents=True, exist_ok=True)
+    keep_freed_memory()
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    config = SETTINGS[args.name]
+    config = replace(config, epochs=args.epochs or config.epochs)
+    task, modules = make_task(args.name, state, args.corpus_dir), load_variants()
+    torch.manual_seed(config.seed)
+    model = build(task.model_class, task.sizes, modules)
+    fast_dropout(model)
+    run = SmallRun(model, task, config, state, modules.training.parameter_groups(model, WEIGHT_DECAY))
+    run.resume()
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    print(f"{parameters:,} parameters, {run.total_steps:,} steps, from step {run.step:,}", flush=True)
+    train(run, task, validate_every=max(1, run.total_steps // VALIDATIONS))
+    run.finish()
+    args.out.mkdir(parents=True, exist_ok=True)
+    save_sizes(task.model_class, task.sizes, args.out)
+    for path in task.files:
+        (args.out / path.name).write_bytes(path.read_bytes())
+    save_weights(model, args.out / WEIGHTS)
+    save_checksums(args.out)
+    draw_curves(state, args.out / "curves.svg", task.title, "loss")
+    measured = task.measure(model)
+    print(f"{task.title}: {measured.figure:.3f}, loss {measured.loss:.4f} (the finished checkpoint)")
+    print(f"wrote {args.out} after {run.seconds / 60:.0f} minutes of training")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(main))

@@ -1,0 +1,92 @@
+"""Grimms' fairy tales in English: reading them, and what the best counting of characters makes of them."""
+
+import gzip
+import math
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from course.errors import UserError
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+BEGINNING = 16  # line ends before each tale, the context of its first characters; n may not be larger
+UNKNOWN_BITS = 7.0  # what a character costs that is in no tale of the training text: it is one of some 128
+
+
+@dataclass(frozen=True)
+class Tale:
+    """A fairy tale."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Title and paragraphs."""
+        return (self.title, *self.paragraphs)
+
+    @property
+    def characters(self) -> int:
+        """The length of the text, with one character for the end of each line."""
+        return sum(len(line) + 1 for line in self.lines)
+
+
+def read_tales(split: Literal["train", "val"], folder: Path = DATA) -> list[Tale]:
+    """The 58 tales to train on, or the four that are held out.
+
+    Raises:
+        UserError: if the file is missing or damaged.
+    """
+    path = folder / f"grimm.{split}.en.txt.gz"
+    try:
+        text = gzip.decompress(path.read_bytes()).decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise UserError(f"the fairy tales {path} cannot be read: {error}") from error
+    tales = []
+    for block in text.strip().split("\n\n"):
+        title, *paragraphs = block.split("\n")
+        if not title.startswith("# ") or not paragraphs:
+            raise UserError(f"the fairy tales {path} are damaged: a tale begins with {title[:40]!r}")
+        tales.append(Tale(title.removeprefix("# "), tuple(paragraphs)))
+    return tales
+
+
+def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> float:
+    """Bits per character of an interpolated n-gram model of characters (Witten and Bell, 1991) on held-out tales.
+
+    The probability after a context is that of the counts, mixed with the probability after the context without its
+    first character; the share of the latter is d / (d + c), where the context was seen c times with d different
+    successors. After the empty context it is mixed with one over the number of characters.
+    """
+    counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    known = set("\n")
+    for tale in training:
+        text = _text(tale)
+        known.update(text)
+        for place in range(BEGINNING, len(text)):
+            for length in range(n):
+                counts[text[place - length : place]][text[place]] += 1
+    totals = {context: sum(successors.values()) for context, successors in counts.items()}
+    bits, characters = 0.0, 0
+    for tale in held_out:
+        text = _text(tale)
+        for place in range(BEGINNING, len(text)):
+            bits += UNKNOWN_BITS * (text[place] not in known)
+            probability = 1 / (len(known) + 1)
+            for length in range(n):
+                context = text[place - length : place]
+                if context in totals:
+                    successors, total = counts[context], totals[context]
+                    seen = successors.get(text[place], 0)
+                    probability = (seen + len(successors) * probability) / (total + len(successors))
+            bits -= math.log2(probability)
+        characters += tale.characters
+    return bits / characters
+
+
+def _text(tale: Tale) -> str:
+    """A tale with a beginning that serves as the context of its first character."""
+    return "\n" * BEGINNING + "\n".join(tale.lines) + "\n"

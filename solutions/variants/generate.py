@@ -1,0 +1,154 @@
+"""Stage 4: text from a language model, token by token, with a cache of keys and values.
+
+Shapes are written with B = batch, H = heads, V = vocabulary, T_past = tokens that were read before, T_new = tokens that
+are read now.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from language_model import DecoderTransformer
+
+# For each layer the keys and the values of the tokens that were read, (B, H, T_past, d_head) each.
+Cache = list[tuple[torch.Tensor, torch.Tensor]]
+
+
+def forward_cached(
+    model: DecoderTransformer, tokens: torch.Tensor, cache: Cache | None = None
+) -> tuple[torch.Tensor, Cache]:
+    """Read more tokens: what `model(all tokens)` gives at the new positions, without reading the old ones again.
+
+    In each layer only the new tokens are projected. Their keys and values are put behind those of the cache, and the
+    new queries attend to all of them: the query of the i-th new token to the T_past old keys and to the new ones up to
+    its own. The new tokens stand at the positions T_past, T_past + 1, ... All other steps treat each position by
+    itself. The parts of the model are those that its constructor makes (`model.blocks[0].attention.W_qkv`, ...); there
+    is no dropout here, for text is generated in evaluation mode.
+
+    Args:
+        model: the language model of stage 3.
+        tokens: (B, T_new). Without a cache T_new is any number from 1 on (the prompt is read in one go); with one it is
+            1, a step.
+        cache: what the call before returned, a list with a pair (keys, values) for each layer, (B, H, T_past, d_head)
+            each; None at the first call.
+
+    Returns:
+        logits: (B, T_new, V), scores before the softmax, as `DecoderTransformer.forward` gives them.
+        new_cache: a list with a pair (keys, values) for each layer, (B, H, T_past + T_new, d_head) each. The given
+            cache is left as it is.
+
+    Raises:
+        ValueError: if T_past + T_new is larger than `model.max_len`. The message names both numbers.
+    """
+    ### BEGIN SOLUTION
+    T_past = 0 if cache is None else cache[0][0].size(2)
+    B, T_new = tokens.shape
+    T = T_past + T_new
+    if T > model.max_len:
+        raise ValueError(f"{T} tokens are to be read, but the model has only {model.max_len} positions")
+    x = model.token_embedding(tokens) + model.position_embedding(torch.arange(T_past, T, device=tokens.device))
+    # (T_new, T): row i is the query at position T_past + i
+    later = torch.ones(T_new, T, dtype=torch.bool, device=tokens.device).triu(diagonal=T_past + 1)
+    new_cache: Cache = []
+    for layer, block in enumerate(model.blocks):
+        attention = block.attention
+        qkv = attention.W_qkv(block.norm1(x))  # (B, T_new, 3 * d_model)
+        # (B, T_new, 3 * d_model) -> (B, T_new, 3, H, d_head) -> three of (B, H, T_new, d_head)
+        q, k, v = qkv.view(B, T_new, 3, attention.num_heads, attention.d_head).permute(2, 0, 3, 1, 4)
+        if cache is not None:
+            old_keys, old_values = cache[layer]
+            k = torch.cat([old_keys, k], dim=2)  # (B, H, T, d_head)
+            v = torch.cat([old_values, v], dim=2)
+        new_cache.append((k, v))
+        scores = q @ k.transpose(-2, -1) / math.sqrt(attention.d_head)  # (B, H, T_new, T)
+        weights = torch.softmax(scores.masked_fill(later, -math.inf), dim=-1)  # each query sees one key at least
+        merged = (weights @ v).transpose(1, 2).flatten(2)  # (B, H, T_new, d_head) -> (B, T_new, d_model)
+        x = x + attention.W_o(merged)
+        x = x + block.feed_forward(block.norm2(x))
+    return F.linear(model.norm(x), model.token_embedding.weight), new_cache  # (B, T_new, V)
+    ### END SOLUTION
+
+
+def filter_logits(
+    logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> torch.Tensor:
+    """Sharpen or flatten a distribution and cut off its tail, in this order:
+
+    1. divide the logits by the temperature;
+    2. top-k: keep the k largest logits (all, if k is larger than V);
+    3. top-p (Holtzman et al., 2020): order what is left by its probability, and keep the smallest number of tokens
+       whose probabilities together reach p. The probabilities are those after the first two steps, and they add up
+       to 1 again. The token with which the sum reaches p is kept, so the best token is always there. p = 1 keeps all.
+
+    Args:
+        logits: (..., V), with any number of axes before the last; each row is filtered by itself. They are left as
+            they are.
+        temperature: larger than 0.
+        top_k: at least 1; None leaves the step out.
+        top_p: above 0 and up to 1; None leaves the step out.
+
+    Returns:
+        (..., V): logits whose softmax is the new distribution. A token that is cut off gets the logit -inf, so that its
+        probability is exactly 0. Tests look at the softmax, so any other logits with the same softmax are right too.
+        Tokens with equal logits at a border are not graded.
+    """
+    ### BEGIN SOLUTION
+    logits = logits / temperature
+    if top_k is not None:
+        smallest = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]  # (..., 1)
+        logits = logits.masked_fill(logits < smallest, -math.inf)
+    if top_p is not None and top_p < 1:
+        ordered, order = logits.sort(dim=-1, descending=True)
+        probabilities = torch.softmax(ordered, dim=-1)
+        before = probabilities.cumsum(dim=-1) - probabilities  # of all tokens that are better than this one
+        dropped = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= top_p)
+        logits = logits.masked_fill(dropped, -math.inf)
+    return logits
+    ### END SOLUTION
+
+
+@torch.no_grad()
+def generate(
+    model: DecoderTransformer,
+    prompt: torch.Tensor,
+    max_new_tokens: int,
+    generator: torch.Generator | None = None,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> torch.Tensor:
+    """Continue prompts, token by token: read the prompt, then each new token with the cache.
+
+    Without a generator the best token is taken at every step (greedy; the last three arguments do not matter). With
+    one, each token is drawn from the softmax of `filter_logits(logits, temperature, top_k, top_p)`, and all random
+    numbers come from this generator, so that the same seed gives the same text. How they are drawn is up to you, with
+    `torch.multinomial(probabilities, 1, generator=generator)` for instance.
+
+    Args:
+        model: a language model in evaluation mode.
+        prompt: (B, T) with T from 1 to `model.max_len`. All prompts of a batch have the same length.
+        max_new_tokens: how many tokens to add to each prompt. It may be 0.
+        generator: the source of random numbers, or None for greedy decoding.
+        temperature: as in `filter_logits`.
+        top_k: as in `filter_logits`.
+        top_p: as in `filter_logits`.
+
+    Returns:
+        (B, T + new): the prompts and what was added. It ends early when it has `model.max_len` tokens: never more.
+        The prompt itself is left as it is. No token ends a text: what stands behind an end token is cut off by
+        whoever shows it.
+    """
+    ### BEGIN SOLUTION
+    tokens, unread = prompt, prompt
+    cache: Cache | None = None
+    for _ in range(min(max_new_tokens, model.max_len - prompt.size(1))):
+        logits, cache = forward_cached(model, unread, cache)
+        last = logits[:, -1]  # (B, T_new, V) -> (B, V)
+        if generator is None:
+            unread = last.argmax(dim=-1, keepdim=True)  # (B, 1)
+        else:
+            probabilities = torch.softmax(filter_logits(last, temperature, top_k, top_p), dim=-1)
+            unread = torch.multinomial(probabilities, 1, generator=generator)  # (B, 1)
+        tokens = torch.cat([tokens, unread], dim=1)  # (B, T) -> (B, T + 1)
+    return tokens
+    ### END SOLUTION

@@ -1,0 +1,142 @@
+"""Stage 2: self-attention, head by head and with all heads at once.
+
+Shapes are written with B = batch, T = positions, H = heads, d_head = d_model / H.
+
+A mask is a boolean tensor in which True means "may not be attended to". It has one of the shapes
+
+    (1, T, T)   the same for the whole batch; the causal mask of a language model, True above the diagonal
+    (B, T, T)   one for each sequence
+    (B, 1, T)   for each sequence, the same keys for all of its queries; a padding mask
+
+and entry [b, i, j] forbids query i of sequence b to attend to key j. None means that nothing is forbidden. A query that
+may attend to nothing at all must still give finite numbers; which ones does not matter.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+class AttentionHead(nn.Module):
+    """One head of self-attention: softmax(q k^T / sqrt(d_head)) v, with dropout on the weights."""
+
+    def __init__(self, d_model: int, d_head: int, dropout: float) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_head)
+        self.W_k = nn.Linear(d_model, d_head)
+        self.W_v = nn.Linear(d_model, d_head)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Attend from every position to the positions that the mask leaves.
+
+        The scores are divided by the root of d_head, not of d_model. Dropout is applied to the weights, after the
+        softmax.
+
+        Args:
+            x: (B, T, d_model). Queries, keys and values are all made from it.
+            mask: boolean, True where a query may not look: (1, T, T), (B, T, T), (B, 1, T), or None. A query that
+                may look nowhere must give finite numbers.
+
+        Returns:
+            (B, T, d_head). x and the mask are left as they are.
+        """
+        ### BEGIN SOLUTION
+        q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)  # (B, T, d_model) -> (B, T, d_head) each
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # (B, T, T)
+        if mask is not None:
+            # A large finite number, not -inf: the softmax of a row of -inf is NaN.
+            scores = scores.masked_fill(mask, torch.finfo(scores.dtype).min)
+        weights = self.dropout(torch.softmax(scores, dim=-1))
+        return weights @ v  # (B, T, T) @ (B, T, d_head) -> (B, T, d_head)
+        ### END SOLUTION
+
+
+class MultiHeadAttentionSimple(nn.Module):
+    """Multi-head attention as a list of heads that work one after the other."""
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of num_heads ({num_heads})")
+        # In a plain list the heads would be missing from parameters(), state_dict(), train() and eval().
+        self.heads = nn.ModuleList(AttentionHead(d_model, d_model // num_heads, dropout) for _ in range(num_heads))
+        self.W_o = nn.Linear(d_model, d_model)
+        self.output_dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Put the results of the heads side by side, head 0 first, and mix them: Dropout(W_o [head_0, head_1, ...]).
+
+        Args:
+            x: (B, T, d_model).
+            mask: as in `AttentionHead.forward`.
+
+        Returns:
+            (B, T, d_model).
+        """
+        ### BEGIN SOLUTION
+        merged = torch.cat([head(x, mask) for head in self.heads], dim=-1)  # H times (B, T, d_head) -> (B, T, d_model)
+        return self.output_dropout(self.W_o(merged))
+        ### END SOLUTION
+
+
+class MultiHeadAttentionEfficient(nn.Module):
+    """The same with all heads at once, from one linear map.
+
+    The 3 * d_model output features of `W_qkv` are the queries of all heads, then the keys of all heads, then the
+    values of all heads, d_model each. Within each third, the first d_head features belong to head 0, the next to head
+    1, and so on.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of num_heads ({num_heads})")
+        self.num_heads = num_heads
+        self.d_head = d_model // num_heads
+        self.W_qkv = nn.Linear(d_model, 3 * d_model)
+        self.W_o = nn.Linear(d_model, d_model)
+        self.attention_dropout = nn.Dropout(dropout)
+        self.output_dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Attend in all heads at once, merge the heads, and mix them with W_o.
+
+        Scale, mask and dropouts are those of `MultiHeadAttentionSimple`: `attention_dropout` on the weights,
+        `output_dropout` after W_o. No loop over heads is needed.
+
+        Args:
+            x: (B, T, d_model).
+            mask: as in `AttentionHead.forward`, for all heads the same: (1, T, T), (B, T, T), (B, 1, T), or None.
+
+        Returns:
+            (B, T, d_model).
+        """
+        ### BEGIN SOLUTION
+        B, T, d_model = x.shape
+
+        def split_heads(y: torch.Tensor) -> torch.Tensor:
+            # (B, T, d_model) -> (B, T, H, d_head) -> (B, H, T, d_head)
+            return y.view(B, T, self.num_heads, self.d_head).transpose(1, 2)
+
+        q, k, v = map(split_heads, self.W_qkv(x).split(d_model, dim=-1))  # (B, T, 3 * d_model) -> three, one for each
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.d_head)  # (B, H, T, T)
+        if mask is not None:
+            # (1 or B, 1 or T, T) -> (1 or B, 1, 1 or T, T): the same mask for all heads
+            scores = scores.masked_fill(mask.unsqueeze(1), torch.finfo(scores.dtype).min)
+        weights = self.attention_dropout(torch.softmax(scores, dim=-1))
+        heads = weights @ v  # (B, H, T, d_head)
+        # (B, H, T, d_head) -> (B, T, H, d_head) -> (B, T, d_model); view needs the elements in this order in memory
+        merged = heads.transpose(1, 2).contiguous().view(B, T, d_model)
+        return self.output_dropout(self.W_o(merged))
+        ### END SOLUTION
+
+
+def copy_weights(simple: MultiHeadAttentionSimple, efficient: MultiHeadAttentionEfficient) -> None:
+    """Give `efficient` the weights of `simple`, so that both must compute the same."""
+    with torch.no_grad():
+        for kind in ("weight", "bias"):
+            parts = [getattr(head.get_submodule(name), kind) for name in ("W_q", "W_k", "W_v") for head in simple.heads]
+            getattr(efficient.W_qkv, kind).copy_(torch.cat(parts))  # 3 * H times d_head rows -> 3 * d_model rows
+            getattr(efficient.W_o, kind).copy_(getattr(simple.W_o, kind))
