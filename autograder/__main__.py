@@ -18,7 +18,7 @@ COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 COMMANDS = {
     "audit": "autograder.authoring.audit.command",
     "batch": "autograder.classroom.batch",
-    "doctor": "autograder.grading.machine_check",
+    "doctor": "autograder.grading.check_machine",
     "expected": "autograder.authoring.stored_tensors",
     "export": "autograder.classroom.export",
     "gradescope": "autograder.authoring.packing.gradescope_archive",

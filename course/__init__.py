@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course.attention import attention_maps, attention_weights
+    from course.attention_weights import attention_maps, attention_weights
     from course.heatmaps import show_attention, show_heatmaps
     from course.notebook.check import check, show_errors
     from course.notebook.display import Table, show
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from course.text import pad
 
 _HOMES = {
-    "attention_maps": "course.attention",
-    "attention_weights": "course.attention",
+    "attention_maps": "course.attention_weights",
+    "attention_weights": "course.attention_weights",
     "show_attention": "course.heatmaps",
     "show_heatmaps": "course.heatmaps",
     "check": "course.notebook.check",

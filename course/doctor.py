@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.grading.machine_check import Finding, show, worker
+from autograder.grading.check_machine import Finding, show, worker
 from course.config import CHECKSUMS
 from course.dependencies import requirements
 from course.modules import ROOT

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from autograder.__main__ import main
 from autograder.classroom.hidden_seed import seed_of_class
-from autograder.classroom.local_jobs import Outcome, Settings
-from autograder.classroom.records import Records
+from autograder.classroom.job_processes import Outcome, Settings
+from autograder.classroom.saved_results import Records
 from autograder.grading.results import Report, StageResult, TestResult, to_json
 from autograder.manifest import assignment
 from autograder.submissions.find_submissions import Found

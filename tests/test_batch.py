@@ -18,8 +18,8 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom.hidden_seed import seed_of_class
-from autograder.classroom.local_jobs import Queue, Settings, grade_here
-from autograder.classroom.records import Records, grader_hash
+from autograder.classroom.job_processes import Queue, Settings, grade_here
+from autograder.classroom.saved_results import Records, grader_hash
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report, from_json
 from autograder.manifest import assignment

@@ -16,8 +16,8 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom import dask_cluster as cluster
-from autograder.classroom.local_jobs import Outcome, Queue, Settings, grade_here
-from autograder.classroom.records import grader_hash
+from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
+from autograder.classroom.saved_results import grader_hash
 from autograder.grading.results import from_json
 from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from autograder.authoring.packing import in_container
+from autograder.authoring.packing import gradescope_container as in_container
 from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings
 from autograder.reports.gradescope_results import FAULT, results
 from autograder.sandbox import confine
-from autograder.sandbox.faults import Raised
-from autograder.sandbox.proxy import Code, Student
+from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.student_faults import Raised
 from autograder.sandbox.worker_processes import make_workers
 from course.errors import UserError
 from tests.containers import ASSIGNMENT, SECONDS, SEED, UNCONFINED, Container, needs_bash, pack, statuses

@@ -13,7 +13,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom import batch as batch_module
-from autograder.classroom.local_jobs import Outcome
+from autograder.classroom.job_processes import Outcome
 from autograder.gradebooks.nbgrader import place_of, write_points
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.sandbox.confine import unsupported

@@ -1,4 +1,4 @@
-"""The notebooks, run top to bottom in a fresh kernel: with the solution, and as students get them."""
+"""The notebooks of transformer, run as students get them or half solved: what their texts say is what cells print."""
 
 import json
 import re
@@ -126,18 +126,6 @@ def check_claims(name: str, cells: list[Any]) -> None:
         assert re.search(quoted, texts[text]), f"{text} does not say {quoted}"
 
 
-@pytest.mark.slow  # the larger half; the released notebooks run the same cells, with less behind them
-@STAGES
-def test_with_the_solution_everything_runs_and_is_full(stage: Stage, tmp_path, monkeypatch):
-    cells = run(SOLUTIONS, stage.notebook, tmp_path, monkeypatch)
-    (graded,) = check_outputs(cells)
-    assert float(outputs(graded, "text/plain")[-1]) == stage.max_points
-    printed = "".join(text for cell in cells for text in outputs(cell, "stdout"))
-    for excuse in EXCUSES:
-        assert excuse not in printed
-    assert STANDINS not in printed
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["3_encoder.ipynb", "4_decoder.ipynb", "5_inference.ipynb"])
 def test_half_solved_no_cell_is_blocked(name: str, tmp_path, monkeypatch):
@@ -204,7 +192,8 @@ def test_the_students_modules_learn(tmp_path, monkeypatch):
 def test_the_text_counts_the_lines_of_the_stub():
     notebook = (SOLUTIONS / "3_encoder.ipynb").read_text(encoding="utf-8")
     lines = (RELEASED / "encoder.py").read_text(encoding="utf-8").count("\n")
-    assert re.findall(r"\((\d+) lines in", notebook) == [str(lines)]
+    (said,) = re.findall(r"\(about (\d+) lines in", notebook)
+    assert abs(lines - int(said)) <= 10
 
 
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnosis.wrong_elements import pattern
-from autograder.sandbox.proxy import Foreign
+from autograder.sandbox.remote_modules import Foreign
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
 LIMITS = {"float64": 1e-4, "float32": 1e-3}
@@ -112,7 +112,9 @@ def wrong_form(
     """The rungs of the ladder before the values: type, shape, dtype, finite numbers."""
     expected = f"expected  {_shape(shape)}, which is ({axes.replace(' ', ', ')})"
     if actual is None:
-        return Wrong(f"{name} is None instead of a tensor", (expected, "Is a return missing?"))
+        return Wrong(
+            f"{name} is None instead of a tensor", (expected, "Is it not computed, or not returned, for these inputs?")
+        )
     if not isinstance(actual, np.ndarray):
         got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__.lower()}"
         kind = "dtype" if got.startswith("a tensor") else "type"

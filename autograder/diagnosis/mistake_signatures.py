@@ -19,7 +19,7 @@ import numpy as np
 
 from autograder import manifest
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.student_faults import Raised
 
 PROJECTIONS = 8
 MAX_PROJECTED = 1_000_000  # elements; of a larger tensor, these are the first ones

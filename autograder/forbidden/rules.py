@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
+from autograder.forbidden.aliases import Names, children, fold, is_self, without_main_block
 from autograder.forbidden.fingerprints import fingerprints
-from autograder.forbidden.names import Names, children, fold, is_self, without_main_block
 
 MAX_FINDINGS = 20  # of a module
 

@@ -15,9 +15,9 @@ from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.faults import Raised, is_dtype_conflict
-from autograder.sandbox.proxy import Student
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.student_faults import Raised, is_dtype_conflict
+from autograder.sandbox.total_time import Clock
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_own_methods

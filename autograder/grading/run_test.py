@@ -10,7 +10,7 @@ from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.results import PartResult, TestResult
 from autograder.manifest import Stage, package_of
-from autograder.sandbox.faults import Place, StudentFault
+from autograder.sandbox.student_faults import Place, StudentFault
 
 JUDGED = "This test does not judge it, but your instructor's hidden tests do."
 

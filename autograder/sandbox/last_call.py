@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from autograder.sandbox.faults import Raised, StudentFault
+from autograder.sandbox.student_faults import Raised, StudentFault
 
 KEPT = "A new object does not raise this: something is kept from one call to the next."
 

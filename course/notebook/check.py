@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autograder.grading.results import Report
     from autograder.manifest import Assignment, Stage
-    from course.altfigure import AltFigure
+    from course.figure_with_alt_text import AltFigure
     from course.notebook.verdict import Desk
 
 

@@ -77,7 +77,7 @@ def agreement(checkpoint: "Checkpoint", sentences: list[Aligned] | None = None) 
     """
     import torch
 
-    from course.attention import attention_maps
+    from course.attention_weights import attention_maps
 
     sentences = load_alignments() if sentences is None else sentences
     hits = []

@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, compare
 from autograder.grading.graded_case import StageTestCase, read_tensors
-from autograder.sandbox.proxy import ObjectProxy, Student
+from autograder.sandbox.remote_modules import ObjectProxy, Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
 
 CHECKPOINT = "de-en"

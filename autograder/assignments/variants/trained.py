@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from autograder.grading.graded_case import StageTestCase, read_tensors
-from autograder.sandbox.proxy import Student
+from autograder.sandbox.remote_modules import Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS
 
 CHECKPOINT = "grimm-lm"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from autograder.authoring.audit.standins import signatures, standins
 from autograder.authoring.audit.subject import Subject
 from autograder.authoring.release import make_stubs
-from autograder.grading.machine_check import damage, missing
+from autograder.grading.check_machine import damage, missing
 from autograder.grading.run_test import stage_tests
 from autograder.manifest import Stage
 from course.config import CHECKPOINTS, WEIGHTS

@@ -70,7 +70,7 @@ def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
     failed = {ran.result.name: ran.shown for ran in results if not ran.passed and ran.shown}
     passed = [ran.result.name for ran in results if ran.passed]
     known = {ran.result.name: known_signatures(subject.assignment.name, ran.result.name) for ran in results}
-    names = set(name_mistakes(failed, passed, known, "float64").values())
+    names = {named.mistake for named in name_mistakes(failed, passed, known, "float64").values()}
     if not names:
         yield "it is not named: python -m autograder expected stores what it shows"
     if wrong := names - {mistake.id, *mistake.same_as}:

@@ -13,9 +13,9 @@ from autograder.authoring.release import RELEASE
 from autograder.manifest import ROOT, Assignment, Stage
 
 PROMISE = "notebooks run, without code and with it"
-QUICK = 2
-SECONDS = 600  # for a cell, on a busy machine
-EXCUSES = ("Not started:", "Not right yet:", "Your code raised", "This needs your code")
+QUICK = 0
+SECONDS = 2400  # for a cell that trains, on a busy machine
+EXCUSES = ("Not started:", "Not right yet:", "Your code raised", "This needs your code", "Not all of this is your code")
 RELEASED, SOLVED = "as released", "with the solution"
 
 

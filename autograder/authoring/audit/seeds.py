@@ -25,7 +25,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         yield from _deterministic(subject, item.split()[0])
         return
     stage = subject.assignment.stage(name)
-    for ran in subject.run(subject.code(subject.solution, stage), stage, int(seed)):
+    for ran in subject.run(subject.code(subject.solution, stage), stage, int(seed), ask=True):
         if not ran.passed:
             yield str(ran)
 

@@ -15,8 +15,8 @@ from autograder.grading.reference_answers import AnswerBook, Answers
 from autograder.grading.results import Report, TestResult
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.faults import is_dtype_conflict
-from autograder.sandbox.proxy import Code, Student
+from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.student_faults import is_dtype_conflict
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
@@ -116,8 +116,12 @@ class Subject:
         """The modules of a stage with stand-ins for what it builds on."""
         return code_of_stage(Submission("audit", dict(sources)), stage, self.assignment, {})
 
-    def run(self, code: Code, stage: Stage, seed: int | None = None) -> tuple[Ran, ...]:
-        """Run the visible tests of a stage; with a seed, the hidden ones."""
+    def run(self, code: Code, stage: Stage, seed: int | None = None, ask: bool = False) -> tuple[Ran, ...]:
+        """Run the visible tests of a stage; with a seed, the hidden ones.
+
+        Args:
+            ask: ask the reference in each hidden test, instead of finding its answers out once for all code.
+        """
         reference = self.code(self.solution, stage)
         pairs = [(Student(self.workers, code, dtype), Student(self.workers, reference, dtype)) for dtype in DTYPES]
         found = []
@@ -126,7 +130,7 @@ class Subject:
                 case.seed = seed or 0
                 for case.student, case.reference in pairs:
                     dtype, case.measured = case.student.dtype, []
-                    case.answers = self.answers(stage, name, dtype, seed)
+                    case.answers = None if ask else self.answers(stage, name, dtype, seed)
                     result, error = run_test(name, case, stage)
                     if not is_dtype_conflict(error):
                         break

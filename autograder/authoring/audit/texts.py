@@ -43,7 +43,7 @@ def _ids(subject: Subject) -> Iterator[str]:
             yield f"the id {name} is there {number} times"
     stages = [stage.name for stage in subject.assignment.stages]
     for name in mistakes:
-        if not re.fullmatch(r"\w+\.[a-z0-9]+(-[a-z0-9]+)*", name):
+        if not re.fullmatch(r"\w+\.\w+(-\w+)*", name):
             yield f"the id {name} should be the stage, a dot, and words with hyphens between them"
         elif name.partition(".")[0] not in stages:
             yield f"the id {name} does not begin with a stage"

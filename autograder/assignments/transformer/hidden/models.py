@@ -10,7 +10,7 @@ import numpy as np
 from autograder.assignments.transformer.trained import CHECKPOINT, TrainedTestCase
 from autograder.grading.graded_case import inside
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from autograder.sandbox.proxy import ObjectProxy, Student
+from autograder.sandbox.remote_modules import ObjectProxy, Student
 from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")

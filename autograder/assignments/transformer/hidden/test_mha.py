@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from autograder.sandbox.faults import NotStarted, Raised
-from autograder.sandbox.proxy import Gradients
+from autograder.sandbox.remote_modules import Gradients
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 METHOD = "compute_scaled_dot_product_attention"
 SIZES = (3, 5, 6, 7, 10, 12)  # of d_k: no power of 4, for which the scale would be exact

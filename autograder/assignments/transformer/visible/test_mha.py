@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
-from autograder.sandbox.faults import NotStarted, Raised
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 
 class TestMultiHeadAttention(StageTestCase):

@@ -4,7 +4,7 @@ import contextlib
 
 from autograder.assignments.transformer.trained import ENCODING_LIMIT
 from autograder.grading.graded_case import StageTestCase
-from autograder.sandbox.faults import NotStarted, Raised
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 
 class TestPositionalEncoding(StageTestCase):

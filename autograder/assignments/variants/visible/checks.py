@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.student_faults import Raised
 
 
 class CheckingTestCase(StageTestCase):

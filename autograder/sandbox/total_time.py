@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Iterator
 
-from autograder.sandbox.faults import TimedOut
+from autograder.sandbox.student_faults import TimedOut
 
 USED_UP = "the time of this submission is used up"
 

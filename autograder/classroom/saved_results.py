@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, overload
 
-from autograder.classroom.local_jobs import Outcome, Settings
+from autograder.classroom.job_processes import Outcome, Settings
 from autograder.grading.results import Report, from_json
 from autograder.manifest import ROOT, Assignment, assignment
-from autograder.reports.written_files import harmless, write_whole
+from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.find_submissions import Found
 from course.config import CHECKPOINTS
 from course.errors import UserError
