@@ -25,7 +25,7 @@ SETTINGS = {
     "de-truecase": TrainConfig(2, peak_rate=1.5e-3, warmup_steps=300, label_smoothing=0, average=8, average_every=25),
     "digits-vit": TrainConfig(100, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10),
     "digits-vit-canvas": TrainConfig(
-        100, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10
+        300, peak_rate=2e-3, warmup_steps=100, label_smoothing=0, average=8, average_every=10
     ),
 }
 
