@@ -65,10 +65,10 @@ format: $(VENV)/installed-dev
 	$(RUN) -m ruff format
 
 release: $(VENV)/installed
-	$(RUN) -m autograder.release
+	$(RUN) -m autograder release
 
 expected: $(VENV)/installed
-	$(RUN) -m autograder.expected
+	$(RUN) -m autograder expected
 
 figures: $(VENV)/installed
 	$(RUN) -m course.figures

@@ -6,9 +6,9 @@ import os
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.preprocessors import ClearHiddenTests, Execute
 
+from autograder.authoring.nbgrader_plugin import AnyNotebook, IsolateGrading, RefuseFaults, StripModules
+from autograder.authoring.release import RELEASE, SOURCE
 from autograder.manifest import assignments
-from autograder.nbgrader_plugin import AnyNotebook, IsolateGrading, RefuseFaults, StripModules
-from autograder.release import RELEASE, SOURCE
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (traitlets defines it)
 

@@ -8,19 +8,21 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from autograder.manifest import Assignment, assignment
+from autograder.manifest import ROOT, Assignment, assignments
 from autograder.sandbox.confine import unsupported
+from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
-ROOT = Path(__file__).resolve().parent.parent
 COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 # Modules with a main() of their own.
 COMMANDS = {
     "batch": "autograder.classroom.batch",
-    "doctor": "autograder.doctor",
-    "export": "autograder.gradebooks.command",
-    "gradescope": "autograder.packing.gradescope_archive",
-    "handout": "autograder.packing.handout",
+    "doctor": "autograder.grading.machine_check",
+    "expected": "autograder.authoring.stored_tensors",
+    "export": "autograder.classroom.export",
+    "gradescope": "autograder.authoring.packing.gradescope_archive",
+    "handout": "autograder.authoring.packing.handout",
+    "release": "autograder.authoring.release",
 }
 
 
@@ -34,7 +36,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--submission", type=Path, metavar="DIR", help="folder or zip file of the modules (notebooks/NAME)"
     )
-    parser.add_argument("--assignment", default="transformer", metavar="NAME", help="(%(default)s)")
+    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
     parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
@@ -47,12 +49,12 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def run(args: argparse.Namespace) -> int:
     # The workers get ready while this process imports what it needs itself.
-    from autograder.sandbox.process import make_workers
+    from autograder.sandbox.worker_processes import make_workers
 
-    chosen = assignment(args.assignment)
+    chosen = which_assignment(args.assignment, args.submission, Path.cwd() if Path.cwd() != ROOT else None)
     stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or None
     if args.watch:
-        from autograder.watch import watch
+        from autograder.reports.watch import watch
 
         if args.hidden or args.json:
             raise UserError("--watch is for your own modules: it goes with neither --hidden nor --json")
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     seed = hidden_seed(args, chosen)
     folder = args.submission or ROOT / "notebooks" / chosen.name
     check_writable(args.json)
-    gradescope = part("autograder.gradescope", "--json") if args.json else None
+    gradescope = part("autograder.reports.gradescope_results", "--json") if args.json else None
     if not folder.is_dir() and folder.suffix.lower() != ".zip":
         raise UserError(f"there is no folder {folder}")
     confined = args.hidden and not args.unconfined
@@ -69,9 +71,9 @@ def run(args: argparse.Namespace) -> int:
         from rich.console import Console
         from rich.text import Text
 
-        from autograder.console import print_stage, print_total
-        from autograder.grading import grade
-        from autograder.submission import read_submission
+        from autograder.grading.grade_submission import grade
+        from autograder.reports.console import print_stage, print_total
+        from autograder.submissions.read_submission import read_submission
 
         submission = read_submission(folder, chosen)
         console = Console(highlight=False, emoji=False, markup=False)
@@ -86,6 +88,10 @@ def run(args: argparse.Namespace) -> int:
             jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)
+        if args.assignment is None and args.submission is None and len(assignments()) > 1:
+            from autograder.grading.other_assignments import others
+
+            console.print(Text(others(chosen)))
     finally:
         workers.close()
     if gradescope:

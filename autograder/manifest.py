@@ -1,4 +1,4 @@
-"""The manifest: which assignments, stages and tests there are, read from stages.toml."""
+"""The manifest: which assignments, stages and tests there are, found by their folders and read from assignment.toml."""
 
 import sys
 from dataclasses import dataclass
@@ -13,13 +13,16 @@ else:
 
 from course.errors import UserError
 
-MANIFEST = Path(__file__).with_name("stages.toml")
+ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENTS = Path(__file__).resolve().with_name("assignments")
+FILE = "assignment.toml"
 
 
 @dataclass(frozen=True)
 class Stage:
     """One step of an assignment: what the student writes and the tests that grade it."""
 
+    assignment: str
     number: int
     name: str
     title: str
@@ -45,6 +48,7 @@ class Assignment:
     """A set of modules that a student hands in, graded in stages."""
 
     name: str
+    order: int  # the assignments are taught in this order; the first is meant where none is named
     title: str
     modules: tuple[str, ...]
     checkpoint: str
@@ -52,9 +56,24 @@ class Assignment:
     stages: tuple[Stage, ...]
 
     @property
+    def folder(self) -> Path:
+        """Where everything of the assignment lies that the grader needs."""
+        return ASSIGNMENTS / self.name
+
+    @property
+    def expected(self) -> Path:
+        """The folder of the stored tensors."""
+        return self.folder / "expected"
+
+    @property
+    def standins(self) -> Path:
+        """The folder of the stand-ins."""
+        return self.folder / "standins"
+
+    @property
     def solution(self) -> Path:
         """The folder of the reference modules; it is not part of what students get."""
-        return MANIFEST.parent.parent / "solutions" / self.name
+        return ROOT / "solutions" / self.name
 
     def stage(self, name: str) -> Stage:
         """The stage of a name.
@@ -73,8 +92,14 @@ class Assignment:
         return next((stage for stage in self.stages if written in stage.writes), None)
 
 
-def _stage(number: int, entry: dict[str, Any]) -> Stage:
+def package_of(assignment: str) -> str:
+    """The Python package of an assignment's tests and mistakes."""
+    return f"autograder.assignments.{assignment}"
+
+
+def _stage(assignment: str, number: int, entry: dict[str, Any]) -> Stage:
     return Stage(
+        assignment=assignment,
         number=number,
         name=entry["name"],
         title=entry["title"],
@@ -87,25 +112,29 @@ def _stage(number: int, entry: dict[str, Any]) -> Stage:
     )
 
 
+def _read(path: Path) -> Assignment:
+    with path.open("rb") as file:
+        entry = tomllib.load(file)
+    name = path.parent.name
+    return Assignment(
+        name=name,
+        order=entry["order"],
+        title=entry["title"],
+        modules=tuple(entry["modules"]),
+        checkpoint=entry["checkpoint"],
+        end_to_end=entry["end_to_end"],
+        stages=tuple(_stage(name, number, stage) for number, stage in enumerate(entry["stage"], start=1)),
+    )
+
+
 @cache
 def assignments() -> dict[str, Assignment]:
-    """All assignments by name."""
-    with MANIFEST.open("rb") as file:
-        entries = tomllib.load(file)["assignment"]
-    return {
-        entry["name"]: Assignment(
-            name=entry["name"],
-            title=entry["title"],
-            modules=tuple(entry["modules"]),
-            checkpoint=entry["checkpoint"],
-            end_to_end=entry["end_to_end"],
-            stages=tuple(_stage(number, stage) for number, stage in enumerate(entry["stage"], start=1)),
-        )
-        for entry in entries
-    }
+    """All assignments by name, in teaching order."""
+    found = map(_read, ASSIGNMENTS.glob(f"*/{FILE}"))
+    return {entry.name: entry for entry in sorted(found, key=lambda entry: (entry.order, entry.name))}
 
 
-def assignment(name: str = "transformer") -> Assignment:
+def assignment(name: str) -> Assignment:
     """The assignment of a name.
 
     Raises:

@@ -1,1 +1,54 @@
-"""The library that students import: configuration, checkpoint, text, training, translation."""
+"""The library that students import: `from course import check, load, exploring, trained, show_attention, ...`.
+
+The names below are what the notebooks use. Each is imported when it is first asked for, so that `import course` costs
+nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from course.attention import attention_maps, attention_weights
+    from course.heatmaps import show_attention, show_heatmaps
+    from course.notebook.check import check, show_errors
+    from course.notebook.display import Table, show
+    from course.notebook.explore import explore_attention
+    from course.notebook.load import exploring, load, trained
+    from course.text import pad
+
+_HOMES = {
+    "attention_maps": "course.attention",
+    "attention_weights": "course.attention",
+    "show_attention": "course.heatmaps",
+    "show_heatmaps": "course.heatmaps",
+    "check": "course.notebook.check",
+    "show_errors": "course.notebook.check",
+    "Table": "course.notebook.display",
+    "show": "course.notebook.display",
+    "explore_attention": "course.notebook.explore",
+    "exploring": "course.notebook.load",
+    "load": "course.notebook.load",
+    "trained": "course.notebook.load",
+    "pad": "course.text",
+}
+__all__ = [
+    "Table",
+    "attention_maps",
+    "attention_weights",
+    "check",
+    "explore_attention",
+    "exploring",
+    "load",
+    "pad",
+    "show",
+    "show_attention",
+    "show_errors",
+    "show_heatmaps",
+    "trained",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.doctor import Finding, show, worker
+from autograder.grading.machine_check import Finding, show, worker
 from course.modules import ROOT
 
 FOLDER = ROOT / "notebooks" / "transformer"

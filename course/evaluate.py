@@ -52,7 +52,7 @@ class Score:
 def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]], beam: int = 1) -> Score:
     """Translate the German sides and compare with the English ones.
 
-    Greedy translations go through the code of the modules, those with more beams through `course.kv_cache`.
+    Greedy translations go through the code of the modules, those with more beams through `course.translation.kv_cache`.
 
     Raises:
         UserError: if there are no pairs, or a German side has more tokens than the model takes.
@@ -60,7 +60,7 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    from course.decoding import beam_search, greedy_decode
+    from course.translation.decoding import beam_search, greedy_decode
 
     if not pairs:
         raise UserError(f"the corpus {corpus} is empty")
@@ -138,10 +138,10 @@ def main(arguments: list[str] | None = None) -> int:
     keep_freed_memory()
     import torch
 
-    from course.alignment import agreement
     from course.checkpoint import load_checkpoint
-    from course.corpora import load_pairs
     from course.modules import load_modules
+    from course.translation.alignment import agreement
+    from course.translation.corpora import load_pairs
 
     torch.set_num_threads(args.threads)
     corpora = {name: load_pairs(name, args.corpus_dir) for name in args.corpus}

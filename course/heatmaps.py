@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course.attention import AttentionMaps, attention_maps, attention_weights
+from course.attention import AttentionMaps, attention_maps
 from course.errors import UserError, run_command
 
 if TYPE_CHECKING:
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from course.altfigure import AltFigure
     from course.text import Tokenizer
 
-__all__ = [
-    "AttentionMaps",
-    "attention_maps",
-    "attention_weights",
-    "explore_attention",
-    "show_attention",
-    "show_errors",
-    "show_heatmaps",
-]
 KINDS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 WIDE = 11.0  # inches; a wider figure does not fit into a notebook
 
@@ -211,39 +202,6 @@ def show_attention(
 def _names(tokens: "torch.Tensor | None", tokenizer: "Tokenizer | None") -> list[str]:
     indices = [] if tokens is None else [int(token) for token in tokens]
     return tokenizer.pieces(indices) if tokenizer else list(map(str, indices))
-
-
-def explore_attention(model: Any, sentence: str) -> Any:
-    """Attention of a translation with menus for kind, layer and head, and a slider for the decoding step.
-
-    Args:
-        model: a `Checkpoint`, or a `Transformer` with the course's vocabularies.
-        sentence: German text.
-
-    Returns:
-        a widget; without ipywidgets a figure of all layers and heads.
-
-    Raises:
-        UserError: if the sentence is empty or too long.
-        NotImplementedError: if the encoder is not written yet. Without a decoder there is the encoder only.
-    """
-    from course.explore import explore
-
-    return explore(model, sentence)
-
-
-def show_errors(stage: str | None = None) -> "AltFigure | None":
-    """Where the last `check` found wrong numbers: |got - expected| of the first wrong tensor of its visible tests.
-
-    Args:
-        stage: its name; by default the stage that was checked last.
-
-    Returns:
-        the figure, or None (and a sentence) if there is nothing to draw.
-    """
-    from course.errormaps import errors_of
-
-    return errors_of(stage)
 
 
 def draw_cross_attention(sentence: str, translation: str | None = None) -> "AltFigure":

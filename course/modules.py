@@ -1,4 +1,4 @@
-"""Import the five modules of the assignment from a folder, fresh every time."""
+"""Import the modules of a student or of the reference from a folder, fresh every time."""
 
 import importlib
 import linecache
@@ -6,13 +6,23 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from course.errors import UserError
 
-MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")
 ROOT = Path(__file__).resolve().parent.parent
+MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")  # of the Transformer, which translates
+STANDINS = ROOT / "autograder" / "assignments" / "transformer" / "standins"  # it on torch's own layers
+
+
+@cache
+def students_modules() -> tuple[str, ...]:
+    """The names of the modules of all assignments."""
+    from autograder.manifest import assignments
+
+    return tuple(dict.fromkeys(module for one in assignments().values() for module in one.modules))
 
 
 def default_folder() -> Path:
@@ -38,13 +48,13 @@ def load_modules(folder: Path | None = None) -> SimpleNamespace:
 
 
 def load_module(name: str, folder: Path) -> ModuleType:
-    """Import one of the five modules, with those that it imports, as `load_modules` does.
+    """Import one of the modules of an assignment, with those that it imports, as `load_modules` does.
 
     Raises:
         UserError: if there is no such module, or it cannot be imported; the message says why, and in which line.
     """
-    if name not in MODULE_NAMES:
-        raise UserError(f"there is no module {name!r}; the modules are {', '.join(MODULE_NAMES)}")
+    if name not in students_modules():
+        raise UserError(f"there is no module {name!r}; the modules are {', '.join(students_modules())}")
     if not (folder / f"{name}.py").is_file():
         raise UserError(f"there is no {name}.py in {folder.resolve()}")
     try:
@@ -58,22 +68,22 @@ def load_module(name: str, folder: Path) -> ModuleType:
 
 
 def describe(error: Exception) -> str:
-    """An exception in a line, with the last line of the five modules that it went through."""
+    """An exception in a line, with the last line of the student's modules that it went through."""
     kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     place = place_of(error)
     return f"{Path(place.filename).name}, line {place.lineno}, {place.line}: {kind}" if place else kind
 
 
 def place_of(error: BaseException) -> traceback.FrameSummary | None:
-    """The last line of the five modules that an exception went through."""
-    names = {f"{name}.py" for name in MODULE_NAMES}
+    """The last line of the student's modules that an exception went through."""
+    names = {f"{name}.py" for name in students_modules()}
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame for frame in reversed(frames) if Path(frame.filename).name in names), None)
 
 
 @contextmanager
 def _fresh(folder: Path) -> Iterator[None]:
-    hidden: dict[str, ModuleType | None] = {name: sys.modules.pop(name, None) for name in MODULE_NAMES}
+    hidden: dict[str, ModuleType | None] = {name: sys.modules.pop(name, None) for name in students_modules()}
     sys.path.insert(0, str(folder.resolve()))
     importlib.invalidate_caches()
     linecache.checkcache()  # tracebacks show the lines of the files as they are now

@@ -71,8 +71,8 @@ def run(args: argparse.Namespace, group: Group) -> None:
     import torch
 
     from course.checkpoint import build_model, fill, load_weights, save_checksums, save_weights
-    from course.corpora import load_pairs
     from course.modules import load_modules
+    from course.translation.corpora import load_pairs
 
     if args.init is None:
         config = ModelConfig(args.vocab_size, args.vocab_size, **{name: getattr(args, name) for name in MODEL_OPTIONS})

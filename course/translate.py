@@ -1,7 +1,7 @@
 """Translate German sentences: `python -m course.translate "Der Hund schläft unter dem Tisch."`.
 
 Without a sentence, or with "-", it translates the lines that it reads. It calls `Transformer.inference` of the modules,
-one sentence after the other. With --beam it takes the ready-made search of `course.decoding` instead, with a KV cache
+one sentence after the other. With --beam it takes the search of `course.translation.decoding` instead, with a KV cache
 and many sentences at once; 1 is greedy decoding.
 """
 
@@ -61,14 +61,14 @@ class Translator:
     def search(
         self, sentences: Iterable[str], beam: int, length_penalty: float = 0.6, at_once: int = 256
     ) -> Iterator[str]:
-        """Translate many sentences with the search of `course.decoding`, some at once.
+        """Translate many sentences with the search of `course.translation.decoding`, some at once.
 
         Of the modules it uses the encoder and the weights.
 
         Raises:
             UserError: as `translate`, after the translations of the sentences before.
         """
-        from course.decoding import beam_search
+        from course.translation.decoding import beam_search
 
         sentences, problem = iter(sentences), None
         while problem is None:

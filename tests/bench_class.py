@@ -19,11 +19,11 @@ from pathlib import Path
 
 import psutil
 
+from autograder.authoring.release import path_with_programs
 from autograder.manifest import assignment
-from autograder.release import path_with_programs
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
 VARIANTS = [SOLUTION, ROOT / "tests" / "variants" / "einsum", ROOT / "tests" / "variants" / "loops"]
 SAMPLE_SECONDS = 0.5

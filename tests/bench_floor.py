@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from autograder import grading
-from autograder.answers import AnswerBook
+from autograder.grading import grade_submission as grading
+from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import assignment
-from autograder.sandbox.process import make_workers
-from autograder.sandbox.student import Student
-from autograder.submission import read_submission
+from autograder.sandbox.proxy import Student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import read_submission
 
 Request = tuple[dict[str, Any], bytes, bool]  # header, body, whether it fails: some tests ask for an error
 Session = list[Request]  # the requests to one worker, from its start to its end
@@ -44,7 +44,7 @@ class RecordedStudent(Student):
 
 def record(folder: Path) -> list[Session]:
     """The requests that grading a submission makes of its code."""
-    chosen = assignment()
+    chosen = assignment("transformer")
     workers = make_workers()
     try:
         submission, book = read_submission(folder, chosen), AnswerBook(chosen, workers, 1)
@@ -60,7 +60,7 @@ def replay(session: Session) -> None:
     """Do in a fork what a worker was asked for; objects get the numbers that they had."""
     import torch
 
-    from autograder.sandbox.worker import Worker
+    from autograder.sandbox.inside_worker import Worker
 
     if (pid := os.fork()) == 0:
         code = 1
@@ -101,7 +101,7 @@ def main() -> int:
     sessions: list[Session] = pickle.loads(args.sessions.read_bytes())
     import gc
 
-    from autograder.sandbox.worker import prepare_torch
+    from autograder.sandbox.inside_worker import prepare_torch
 
     prepare_torch()
     gc.freeze()

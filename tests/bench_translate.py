@@ -54,8 +54,8 @@ def main() -> int:
     import torch
 
     from course.checkpoint import load_checkpoint
-    from course.corpora import read_pairs
-    from course.decoding import beam_search, greedy_decode, longest_translation
+    from course.translation.corpora import read_pairs
+    from course.translation.decoding import beam_search, greedy_decode, longest_translation
     from tests.peers import CTranslate2, torch_peer
 
     torch.set_num_threads(1)

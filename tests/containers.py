@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
+from autograder.authoring.packing.gradescope_archive import PACKAGES
 from autograder.manifest import assignment
-from autograder.packing.gradescope_archive import PACKAGES
 from autograder.sandbox import confine
 from course.doctor import requirements as course_requirements
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SEED = 6157309482
 SECONDS = 60
 UNCONFINED = ["--unconfined"] if confine.unsupported() and confine.unsupported(landlock=False) else []

@@ -4,14 +4,14 @@ import csv
 from pathlib import Path
 
 from autograder.__main__ import main
-from autograder.classroom.archive import Found
-from autograder.classroom.jobs import Outcome, Settings
+from autograder.classroom.local_jobs import Outcome, Settings
 from autograder.classroom.records import Records
+from autograder.grading.results import Report, StageResult, TestResult, to_json
 from autograder.manifest import assignment
-from autograder.results import Report, StageResult, TestResult, to_json
+from autograder.submissions.find_submissions import Found
 
 Results = dict[str, tuple[float, float] | str]
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 FAULT, NOT_GRADED = "fault", "not graded"
 LATE = '[late]\ndeadline = 2026-10-02T23:59:59\ntimezone = "Europe/Berlin"\npercent_per_day = 10\n'
 

@@ -12,11 +12,11 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.release import path_with_programs
 from autograder.manifest import assignment
-from autograder.release import path_with_programs
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 NAME = ASSIGNMENT.name
 SOLUTIONS = ROOT / "solutions" / NAME
 STAGES = {stage.notebook.removesuffix(".ipynb"): stage for stage in ASSIGNMENT.stages}

@@ -7,12 +7,12 @@ from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
+from autograder.grading.results import STATUSES, Report, StageResult, TestResult
 from autograder.manifest import assignment
-from autograder.pages import LOOKS
-from autograder.results import STATUSES, Report, StageResult, TestResult
-from autograder.submission import read_submission
+from autograder.reports.html_pages import LOOKS
+from autograder.submissions.read_submission import read_submission
 
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 HINTS = ("Your table is <b>empty</b>.", "Read section 3.5 again.")
 

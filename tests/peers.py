@@ -145,7 +145,7 @@ class CTranslate2:
         return spec
 
     def translate(self, sources: list[list[int]], beam: int = 1, max_tokens: int = 4096) -> list[list[int]]:
-        """As `course.decoding.greedy_decode`, with beams too; the score is divided by the length."""
+        """As `course.translation.decoding.greedy_decode`, with beams too; the score is divided by the length."""
         results = self.translator.translate_batch(
             [[self.names["source"][token] for token in source] for source in sources],
             beam_size=beam,

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import assignment
-from autograder.mistakes import all_mistakes
 
 ROOT = Path(__file__).resolve().parent.parent
-SOLUTIONS, RELEASE = (ROOT / folder / assignment().name for folder in ("solutions", "notebooks"))
+SOLUTIONS, RELEASE = (ROOT / folder / assignment("transformer").name for folder in ("solutions", "notebooks"))
 REGION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 # Lines that anybody writes.
 TRIVIAL = re.compile(r"if \w+ is (not )?None:|return \w+|\w+ = \w+|except \w+ as \w+:|\) -> \w+:")
@@ -69,7 +69,7 @@ def code_lines(source: str) -> set[str]:
 
 def solution_lines() -> set[str]:
     """Every line inside a solution region that is not given outside of one."""
-    sources = [(SOLUTIONS / f"{module}.py").read_text(encoding="utf-8") for module in assignment().modules]
+    sources = [(SOLUTIONS / f"{module}.py").read_text(encoding="utf-8") for module in assignment("transformer").modules]
     given = "\n".join(REGION.sub("", source) for source in sources)
     inside = {line for source in sources for region in REGION.findall(source) for line in code_lines(region)}
     return {line for line in inside if line not in given}
@@ -77,11 +77,14 @@ def solution_lines() -> set[str]:
 
 def secrets() -> dict[str, set[str]]:
     """What must not be in the archive: lines of code, as texts that are searched for."""
-    hidden = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "autograder" / "hidden").glob("*.*"))
-    shown = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "autograder" / "visible").glob("*.*"))
-    engine = (ROOT / "autograder" / "testcase.py").read_text(encoding="utf-8")
+    folder = assignment("transformer").folder
+    hidden, shown = (
+        "\n".join(path.read_text(encoding="utf-8") for path in (folder / kind).glob("*.*"))
+        for kind in ("hidden", "visible")
+    )
+    engine = (ROOT / "autograder" / "grading" / "graded_case.py").read_text(encoding="utf-8")
     given = "\n".join(path.read_text(encoding="utf-8") for path in RELEASE.glob("*.py"))
-    wrong = {line for mistake in all_mistakes() for line in code_lines(mistake.new) if line not in given}
+    wrong = {line for mistake in all_mistakes("transformer") for line in code_lines(mistake.new) if line not in given}
     return {
         "solution": solution_lines(),
         "hidden test": {line for line in code_lines(hidden) if line not in shown + engine},

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from autograder.classroom.archive import find_submissions
-from autograder.files import MAX_FILE
 from autograder.manifest import assignment
-from autograder.submission import Submission, read_submission
+from autograder.submissions.find_submissions import find_submissions
+from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.untrusted_files import MAX_FILE
 from course.errors import UserError
 
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 MODULES = {f"{module}.py": f"# {module}\n" for module in ASSIGNMENT.modules}
 FULL = list(ASSIGNMENT.modules)
 ON_UNIX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")

@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
-from autograder.classroom.jobs import Queue, Settings, grade_here
+from autograder.classroom.local_jobs import Queue, Settings, grade_here
 from autograder.classroom.records import Records, grader_hash
-from autograder.grading import grade
+from autograder.grading.grade_submission import grade
+from autograder.grading.results import Report, from_json
 from autograder.manifest import assignment
-from autograder.results import Report, from_json
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.process import make_workers
-from autograder.submission import Submission, read_submission
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
 STUBS = ROOT / "notebooks" / ASSIGNMENT.name
 CONFINED = ["--unconfined"] if unsupported() else []
@@ -307,7 +307,7 @@ def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
     ignore = shutil.ignore_patterns("__pycache__")
     for folder in ("autograder", "course", "checkpoints", "solutions"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignore)
-    stored = copy / "autograder" / "expected" / ASSIGNMENT.name / "pe.safetensors"
+    stored = copy / ASSIGNMENT.expected.relative_to(ROOT) / "pe.safetensors"
     whole = stored.read_bytes()
     stored.write_bytes(whole[:100])
     hand_in(tmp_path / "in", "anna")

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
 STUBS = ROOT / "notebooks" / "transformer"
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
-IMPORTS = "import sys; from course.checks import *; from course.heatmaps import *"
+IMPORTS = "import sys; from course.notebook.check import *; from course.heatmaps import *"
 
 
 @dataclass
@@ -168,7 +168,9 @@ def test_the_strip_shows_how_all_stages_stand(kernel):
     shutil.copy(STUBS / "pe.py", kernel.folder)
     output = kernel.run('check("mha")')
     assert dict(strip(output))["Positional encoding"] == "0 of 5"
-    output = kernel.run("from course import checks; from pathlib import Path; print(checks._desk().catch_up(Path()))")
+    output = kernel.run(
+        "from course.notebook.check import _desk; from pathlib import Path; p = Path(); print(_desk(None, p).catch_up(p))"
+    )
     assert output.printed == "False\n"
 
 
@@ -205,7 +207,7 @@ def test_the_warm_process_is_started_anew_when_it_has_ended(kernel):
     kernel.fill(SOLUTION)
     assert kernel.run('check("pe")').result == "5.0"
     if sys.platform.startswith("linux"):
-        kernel.run("from course.checks import _desk; _desk().session._workers._process.kill()")
+        kernel.run("from course.notebook.check import _desk; _desk().session._workers._process.kill()")
     assert kernel.run('check("pe")').result == "5.0"
 
 
@@ -229,7 +231,7 @@ def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
     notebook = Notebook(tmp_path)
     notebook.fill(SOLUTION)
     try:
-        notebook.run(IMPORTS + "\nfrom course.checks import _desk")
+        notebook.run(IMPORTS + "\nfrom course.notebook.check import _desk")
         pids = []
         for _ in range(2):
             notebook.run('check("pe")')
@@ -248,7 +250,7 @@ def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
 def test_outside_a_notebook_it_is_plain_text(tmp_path):
     for path in SOLUTION.glob("*.py"):
         shutil.copy(path, tmp_path)
-    code = "from course.checks import check; print(repr(check('pe')))"
+    code = "from course import check; print(repr(check('pe')))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
@@ -330,7 +332,7 @@ def test_exploring_turns_stubs_and_errors_into_sentences(kernel):
 def test_the_trained_model_needs_nothing_of_the_student(kernel):
     kernel.fill(STUBS)
     output = kernel.run(
-        "from course.decoding import greedy_decode\n"
+        "from course.translation.decoding import greedy_decode\n"
         "model = trained()\n"
         "source = model.source.encode('Der Hund schläft unter dem Tisch.')\n"
         "print(model.target.decode(greedy_decode(model.model, [source])[0]))"

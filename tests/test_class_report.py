@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.classroom.classreport import class_html
-from autograder.classroom.itemanalysis import Bin, correlation, histogram, item_analysis
-from autograder.pages import percent, seconds, signed
+from autograder.reports.class_report import class_html
+from autograder.reports.html_pages import percent, seconds, signed
+from autograder.reports.item_analysis import Bin, correlation, histogram, item_analysis
 from tests.pages import HINTS, Checker, a_class, make_report, make_test, text_of
 
 # What instructors see

@@ -15,19 +15,19 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from autograder.classroom import cluster
-from autograder.classroom.jobs import Outcome, Queue, Settings, grade_here
+from autograder.classroom import dask_cluster as cluster
+from autograder.classroom.local_jobs import Outcome, Queue, Settings, grade_here
 from autograder.classroom.records import grader_hash
+from autograder.grading.results import from_json
 from autograder.manifest import assignment
-from autograder.results import from_json
 from autograder.sandbox.confine import unsupported
-from autograder.submission import Submission, read_submission
+from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError
 
 distributed = pytest.importorskip("distributed")
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
 STUBS = ROOT / "notebooks" / ASSIGNMENT.name
 CONFINED = ["--unconfined"] if unsupported() else []

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.grading import grade
+from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.sandbox import confine
 from autograder.sandbox.faults import Crashed, Raised
-from autograder.sandbox.process import make_workers
-from autograder.sandbox.student import Code, Student
-from autograder.submission import read_submission
+from autograder.sandbox.limits import CPU_SECONDS
+from autograder.sandbox.proxy import Code, Student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import read_submission
 from tests.test_seccomp import DANGEROUS
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
-EXPECTED = ROOT / "autograder" / "expected" / "transformer" / "pe.safetensors"
+EXPECTED = ROOT / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
 needs_confinement = pytest.mark.skipif(bool(confine.unsupported()), reason=confine.unsupported() or "supported")
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux")
 
@@ -112,7 +113,7 @@ def test_forbidden(confined, unconfined, listener, tmp_path, what):
     tmp_path.chmod(0o777)
     names = {
         "expected": str(EXPECTED),
-        "grader": str(ROOT / "autograder" / "compare.py"),
+        "grader": str(ROOT / "autograder" / "manifest.py"),
         "folder": str(tmp_path),
         "port": listener[0],
         "path": str(listener[1]),
@@ -187,7 +188,7 @@ def test_limits(confined):
     limits = run(
         confined, "return [*resource.getrlimit(resource.RLIMIT_CPU), resource.getrlimit(resource.RLIMIT_CORE)[1]]"
     )
-    assert limits == [confine.CPU_SECONDS, confine.CPU_SECONDS, 0]
+    assert limits == [CPU_SECONDS, CPU_SECONDS, 0]
 
 
 @needs_confinement
@@ -195,7 +196,7 @@ def test_limits(confined):
 def test_honest_code_gets_full_marks(confined, folder):
     if not (folder / "mha.py").is_file():
         pytest.skip("not a submission")
-    chosen = assignment()
+    chosen = assignment("transformer")
     report = grade(read_submission(folder, chosen), chosen, confined, hidden_seed=7)
     wrong = [(test.name, test.status, test.message) for test in report.tests if test.status != "passed"]
     assert wrong == []
@@ -280,8 +281,8 @@ def test_a_dead_worker_is_replaced_by_a_confined_one(confined):
 @needs_confinement
 def test_a_worker_ends_with_its_grader():
     script = """
-from autograder.sandbox.process import make_workers
-from autograder.sandbox.student import Code, Student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.sandbox.proxy import Code, Student
 source = "import os\\ndef pid(): return os.getpid()\\ndef spin():\\n    while True: pass"
 student = Student(make_workers(confined=True), Code({"own": source}, replace={}, modules=("own",)))
 print(student.own.pid(), flush=True)
@@ -335,7 +336,7 @@ libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 rules = libc.syscall(LANDLOCK_CREATE_RULESET, struct.pack("=Q", 1 << 9), ctypes.c_size_t(8), 0)
 for _ in range(16):
     assert libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0
-from autograder.sandbox.process import make_workers
+from autograder.sandbox.worker_processes import make_workers
 try:
     make_workers(confined=True).start()
 except RuntimeError as error:

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from course import attention
-from course.alignment import Aligned, agreement, load_alignments, number_of, words
 from course.attention import AttentionMaps
 from course.checkpoint import load_checkpoint
 from course.errors import UserError
+from course.translation.alignment import Aligned, agreement, load_alignments, number_of, words
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from course.corpora import CORPORA, Corpus, fetch, load_pairs, read_pairs
 from course.errors import UserError
+from course.translation.corpora import CORPORA, Corpus, fetch, load_pairs, read_pairs
 
 GERMAN = "Guten Morgen!\n  Wie geht es\tdir? \r\nZwei\u2028Zeilen,  ein Satz.\n"
 ENGLISH = "Good morning!\nHow are you?\nTwo lines, one sentence.\n"

@@ -11,9 +11,9 @@ import torch
 
 from course.checkpoint import build_model, load_checkpoint
 from course.config import BOS, EOS, PAD, ModelConfig
-from course.decoding import beam_search, greedy_decode
-from course.kv_cache import CachedDecoder
 from course.modules import load_modules
+from course.translation.decoding import beam_search, greedy_decode
+from course.translation.kv_cache import CachedDecoder
 
 VOCABULARY, LONGEST = 30, 60
 OWN = [
@@ -74,7 +74,7 @@ def test_all_ways_give_what_inference_gives():
 def test_all_ways_give_what_inference_gives_on_a_corpus():
     if not os.environ.get("CORPORA"):
         pytest.skip("CORPORA does not name a folder of corpora")
-    from course.corpora import read_pairs
+    from course.translation.corpora import read_pairs
 
     pairs = read_pairs(Path(os.environ["CORPORA"]), "tatoeba.test")[:500]
     agree_with_inference(load_checkpoint(), [german for german, _ in pairs])

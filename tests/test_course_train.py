@@ -15,7 +15,6 @@ from torch import nn
 
 from course.checkpoint import DEFAULT, build_model, load_checkpoint, load_weights
 from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
-from course.decoding import greedy_decode
 from course.errors import UserError
 from course.modules import MODULE_NAMES, ROOT, load_modules
 from course.text import pad
@@ -25,6 +24,7 @@ from course.training.data import TokenTable
 from course.training.settings import TrainConfig
 from course.training.speed import fast_dropout, fused_attention
 from course.training.trainer import Trainer
+from course.translation.decoding import greedy_decode
 from tests.conftest import VOCABULARY
 
 OPTIONS = f"""--corpus own --vocab-size {VOCABULARY} --threads 1 --d-model 16 --num-layers 1 --d-ff 24 --epochs 3

@@ -5,9 +5,9 @@ import itertools
 import pytest
 import torch
 
-from course.checks import trained
-from course.display import Table
-from course.kv_cache import full_steps, kv_steps, next_log_probs
+from course.notebook.display import Table
+from course.notebook.load import trained
+from course.translation.kv_cache import full_steps, kv_steps, next_log_probs
 
 
 @pytest.mark.parametrize("steps_of", [full_steps, kv_steps])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from autograder.submission import read_submission
+from autograder.submissions.read_submission import read_submission
 from tests.exporting import ASSIGNMENT, FAULT, LATE, Results, details_of, export, write_results
 
 ROOT = Path(__file__).resolve().parent.parent

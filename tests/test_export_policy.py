@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from nbgrader.utils import parse_utc
 
-from autograder.classroom.archive import find_submissions
-from autograder.gradebooks.moments import read_moment, times_in, timestamps
-from autograder.gradebooks.policy import Late, Points, Policy, grade_of, to_the_cent
-from autograder.gradebooks.policyfile import read_policy
+from autograder.gradebooks.grading_policy import Late, Points, Policy, grade_of, to_the_cent
+from autograder.gradebooks.hand_in_times import read_moment, times_in, timestamps
+from autograder.gradebooks.policy_file import read_policy
 from autograder.manifest import assignment
+from autograder.submissions.find_submissions import find_submissions
 from course.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -266,9 +266,9 @@ def test_zones_are_not_guessed():
 
 def submitted(tmp_path: Path, student: str, text: str | bytes) -> Path:
     """A submission as nbgrader collects it."""
-    folder = tmp_path / "submitted" / student / assignment().name
+    folder = tmp_path / "submitted" / student / assignment("transformer").name
     folder.mkdir(parents=True)
-    (folder / f"{assignment().modules[0]}.py").write_text("", encoding="utf-8")
+    (folder / f"{assignment('transformer').modules[0]}.py").write_text("", encoding="utf-8")
     (folder / "timestamp.txt").write_bytes(text.encode() if isinstance(text, str) else text)
     return folder / "timestamp.txt"
 
@@ -277,8 +277,8 @@ def test_timestamps_of_a_class(tmp_path):
     submitted(tmp_path, "punctual", "2026-10-02 21:00:00.000000 UTC")
     submitted(tmp_path, "late", "2026-10-03 01:00:00 Europe/Berlin\n")
     submitted(tmp_path, "none", "").unlink()
-    found = find_submissions(tmp_path / "submitted", assignment())
-    times = timestamps(found, assignment().name)
+    found = find_submissions(tmp_path / "submitted", assignment("transformer"))
+    times = timestamps(found, assignment("transformer").name)
     assert times == {"punctual": DEADLINE - timedelta(hours=1), "late": DEADLINE + timedelta(hours=1)}
 
 
@@ -286,7 +286,7 @@ def test_timestamps_of_a_class(tmp_path):
 def test_a_damaged_timestamp_is_named(tmp_path, text):
     path = submitted(tmp_path, "odd", text)
     with pytest.raises(UserError, match="or give the time in a file with --times") as raised:
-        timestamps(find_submissions(tmp_path / "submitted", assignment()), assignment().name)
+        timestamps(find_submissions(tmp_path / "submitted", assignment("transformer")), assignment("transformer").name)
     assert str(path) in str(raised.value)
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import grade
+from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
-from autograder.sandbox.process import make_workers
-from autograder.submission import Submission, read_submission
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
 from tests.variants.formulations import FORMULATIONS, Formulation, apply
 
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 VARIANTS = Path(__file__).parent / "variants"
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from autograder.classroom.classreport import class_html
-from autograder.classroom.feedback import feedback_html, for_student
-from autograder.grading import grade
-from autograder.pages import LOOKS
-from autograder.results import Report, from_json, to_json
-from autograder.sandbox.process import make_workers
-from autograder.submission import Submission
+from autograder.grading.grade_submission import grade
+from autograder.grading.results import Report, from_json, to_json
+from autograder.reports.class_report import class_html
+from autograder.reports.html_pages import LOOKS
+from autograder.reports.student_feedback import feedback_html, for_student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission
 from tests.pages import ASSIGNMENT, HINTS, SOURCES, check, every_status, make_report, make_test, text_of
 
 # Foreign text

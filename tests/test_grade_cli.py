@@ -107,7 +107,7 @@ def test_a_fault_of_the_grader_is_not_the_students(tmp_path):
         import shutil
 
         shutil.copytree(ROOT / folder, copy / folder)
-    stored = copy / "autograder" / "expected" / "transformer" / "pe.safetensors"
+    stored = copy / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
     stored.write_bytes(stored.read_bytes()[:100])
     (copy / "grade.py").write_bytes((ROOT / "grade.py").read_bytes())
     command = [sys.executable, str(copy / "grade.py"), "pe", "--submission", str(SOLUTION)]

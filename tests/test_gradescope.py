@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from autograder.gradescope import FAULT, results
-from autograder.packing import in_container
-from autograder.packing.gradescope_archive import SETTINGS, Settings
+from autograder.authoring.packing import in_container
+from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings
+from autograder.reports.gradescope_results import FAULT, results
 from autograder.sandbox import confine
 from autograder.sandbox.faults import Raised
-from autograder.sandbox.process import make_workers
-from autograder.sandbox.student import Code, Student
+from autograder.sandbox.proxy import Code, Student
+from autograder.sandbox.worker_processes import make_workers
 from course.errors import UserError
 from tests.containers import ASSIGNMENT, SECONDS, SEED, UNCONFINED, Container, needs_bash, pack, statuses
 from tests.pages import make_report, make_test
@@ -246,8 +246,8 @@ def test_without_landlock_another_user_is_kept_out(as_another_user, free, tmp_pa
 
 @needs_root
 def test_without_landlock_the_grades_are_the_same(as_another_user):
-    from autograder.grading import grade
-    from autograder.submission import read_submission
+    from autograder.grading.grade_submission import grade
+    from autograder.submissions.read_submission import read_submission
 
     report = grade(
         read_submission(SOLUTION, ASSIGNMENT), ASSIGNMENT, as_another_user, [ASSIGNMENT.stage("mha")], hidden_seed=SEED

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.packing.gradescope_archive import SETTINGS
+from autograder.authoring.packing.gradescope_archive import SETTINGS
 from tests.containers import SEED, Container, needs_bash, pack
 from tests.secrets_in_files import SOLUTIONS
 

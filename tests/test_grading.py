@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import grade
+from autograder.grading.grade_submission import grade
+from autograder.grading.results import Report
 from autograder.manifest import assignment
-from autograder.results import Report
-from autograder.sandbox.process import make_workers
-from autograder.submission import Submission, read_submission
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION, STUBS = ROOT / "solutions" / "transformer", ROOT / "notebooks" / "transformer"
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 MODULES = ASSIGNMENT.modules
 
 
@@ -138,7 +138,7 @@ def test_a_class_that_is_no_module_is_an_error_of_the_student(workers, module):
 
 @pytest.mark.parametrize("place", ["import", "call"])
 def test_an_endless_loop_is_stopped(workers, place, monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.student.CALL_SECONDS", 1.0)
+    monkeypatch.setattr("autograder.sandbox.proxy.CALL_SECONDS", 1.0)
     text = sources(SOLUTION)["pe"]
     loop = "while True: pass\n"
     text = loop + text if place == "import" else text.replace("        return x + self.pe[:, :T]", f"        {loop}")

@@ -18,18 +18,18 @@ from urllib.request import urlopen
 import pytest
 
 from autograder.__main__ import main
+from autograder.authoring.packing import zip_files as files
+from autograder.authoring.packing.handout import contents
+from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import assignment
-from autograder.mistakes import all_mistakes
-from autograder.packing import files
-from autograder.packing.handout import contents
 from course.errors import UserError
 from tests.secrets_in_files import RELEASE, SOLUTIONS, leaks, secrets, solution_lines
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 TOP = f"{ASSIGNMENT.name}-student"
 # What the students' modules import late, for instructors only.
-INSTRUCTORS = {"autograder.mistakes"}
+INSTRUCTORS = {"autograder.diagnosis.mistakes"}
 
 
 @pytest.fixture(scope="module")
@@ -87,25 +87,36 @@ def test_a_secret_would_be_found_wherever_it_lies():
 
 def test_only_the_folders_of_students_are_shipped(shipped):
     folders = {name.rpartition("/")[0] for name in shipped}
-    for part in ("solutions", "tests", "autograder/hidden", "autograder/mistakes", "autograder/packing", "build"):
+    for part in (
+        "solutions",
+        "tests",
+        "autograder/assignments/transformer/hidden",
+        "autograder/assignments/transformer/mistakes",
+        "autograder/authoring/packing",
+        "build",
+    ):
         assert not any(folder == part or folder.startswith(f"{part}/") for folder in folders)
     kinds = {Path(name).suffix for name in shipped}
     assert kinds <= {"", ".py", ".ipynb", ".md", ".toml", ".txt", ".yml", ".json", ".html", ".css"} | {
         *(".safetensors", ".model", ".svg", ".png")
     }
-    for name in ("autograder/release.py", "autograder/expected.py", "autograder/gradescope.py", "nbgrader_config.py"):
+    for name in (
+        "autograder/authoring/release.py",
+        "autograder/authoring/stored_tensors.py",
+        "autograder/reports/gradescope_results.py",
+        "autograder/grading/hidden_case.py",
+        "nbgrader_config.py",
+    ):
         assert name not in shipped
-    assert [name for name in shipped if name.startswith("autograder/classroom/")] == [
-        "autograder/classroom/__init__.py",
-        "autograder/classroom/feedback.py",
-    ]
+    rooms = {name.split("/")[1] for name in shipped if name.startswith("autograder/") and name.count("/") > 1}
+    assert rooms == {"assignments", "diagnosis", "forbidden", "grading", "reports", "sandbox", "submissions"}
 
 
 def test_the_hints_are_those_of_the_visible_tests(shipped):
-    stored = json.loads(shipped[f"autograder/expected/{ASSIGNMENT.name}/mistakes.json"])
+    stored = json.loads(shipped[f"autograder/assignments/{ASSIGNMENT.name}/expected/mistakes.json"])
     named = {entry["mistake"] for entries in stored["signatures"].values() for entry in entries}
     assert set(stored["hints"]) == named
-    hidden = {mistake.id for mistake in all_mistakes() if mistake.seen_by == "hidden"}
+    hidden = {mistake.id for mistake in all_mistakes("transformer") if mistake.seen_by == "hidden"}
     assert hidden
     assert not named & hidden
 
@@ -148,11 +159,11 @@ def test_each_engine_module_is_needed(shipped):
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for processes of their own
                     found |= set(re.findall(r"from (autograder[\w.]+) import", node.value))
             imports[module_of(name)] = found
-    reached = {"grade", "autograder.__main__", "course.checks", "course.doctor"}
+    reached = {"grade", "autograder.__main__", "course.notebook.check", "course.notebook.load", "course.doctor"}
     while more := {found for name in reached for found in imports.get(name, ()) if found in imports} - reached:
         reached |= more
     modules = {name for name in imports if f"{name.replace('.', '/')}.py" in shipped and name.startswith("autograder.")}
-    by_name = ("autograder.visible.", "autograder.standins.")
+    by_name = "autograder.assignments."
     assert {name for name in modules - reached if not name.startswith(by_name)} == set()
 
 
@@ -202,7 +213,7 @@ runpy.run_path("grade.py", run_name="__main__")
 # Shows a verdict as a notebook does, and tells which of our modules have been loaded from where.
 CHECK = """
 from pathlib import Path
-from course import checks
+from course.notebook import check as checks
 checks.in_notebook = lambda: True
 print("check gave", checks.check("pe", "notebooks/transformer"))
 ours = [module for name, module in sys.modules.items() if name.partition(".")[0] in ("autograder", "course")]
@@ -328,10 +339,10 @@ def test_what_is_not_as_released_is_refused(project, shipped):
     (released / "draft.py").write_text("# mine", encoding="utf-8")
     (released / ".ipynb_checkpoints").mkdir()
     shutil.copy(SOLUTIONS / "pe.py", released / ".ipynb_checkpoints")
-    (project / "autograder" / "new.py").write_text("", encoding="utf-8")
-    stages = (project / "autograder" / "stages.toml").read_text(encoding="utf-8")
-    another = '[[assignment]]\nname = "other"\n[[assignment.stage]]\nname = "one"\n'
-    (project / "autograder" / "stages.toml").write_text(f"{stages}{another}", encoding="utf-8")
+    (project / "autograder" / "authoring" / "new.py").write_text("", encoding="utf-8")
+    other = project / "autograder" / "assignments" / "other"
+    other.mkdir()
+    shutil.copy(ASSIGNMENT.folder / "assignment.toml", other)
     assert contents(project, ASSIGNMENT) == before
 
     notebook = json.loads((released / "2_pe.ipynb").read_text(encoding="utf-8"))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from course import attention_maps, attention_weights, explore_attention, show_attention, show_heatmaps
 from course.errors import UserError
-from course.heatmaps import attention_maps, attention_weights, explore_attention, show_attention, show_heatmaps
 from course.modules import default_folder, load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -199,7 +199,7 @@ def test_bool_masks_and_masks_by_name(modules):
 
 @pytest.fixture(scope="module")
 def trained():
-    from course.checks import trained
+    from course.notebook.load import trained
 
     return trained()
 
@@ -245,9 +245,8 @@ def test_a_model_whose_decoder_is_not_written_shows_its_encoder(trained, modules
 
 
 def test_error_maps_of_every_shape():
-    from autograder.compare import Wrong
-    from autograder.testcase import Incorrect
-    from course.errormaps import error_figure
+    from autograder.diagnosis.compare_tensors import Incorrect, Wrong
+    from course.notebook.error_maps import error_figure
 
     def panels(actual, expected, axes, where=None):
         figure = error_figure(Incorrect(Wrong("wrong"), "call()", actual.numpy(), where, expected.numpy(), axes))

@@ -5,18 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from autograder.answers import AnswerBook
-from autograder.grading import grade
+from autograder.diagnosis.mistakes import all_mistakes
+from autograder.grading.grade_submission import grade
+from autograder.grading.reference_answers import AnswerBook
+from autograder.grading.results import TestResult
+from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import assignment
-from autograder.mistakes import all_mistakes
-from autograder.results import TestResult
-from autograder.running import run_test, stage_tests
-from autograder.sandbox.process import make_workers
-from autograder.sandbox.student import Student
-from autograder.submission import Submission, code_of_stage, read_submission
+from autograder.sandbox.proxy import Student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.stage_with_standins import code_of_stage
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 STAGES = [stage.name for stage in ASSIGNMENT.stages]
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 STUBS = read_submission(ROOT / "notebooks" / "transformer", ASSIGNMENT)
@@ -35,7 +36,7 @@ def hidden_only(workers, sources: dict[str, str], seed: int, stages: list[str] =
     for stage in map(ASSIGNMENT.stage, stages):
         codes = [code_of_stage(Submission("", code), stage, ASSIGNMENT, {}) for code in (sources, SOURCES)]
         student, reference = (Student(workers, code) for code in codes)
-        for name, case in stage_tests(stage, "autograder.hidden").items():
+        for name, case in stage_tests(stage, hidden=True).items():
             case.student, case.reference, case.seed = student, reference, seed
             results.append(run_test(name, case, stage)[0])
         student.close()
@@ -118,7 +119,10 @@ def book(workers):
     return AnswerBook(ASSIGNMENT, workers, hidden_seed=3)
 
 
-KNOWN_MISTAKES = [*all_mistakes()[::30], *(mistake for mistake in all_mistakes() if mistake.stage == "inference")][:10]
+KNOWN_MISTAKES = [
+    *all_mistakes("transformer")[::30],
+    *(mistake for mistake in all_mistakes("transformer") if mistake.stage == "inference"),
+][:10]
 
 
 @pytest.mark.parametrize("name", ["solution", "einsum", "stubs", *(mistake.id for mistake in KNOWN_MISTAKES)])

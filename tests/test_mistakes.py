@@ -8,22 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from autograder.diagnosis import Signature, known_signatures, name_mistakes, same, signature
-from autograder.grading import grade
+from autograder.authoring.release import find_leaks, secret_lines, strip_module
+from autograder.diagnosis.mistake_signatures import Signature, known_signatures, name_mistakes, same, signature
+from autograder.diagnosis.mistakes import Mistake, all_mistakes
+from autograder.grading.grade_submission import grade
+from autograder.grading.results import TestResult
+from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import assignment
-from autograder.mistakes import Mistake, all_mistakes
-from autograder.release import find_leaks, secret_lines, strip_module
-from autograder.results import TestResult
-from autograder.running import run_test, stage_tests
 from autograder.sandbox.faults import is_dtype_conflict
-from autograder.sandbox.process import make_workers
-from autograder.sandbox.student import Student
-from autograder.submission import Submission, code_of_stage, read_submission
+from autograder.sandbox.proxy import Student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.stage_with_standins import code_of_stage
 
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTION = Path(__file__).resolve().parent.parent / "solutions" / "transformer"
 SOURCES = read_submission(SOLUTION, ASSIGNMENT).sources
-MISTAKES = all_mistakes()
+MISTAKES = all_mistakes("transformer")
 # One of each kind: by its stage and the module that it is made in.
 SAMPLE = list({(mistake.stage, mistake.module): mistake for mistake in reversed(MISTAKES)}.values())
 
@@ -101,7 +102,9 @@ def workers():
     workers.close()
 
 
-def run(workers, mistake: Mistake, package: str, seed: int = 0) -> Iterator[tuple[TestResult, Signature | None]]:
+def run(
+    workers, mistake: Mistake, hidden: bool = False, seed: int = 0
+) -> Iterator[tuple[TestResult, Signature | None]]:
     """Run the tests of the mistake's stage, one after the other: their results, and what shows in them."""
     stage = ASSIGNMENT.stage(mistake.stage)
     codes = [
@@ -110,7 +113,7 @@ def run(workers, mistake: Mistake, package: str, seed: int = 0) -> Iterator[tupl
     ]
     student, reference = (Student(workers, code) for code in codes)
     try:
-        for name, case in stage_tests(stage, package).items():
+        for name, case in stage_tests(stage, hidden).items():
             case.student, case.reference, case.seed = student, reference, seed
             result, error = run_test(name, case, stage)
             assert result.status != "fault", result
@@ -128,7 +131,7 @@ def seen(workers):
 
     def look(mistake: Mistake) -> list[tuple[TestResult, Signature | None]]:
         if mistake.id not in kept:
-            kept[mistake.id] = list(run(workers, mistake, "autograder.visible"))
+            kept[mistake.id] = list(run(workers, mistake))
         return kept[mistake.id]
 
     return look
@@ -142,7 +145,7 @@ def test_a_mistake_loses_points_unless_it_is_for_the_hidden_tests(seen, mistake:
 
 @each([mistake for mistake in MISTAKES if mistake.seen_by == "hidden"])
 def test_hidden_tests_see_what_the_visible_tests_do_not(workers, mistake: Mistake):
-    assert any(result.status != "passed" for result, _ in run(workers, mistake, "autograder.hidden", seed=1))
+    assert any(result.status != "passed" for result, _ in run(workers, mistake, hidden=True, seed=1))
 
 
 @pytest.mark.parametrize("stage", [stage.name for stage in ASSIGNMENT.stages])

@@ -79,7 +79,7 @@ def make_hostile(folder: Path, opened: Path) -> None:
         module = folder / "mha.py"
         text = module.read_text(encoding="utf-8")
         module.write_text(f"try:\n    open({str(opened)!r}, 'w')\nexcept OSError:\n    pass\n{text}", encoding="utf-8")
-    attack = f"open({str(opened)!r}, 'w')\nimport course.checks\ncourse.checks.check = lambda stage: 30.0\n"
+    attack = f"open({str(opened)!r}, 'w')\nimport course\ncourse.check = lambda stage: 30.0\n"
     (folder / "numpy.py").write_text(attack, encoding="utf-8")
     (folder / "torch").mkdir()
     (folder / "torch" / "__init__.py").write_text(attack, encoding="utf-8")
@@ -271,7 +271,7 @@ def test_a_failure_of_the_grader_is_no_result(tmp_path):
     project = tmp_path / "project"
     for folder in ("autograder", "course", "checkpoints", "solutions"):
         shutil.copytree(ROOT / folder, project / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    stored = project / "autograder" / "expected" / NAME / "pe.safetensors"
+    stored = project / "autograder" / "assignments" / NAME / "expected" / "pe.safetensors"
     whole = stored.read_bytes()
     (tmp_path / "course").mkdir()
     course = released(tmp_path / "course", PYTHONPATH=str(project))

@@ -13,11 +13,11 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom import batch as batch_module
-from autograder.classroom.archive import Found
-from autograder.classroom.gradebook import place_of, write_points
-from autograder.classroom.jobs import Outcome
-from autograder.results import Report, StageResult, TestResult
+from autograder.classroom.local_jobs import Outcome
+from autograder.gradebooks.nbgrader import place_of, write_points
+from autograder.grading.results import Report, StageResult, TestResult
 from autograder.sandbox.confine import unsupported
+from autograder.submissions.find_submissions import Found
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, ROOT, SOLUTIONS, STAGES, Course
 
 CONFINED = ["--unconfined"] if unsupported() else []

@@ -12,7 +12,7 @@ import pytest
 from autograder.manifest import Stage, assignment
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTIONS = ROOT / "solutions" / ASSIGNMENT.name
 RELEASED = ROOT / "notebooks" / ASSIGNMENT.name
 STAGES = pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.name)

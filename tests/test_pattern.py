@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.compare import compare
+from autograder.diagnosis.compare_tensors import compare
 
 RNG = np.random.Generator(np.random.PCG64(5))
 HEADS = RNG.standard_normal((3, 4, 6, 5))  # (B, H, T_q, d_k)

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from course.checkpoint import load_checkpoint
-from course.decoding import greedy_decode
 from course.text import pad
+from course.translation.decoding import greedy_decode
 from tests.bench_translate import own_sentences
 from tests.peers import CTranslate2, torch_peer
 

@@ -12,14 +12,14 @@ import nbformat
 import pytest
 import torch
 
-from autograder import release
+from autograder.authoring import release
+from autograder.authoring.release import find_leaks, make_stubs, path_with_programs, secret_lines
 from autograder.manifest import Stage, assignment, assignments
-from autograder.release import find_leaks, make_stubs, path_with_programs, secret_lines
 from course.errors import UserError
 from course.modules import load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTIONS = ROOT / "solutions" / ASSIGNMENT.name
 RELEASED = ROOT / "notebooks" / ASSIGNMENT.name
 STAGES = pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.name)
@@ -46,7 +46,7 @@ def course(tmp_path):
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
-    """A course in which `python -m autograder.release` has run."""
+    """A course in which `python -m autograder release` has run."""
     folder = make_course(tmp_path_factory.mktemp("course"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
@@ -161,7 +161,7 @@ def test_a_notebook_has_one_grade_cell_with_the_points_of_its_stage(stage: Stage
         assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
         assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook["cells"])
         (cell,) = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
-        assert "".join(cell["source"]) == f'from course.checks import check\n\ncheck("{stage.name}")'
+        assert "".join(cell["source"]) == f'from course import check\n\ncheck("{stage.name}")'
         grading = cell["metadata"]["nbgrader"]
         assert (grading["grade_id"], grading["points"]) == (f"stage-{stage.name}", stage.max_points)
         assert (grading["grade"], grading["locked"], grading["solution"]) == (True, True, False)
@@ -218,7 +218,7 @@ def test_a_failing_release_leaves_no_solution(course, spoil, arguments, complain
         assert not (course / "notebooks" / ASSIGNMENT.name).exists()
 
 
-# python -m autograder.release
+# python -m autograder release
 
 
 def test_the_command_reports_what_is_not_current(course, monkeypatch, capsys):

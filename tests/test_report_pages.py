@@ -8,10 +8,10 @@ from html import unescape
 
 import pytest
 
-from autograder.classroom.classreport import class_html
-from autograder.classroom.feedback import feedback_html
-from autograder.pages import LOOKS, TEMPLATES
-from autograder.results import STATUSES, Report
+from autograder.grading.results import STATUSES, Report
+from autograder.reports.class_report import class_html
+from autograder.reports.html_pages import LOOKS, TEMPLATES
+from autograder.reports.student_feedback import feedback_html
 from tests.pages import (
     Checker,
     a_class,

@@ -5,18 +5,18 @@ from textwrap import dedent
 
 import pytest
 
-from autograder.grading import grade
+from autograder.diagnosis.mistakes import all_mistakes
+from autograder.forbidden.rules import check_modules
+from autograder.grading.forbidden_parts import check_submission
+from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
-from autograder.mistakes import all_mistakes
-from autograder.sandbox.process import make_workers
-from autograder.shortcuts.sourcecheck import check_submission
-from autograder.shortcuts.sourcerules import check_modules
-from autograder.submission import Submission, read_submission
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
 from tests.variants.formulations import FORMULATIONS, apply
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 
 FORBIDDEN = {
@@ -99,7 +99,7 @@ FORBIDDEN = {
     "transformers": "import transformers",
     "torchvision": "from torchvision.models import VisionTransformer",
     "stand-in": "from standin_mha import MultiHeadAttention",
-    "grader": "import autograder.standins.mha",
+    "grader": "import autograder.assignments.transformer.standins.mha",
     "getattribute": "a = nn.__getattribute__('MultiheadAttention').__globals__",
 }
 
@@ -241,7 +241,7 @@ def honest() -> dict[str, dict[str, str]]:
     found = {folder.name + folder.parent.name: read_submission(folder, ASSIGNMENT).sources for folder in folders}
     found |= {formulation.id: apply(formulation, SOLUTION) for formulation in FORMULATIONS}
     solution = read_submission(SOLUTION, ASSIGNMENT).sources
-    return found | {mistake.id: mistake.apply(solution) for mistake in all_mistakes()}
+    return found | {mistake.id: mistake.apply(solution) for mistake in all_mistakes("transformer")}
 
 
 def test_honest_submissions_are_not_flagged():
@@ -309,7 +309,7 @@ def test_notes_go_to_the_report_and_cost_nothing(workers):
 
 
 def test_a_copy_of_a_stand_in_is_noted(workers):
-    standin = (ROOT / "autograder" / "standins" / "pe.py").read_text(encoding="utf-8")
+    standin = (ROOT / "autograder" / "assignments" / "transformer" / "standins" / "pe.py").read_text(encoding="utf-8")
     assert "frequency" in standin
     copied = standin.replace("frequency", "f").replace("points", "p").replace("#", "# my own words:")
     found = check_submission(Submission("test", {**solution(), "pe": copied}), ASSIGNMENT, workers)
@@ -333,7 +333,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_text_that_breaks_the_parser_is_a_note_at_most(workers, case, monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.student.CALL_SECONDS", 5.0)
+    monkeypatch.setattr("autograder.sandbox.proxy.CALL_SECONDS", 5.0)
     found = check_submission(Submission("test", {"pe": HOSTILE[case]}), ASSIGNMENT, workers)
     assert found.forbidden == {}
     assert all("did not come to an end" in note for note in found.review)

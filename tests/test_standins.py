@@ -13,7 +13,10 @@ import torch
 from course.modules import MODULE_NAMES, ROOT, load_modules
 from tests.variants.models import SIZES, assert_close, random_batch, random_mask, randomise, run, twins
 
-SOLUTION, STANDINS = ROOT / "solutions" / "transformer", ROOT / "autograder" / "standins"
+SOLUTION, STANDINS = (
+    ROOT / "solutions" / "transformer",
+    ROOT / "autograder" / "assignments" / "transformer" / "standins",
+)
 LIMIT = 1e-10
 
 

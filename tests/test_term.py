@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
-from autograder.mistakes import all_mistakes
+from autograder.diagnosis.mistakes import all_mistakes
 from autograder.sandbox.confine import unsupported
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, ROOT, SOLUTIONS, Course, code_in
 from tests.test_release import solution_lines
@@ -28,7 +28,7 @@ pytestmark = [
 STUBS = ROOT / "notebooks" / NAME
 FULL = {stage.name: float(stage.max_points) for stage in ASSIGNMENT.stages}
 NOTHING = dict.fromkeys(FULL, 0.0)
-MISTAKES = {mistake.id: mistake for mistake in all_mistakes()}
+MISTAKES = {mistake.id: mistake for mistake in all_mistakes("transformer")}
 DUE = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=1)
 SHORTCUT = "import torch.nn as ready\nREADY = ready.MultiheadAttention\n"
 ENDLESS = "return x + self.pe[:, :T]", "while True:\n            pass"

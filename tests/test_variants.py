@@ -15,7 +15,7 @@ from tests.variants.mha_formulations import SDPA
 from tests.variants.models import SIZES, assert_close, random_batch, random_mask, run, twins
 
 SOLUTION, VARIANTS = ROOT / "solutions" / "transformer", Path(__file__).parent / "variants"
-# The largest differences that the grader accepts, see `autograder.compare`.
+# The largest differences that the grader accepts, see `autograder.diagnosis.compare_tensors`.
 LIMIT, OWN_ENCODING_LIMIT, FLOAT32_LIMIT = 1e-5, 1e-3, 1e-3
 OTHER_SIZES = {**SIZES, "d_model": 20, "num_heads": 2, "num_layers": 3, "d_ff": 11, "max_seq_length": 9}
 

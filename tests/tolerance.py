@@ -12,14 +12,16 @@ from pathlib import Path
 
 import torch
 
-from autograder.compare import ENCODING_LIMIT, LIMITS
+from autograder.assignments.transformer.trained import ENCODING_LIMIT
+from autograder.diagnosis.compare_tensors import LIMITS
+from autograder.diagnosis.mistakes import all_mistakes
+from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage, assignment
-from autograder.mistakes import all_mistakes
-from autograder.running import run_test, stage_tests
 from autograder.sandbox.faults import is_dtype_conflict
-from autograder.sandbox.process import Workers, make_workers
-from autograder.sandbox.student import Student
-from autograder.submission import Submission, code_of_stage, read_submission
+from autograder.sandbox.proxy import Student
+from autograder.sandbox.worker_processes import Workers, make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.stage_with_standins import code_of_stage
 from tests.variants.formulations import FORMULATIONS, apply
 
 SUBMISSIONS = Path(__file__).parent / "variants"
@@ -51,7 +53,7 @@ def measure(
     found: dict[Key, list[float]] = defaultdict(list)
     passed = True
     pairs = [(Student(workers, code, dtype), Student(workers, solution, dtype)) for dtype in ("float64", "float32")]
-    runs = [(stage_tests(stage), 0), *((stage_tests(stage, "autograder.hidden"), seed) for seed in seeds)]
+    runs = [(stage_tests(stage), 0), *((stage_tests(stage, hidden=True), seed) for seed in seeds)]
     for suite, seed in runs:
         for name, case in suite.items():
             case.seed = seed
@@ -71,7 +73,7 @@ def measure(
 
 def measure_all(seeds: list[int]) -> Table:
     """Run all formulations and all mistakes."""
-    chosen, workers, table = assignment(), make_workers(), Table()
+    chosen, workers, table = assignment("transformer"), make_workers(), Table()
     solution = read_submission(chosen.solution, chosen)
     variants = {f.id: (Submission(f.id, apply(f, chosen.solution)), {f.module}) for f in FORMULATIONS}
     for name in ("einsum", "loops"):
@@ -89,7 +91,7 @@ def measure_all(seeds: list[int]) -> Table:
                         table.correct[key] = max(table.correct[key], *shares)
                     if not passed:
                         table.refused.append(f"{name} in stage {stage.name}")
-            for mistake in all_mistakes():
+            for mistake in all_mistakes("transformer"):
                 if mistake.stage != stage.name:
                     continue
                 mistaken = Submission(mistake.id, mistake.apply(solution.sources))
@@ -115,7 +117,7 @@ def markdown(table: Table, seeds: list[int]) -> str:
         "encoding is in it; for gradients it grows with the size of the numbers.",
         "",
         "Made by `make tolerance`:",
-        f"{len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes())} known mistakes,",
+        f"{len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes('transformer'))} known mistakes,",
         f"the visible tests and hidden ones of {len(seeds)} seed(s), torch {torch.__version__}.",
         "Correct code ran with one thread and with two.",
         "A mistake counts with the check that sees it best; mistakes that show in another way (a wrong shape, an",

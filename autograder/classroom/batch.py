@@ -12,11 +12,12 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import TracebackType
 
-from autograder.classroom.archive import Found, find_submissions
-from autograder.classroom.jobs import Outcome, Queue, Settings, grade_here
+from autograder.classroom.local_jobs import Outcome, Queue, Settings, grade_here
 from autograder.classroom.records import Records, grader_hash
-from autograder.manifest import Assignment, assignment
-from autograder.submission import Submission
+from autograder.manifest import Assignment
+from autograder.submissions.find_submissions import Found, find_submissions
+from autograder.submissions.read_submission import Submission
+from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
 DONE, FAULT, STOPPED = 0, 3, 130
@@ -32,7 +33,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
-    parser.add_argument("--assignment", default="transformer", metavar="NAME", help="(%(default)s)")
+    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded at the same time (one a processor)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (a new one; kept in DIR)")
     parser.add_argument(
@@ -58,7 +59,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace) -> int:
-    chosen = assignment(args.assignment)
+    chosen = which_assignment(args.assignment, args.submissions)
     check(args, chosen)
     found = find_submissions(args.submissions, chosen)
     records = Records(args.out)
@@ -106,7 +107,7 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
     if not args.unconfined and not on_cluster(args):
         check_confinement()
     if args.gradebook is not None:
-        from autograder.classroom.gradebook import opened, place_of
+        from autograder.gradebooks.nbgrader import opened, place_of
 
         with opened(place_of(args.gradebook), chosen):
             pass
@@ -177,7 +178,7 @@ def grade_class(
 
 def write_gradebook(found: list[Found], records: Records, chosen: Assignment, url: str) -> str:
     """Write all grades that count into nbgrader's gradebook; the name of it."""
-    from autograder.classroom.gradebook import place_of, write_points
+    from autograder.gradebooks.nbgrader import place_of, write_points
 
     place = place_of(url)
     graded = ((one, report) for one in found if (report := records.report(one)) is not None)
@@ -188,7 +189,7 @@ def write_gradebook(found: list[Found], records: Records, chosen: Assignment, ur
 def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Generator[Outcome, None, None]:
     """Grade what is in the queue, here or on a cluster."""
     if on_cluster(args):
-        from autograder.classroom.cluster import grade_on_cluster
+        from autograder.classroom.dask_cluster import grade_on_cluster
 
         return grade_on_cluster(queue, settings, args.scheduler, args.scheduler_file)
     return grade_here(queue, settings, args.jobs or processors())
@@ -242,7 +243,7 @@ class Progress:
         """Print a line above the bar."""
         from rich.text import Text
 
-        from autograder.console import clean
+        from autograder.reports.console import clean
 
         self._console.print(Text(clean(line)), soft_wrap=True)
 

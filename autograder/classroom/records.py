@@ -11,7 +11,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,53 +18,32 @@ from functools import cache
 from pathlib import Path
 from typing import Any, overload
 
-from autograder.classroom.archive import Found
-from autograder.classroom.jobs import Outcome, Settings
-from autograder.manifest import MANIFEST, Assignment, assignment
-from autograder.results import Report, from_json
+from autograder.classroom.local_jobs import Outcome, Settings
+from autograder.grading.results import Report, from_json
+from autograder.manifest import ROOT, Assignment, assignment
+from autograder.reports.written_files import harmless, write_whole
+from autograder.submissions.find_submissions import Found
 from course.config import CHECKPOINTS
 from course.errors import UserError
 
-# Modules that read, print or write but do not decide about a grade: a change in them is no reason to grade again.
-NOT_DECIDING = {
-    *("__main__", "console", "doctor", "expected", "files", "gradescope", "nbgrader_plugin", "pages", "release"),
-    *("session", "watch"),
-}
+# What decides about a grade; a change in the other rooms, which read, print or write, is no reason to grade again.
+DECIDING = ("manifest.py", "forbidden/*.py", "sandbox/*.py", "diagnosis/*.py", "grading/*.py", "submissions/stage_*.py")
+OF_ASSIGNMENT = ("*.toml", "*.py", "visible/*", "hidden/*", "standins/*", "mistakes/*", "expected/*")
 
 
 @cache
 def grader_hash(name: str) -> str:
     """A hash of everything that grades depend on: tests, expected tensors, reference, checkpoint and engine."""
-    chosen, package = assignment(name), MANIFEST.parent
-    paths = [path for path in package.glob("*.py") if path.stem not in NOT_DECIDING]
-    for folder in ("sandbox", "shortcuts", "visible", "hidden", "standins", "mistakes"):
-        paths += [path for path in (package / folder).glob("*") if path.suffix in (".py", ".tsv")]
-    paths += [MANIFEST, *(package / "expected" / name).iterdir(), *(CHECKPOINTS / chosen.checkpoint).iterdir()]
+    chosen = assignment(name)
+    paths = [path for pattern in DECIDING for path in (ROOT / "autograder").glob(pattern)]
+    paths += [path for pattern in OF_ASSIGNMENT for path in chosen.folder.glob(pattern) if path.is_file()]
+    paths += (CHECKPOINTS / chosen.checkpoint).iterdir()
     paths += [path for module in chosen.modules if (path := chosen.solution / f"{module}.py").exists()]
     digest = hashlib.sha256()
     for path in sorted(paths):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(package.parent).as_posix()} {content}\n".encode())
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {content}\n".encode())
     return digest.hexdigest()
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all, whenever the process or the machine stops.
-
-    Raises:
-        UserError: if it cannot be written.
-    """
-    partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(
-            f"cannot write {path}: {error.strerror}. What was graded is kept; the same command goes on"
-        ) from error
 
 
 class Records:
@@ -180,7 +158,7 @@ class Records:
 
     def write_report(self, students: Sequence[Found]) -> None:
         """Write report.html."""
-        from autograder.classroom.classreport import class_html
+        from autograder.reports.class_report import class_html
 
         ungraded = {found.student: self.read(found).get("fault", "not graded") for found in students}
         graded = [found for found in students if self.report(found) is not None]
@@ -210,8 +188,3 @@ class Reports(Sequence[Report]):
         report = self._records.report(self._students[index])
         assert report is not None
         return report
-
-
-def harmless(text: str) -> str:
-    """Text for a cell that a spreadsheet takes for a formula otherwise."""
-    return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text

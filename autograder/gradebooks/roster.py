@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 
-from autograder.gradebooks.classgrades import ClassGrades
-from autograder.gradebooks.matching import match, normal
-from autograder.gradebooks.policy import Grade, Policy, grade_of, number
-from autograder.gradebooks.sheet import Sheet
+from autograder.gradebooks.class_grades import ClassGrades
+from autograder.gradebooks.csv_sheet import Sheet
+from autograder.gradebooks.grading_policy import Grade, Policy, grade_of, number
+from autograder.gradebooks.match_students import match, normal
 from course.errors import UserError
 
 EXPORTED, UNGRADED, NO_ROW, KEPT, NO_SUBMISSION = (

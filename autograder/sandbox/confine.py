@@ -22,10 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-MEMORY = 2 << 30  # bytes of address space beyond what the warm process has mapped
-CPU_SECONDS = 120  # of a worker, which runs all the tests of a stage; a call has its own limit of wall time
-PRINTED = 16 << 20
-DESCRIPTORS = 64
+from autograder.sandbox.limits import CPU_SECONDS, DESCRIPTORS, MEMORY, PRINTED
+
 NOBODY = 65534  # user and group without rights: the kernel's overflow id, see user_namespaces(7)
 TORCH_NEEDS = ("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "sympy", "triton")  # imported late
 OURS = ("autograder", "course", "__main__")  # hold tests and expected values, and may be installed beside torch

@@ -42,7 +42,7 @@ class Validation:
         import torch.nn.functional as F
         from sacrebleu.metrics.bleu import BLEU
 
-        from course.decoding import greedy_decode
+        from course.translation.decoding import greedy_decode
 
         model.eval()
         loss, tokens = torch.zeros((), device=self.tables[0].tokens.device), 0

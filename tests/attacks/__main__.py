@@ -14,7 +14,7 @@ from autograder.sandbox.confine import NOBODY
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NEEDED = """
-import pathlib, pytest, rich, torch, autograder.grading
+import pathlib, pytest, rich, torch, autograder.grading.grade_submission
 for folder in ("autograder", "checkpoints", "solutions", "tests"):
     for path in pathlib.Path(folder).rglob("*"):
         path.is_file() and path.open("rb").close()

@@ -162,7 +162,7 @@ ATTACKS = [
     ArchiveAttack(48, "zip files in zip files", nested, 0, "zip file in a zip file"),
     ArchiveAttack(48, "many names for one text", overlapping, 0, ""),
     ArchiveAttack(49, "files that Python loads by itself", beside(*LOADED), 5, "ignored"),
-    ArchiveAttack(49, "the same in folders", beside("torch/__init__.py", "autograder/sandbox/worker.py"), 5, "ignored"),
+    ArchiveAttack(49, "the same in folders", beside("torch/__init__.py", "autograder/manifest.py"), 5, "ignored"),
     ArchiveAttack(49, "a name that stands twice", twice, 0, "more than once"),
     ArchiveAttack(49, "another spelling of the same name", files("PE.py", "pe.PY", "pe.py/pe.txt"), 0, "missing"),
     ArchiveAttack(49, "no archive at all", files("pe.py"), 0, "damaged", lambda data: data[:60]),

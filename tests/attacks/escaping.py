@@ -35,7 +35,7 @@ ATTACKS = [
             attempt("database", lambda: __import__("sqlite3").connect(GRADEBOOK).execute("create table t (x)"))
             attempt("torch.save", lambda: torch.save(torch.zeros(1), CANARY))
             attempt("tofile", lambda: torch.zeros(1).numpy().tofile(CANARY))
-            attempt("grader", lambda: open(ROOT + "/autograder/compare.py", "a"))
+            attempt("grader", lambda: open(ROOT + "/autograder/diagnosis/compare_tensors.py", "a"))
             attempt("solution", lambda: open(ROOT + "/solutions/transformer/pe.py", "a"))
             attempt("library", lambda: open(torch.__file__, "a"))
             attempt("byte code", lambda: open(os.path.dirname(torch.__file__) + "/__pycache__/" + MARK, "w"))

@@ -136,7 +136,7 @@ ATTACKS = [
         pe(
             "",
             """
-            from autograder.sandbox import worker
+            from autograder.sandbox import inside_worker as worker
             worker.read_frame = lambda stream: (_ for _ in ()).throw(EOFError)
             """,
         ),

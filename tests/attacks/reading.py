@@ -14,7 +14,7 @@ ATTACKS = [
             """
             def steal():
                 from safetensors.torch import load_file
-                return load_file(ROOT + "/autograder/expected/transformer/pe.safetensors")["pe/table"]
+                return load_file(ROOT + "/autograder/assignments/transformer/expected/pe.safetensors")["pe/table"]
             STOLEN = attempt("expected tensors", steal)
             """,
             USE,
@@ -64,11 +64,11 @@ ATTACKS = [
         pe("""
             import importlib, inspect, pkgutil
             def sources():
-                names = ("autograder.sandbox.worker", "autograder.sandbox.frames")
+                names = ("autograder.sandbox.inside_worker", "autograder.sandbox.wire")
                 return [inspect.getsource(sys.modules[name]) for name in names]
-            attempt("hidden test", lambda: open(ROOT + "/autograder/hidden/test_pe.py").read())
+            attempt("hidden test", lambda: open(ROOT + "/autograder/assignments/transformer/hidden/test_pe.py").read())
             attempt("source", sources)
-            attempt("manifest", lambda: pkgutil.get_data("autograder", "stages.toml"))
+            attempt("manifest", lambda: pkgutil.get_data("autograder.assignments.transformer", "assignment.toml"))
             for name in ("hidden.test_pe", "hidden.case", "testcase", "compare", "mistakes.pe", "standins.pe"):
                 attempt(name, lambda: importlib.import_module("autograder." + name))
         """),
@@ -264,8 +264,8 @@ for way in (standin, kept_text):
                 return solutions.transformer.pe
             def course():
                 sys.path.insert(0, ROOT)
-                import course.decoding
-                return course.decoding
+                import course.translation.decoding
+                return course.translation.decoding
             def library():
                 import transformers
                 return transformers.BertModel
@@ -286,7 +286,7 @@ for way in (standin, kept_text):
                     frame = frame.f_back
                 strange = set(frame.f_locals["request"]) - known
                 words = [*sys.argv, *os.environ, *sys.modules]
-                strange |= {word for word in words if word in ("nonce", "verdict", "autograder.testcase")}
+                strange |= {word for word in words if word in ("nonce", "verdict", "autograder.grading.graded_case")}
                 if not strange:
                     raise Nothing("a request holds nothing but the call")
                 return strange

@@ -8,12 +8,12 @@ import shutil
 import pytest
 
 from autograder.__main__ import main
-from autograder.classroom.archive import find_submissions
 from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
+from autograder.submissions.find_submissions import find_submissions
 from tests.attacks.archives import ATTACKS
 
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 # Names of students that attack whoever reads the reports.
 EVIL_NAMES = ("=HYPERLINK(1)", "<img src=x onerror=alert(51)>", "\x1b[2J\x07", "..%2f", "con", "-rf", "{{7*7}}")
 

@@ -10,23 +10,23 @@ from functools import cache
 import pytest
 from rich.console import Console
 
-from autograder.answers import AnswerBook
-from autograder.classroom.feedback import feedback_html
-from autograder.console import print_stage
-from autograder.gradescope import results
-from autograder.grading import grade
+from autograder.grading.forbidden_parts import Checked
+from autograder.grading.grade_submission import grade
+from autograder.grading.reference_answers import AnswerBook
+from autograder.grading.results import Report, TestResult
 from autograder.manifest import assignment
-from autograder.results import Report, TestResult
+from autograder.reports.console import print_stage
+from autograder.reports.gradescope_results import results
+from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.process import make_workers
-from autograder.shortcuts.sourcecheck import Checked
-from autograder.submission import Submission, read_submission
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import archives, escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
 from tests.attacks.world import ROOT, World
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SOLUTION = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 SEED = 7
 KINDS = (reading, forging, values, wire, resources, escaping, reports)
@@ -45,7 +45,7 @@ def workers(world):
 @pytest.fixture
 def unchecked(monkeypatch):
     """No source check, which would find most attacks before they begin."""
-    monkeypatch.setattr("autograder.grading.check_submission", lambda *_: Checked())
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: Checked())
 
 
 @cache
@@ -99,7 +99,7 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
     files, processes = world.files(), world.processes()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.sandbox.student.CALL_SECONDS", attack.seconds)
+        patch.setattr("autograder.sandbox.proxy.CALL_SECONDS", attack.seconds)
         report = attacked(workers, world, attack)
     test = report.tests[0]
 

@@ -115,7 +115,7 @@ ATTACKS += [
             import linecache
             for name in ("mha", "encoder", "decoder", "transformer", "standin_mha"):
                 sys.modules[name] = sys.modules[__name__]
-            for name in [name for name in sys.modules if name.startswith(("numpy", "json", "autograder.f"))]:
+            for name in [name for name in sys.modules if name.startswith(("numpy", "json", "autograder."))]:
                 del sys.modules[name]
             sys.path.clear()
             sys.meta_path.clear()

@@ -11,11 +11,11 @@ from autograder.manifest import assignment
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
-ASSIGNMENT = assignment()
+ASSIGNMENT = assignment("transformer")
 SECONDS = 150  # for a whole notebook, on a busy machine
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
 EXPLORER = """
-from course.checks import trained
+from course.notebook.load import trained
 from course.heatmaps import explore_attention
 explore_attention(trained(), "Mein Bruder hat heute Morgen den Hund gefüttert.")
 """
@@ -55,7 +55,7 @@ class Page:
 
     def run_graded(self) -> str:
         """Run the graded cell, the one that was released last; the words of its verdict."""
-        cell = self.page.locator(".jp-CodeCell").filter(has_text="from course.checks import check").last
+        cell = self.page.locator(".jp-CodeCell").filter(has_text="from course.notebook.check import check").last
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Control+Enter")
         self.wait()

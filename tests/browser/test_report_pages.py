@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from autograder.classroom.classreport import class_html
-from autograder.classroom.feedback import feedback_html
+from autograder.reports.class_report import class_html
+from autograder.reports.student_feedback import feedback_html
 from tests.pages import a_class, every_status, make_report, make_test
 
 pytestmark = pytest.mark.browser

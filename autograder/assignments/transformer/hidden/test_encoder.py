@@ -1,0 +1,95 @@
+"""Stage 3, hidden: the encoder layer, the stack and `forward_encoder` in other sizes, and other German sentences."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.transformer.hidden.models import ModelTestCase
+from autograder.grading.graded_case import inside
+from autograder.grading.hidden_case import Twins
+
+AXES = "B T d_model"
+
+
+class TestEncoder(ModelTestCase):
+    def test_encoder_output(self):
+        """The layer with masks, dropout and gradients; the stack; small models; other sentences."""
+        self.check_layer()
+        self.check_stack()
+        self.check_model()
+        self.check_sentences()
+
+    def check_layer(self) -> None:
+        """Fail unless the layer does all that its docstring promises."""
+        d_model, d_ff, H = self.layer_sizes()
+
+        def build(modules: Any, dropout_prob: float) -> Any:
+            return modules.encoder.TransformerEncoderLayer(d_model, d_ff, H, dropout_prob)
+
+        layer = self.twins(lambda modules: build(modules, 0.3))
+        (T,) = self.sizes(1)
+        x, lengths = self.transposed(H, T, d_model), self.lengths(H, T)
+        mask, real = self.padding(lengths, T), inside(lengths)[..., None]
+
+        y = self.same(lambda model: model(x, self_attn_padding_mask=mask), layer, "the output", AXES, real)
+        flags = mask != 0
+        self.same(lambda model: model(x, self_attn_padding_mask=flags), layer, "the output with booleans", AXES, real)
+        self.same(lambda model: model(x[:1]), layer, "the output without a mask", AXES)
+        other = layer.student(np.where(real, x, 10 * self.random(*x.shape)), self_attn_padding_mask=mask)
+        self.unchanged(other, y, "a change of the padding changes real positions", "the output", AXES, real)
+        arguments = {"x": x, "self_attn_padding_mask": mask}
+        self.keeps_arguments(layer.student, arguments)
+        self.same_gradients(layer, arguments, self.random(*x.shape) * real, AXES)
+        self.same_dropout(build, lambda model: model(x, self_attn_padding_mask=mask), AXES, real)
+
+    def check_stack(self) -> None:
+        """Fail unless the stack is right; without positions, it must not care for the order of the tokens."""
+        d_model, d_ff, H = self.layer_sizes()
+        stack = self.twins(
+            lambda modules: modules.encoder.TransformerEncoder(
+                2, d_model, d_ff, H, dropout_prob=0.2, output_layer_size=9
+            )
+        )
+        B, T = self.sizes(2, low=3)
+        x, lengths = self.random(B, T, d_model), self.lengths(B, T)
+        mask, real = self.padding(lengths, T), inside(lengths)[..., None]
+        y = self.same(lambda model: model(x, encoder_padding_mask=mask), stack, "the output", "B T features", real)
+        order = self.rng.permutation(T)
+        moved = stack.student(x[:, order], encoder_padding_mask=mask[:, order])
+        wrong = "the encoder cares for the order of tokens, although their positions were not added"
+        self.unchanged(moved, y[:, order], wrong, "the output", "B T features", real[:, order])
+
+    def check_model(self) -> None:
+        """Fail unless `forward_encoder` is right for small models, up to the longest possible sentence."""
+        config = self.config()
+        model, T, B = self.transformer(config), config["max_seq_length"], config["num_heads"]
+        self.encode(model, self.rng.integers(40, size=(B, T)), self.lengths(B, T))
+        src, lengths = self.rng.integers(40, size=(8, 8)), np.array([5, 8, 3, 8, 1, 2, 6, 7])
+        real = inside(lengths)
+        enc_output = self.encode(model, src, lengths)
+        other = np.where(real, src, (src + 1) % 40)
+        after, _ = self.items(model.student.forward_encoder(other, lengths), 2, "forward_encoder")
+        wrong = "other tokens in the padding change real positions"
+        self.unchanged(after, enc_output, wrong, "enc_output", "B T_e d_model", real[..., None])
+        alone, _ = self.items(model.student.forward_encoder(src[:1, :5], lengths[:1]), 2, "forward_encoder")
+        wrong = "a sentence alone gives something else than in a batch"
+        self.unchanged(alone, enc_output[:1, :5], wrong, "enc_output", "B T_e d_model")
+        self.keeps_arguments(model.student, {"src": src, "src_lengths": lengths}, "forward_encoder")
+        training = self.train(self.transformer(self.config(num_layers=1, num_heads=1, dropout_prob=0.0)))
+        self.encode(training, src, lengths, "enc_output in training mode, with a dropout of 0,")
+
+    def encode(self, model: Twins, src: np.ndarray, src_lengths: np.ndarray, name: str = "enc_output") -> np.ndarray:
+        """Fail unless both results of `forward_encoder` are right; the output is given back."""
+        real = inside(src_lengths)
+        result = self.items(model.student.forward_encoder(src, src_lengths), 2, "forward_encoder")
+        expected, _ = self.right(lambda reference: reference.forward_encoder(src, src_lengths), model.reference)
+        self.assert_tensor(result[0], expected, name, "B T_e d_model", real[..., None])
+        mask = result[1] != 0 if isinstance(result[1], np.ndarray) else result[1]
+        self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
+        enc_output: np.ndarray = result[0]
+        return enc_output
+
+    def check_sentences(self) -> None:
+        """Fail unless the trained encoder is right for our sentences."""
+        sentences = self.sentences(30)
+        self.encode(self.trained(), sentences["src"], sentences["src_lengths"])

@@ -1,0 +1,228 @@
+"""Stage 5, hidden: greedy decoding that ends in all ways it can, and decoding steps beside decoding at once."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.transformer.hidden.models import CLEAR, ModelTestCase, padded
+from autograder.grading.hidden_case import ReferenceFault, Twins
+
+AXES = "B T_d d_model"
+FAR = 1e3  # added to the score of a token, it decides alone
+LIMIT = 6  # tokens that the small models may predict
+
+
+class TestInference(ModelTestCase):
+    # Whole sentences
+
+    def test_decoder_inference_outputs_extra_credit(self):
+        """Sentences that end at once, in the middle and never, with other indices of sos and eos; other sentences."""
+        config = self.config()
+        model = self.both(lambda modules: modules.transformer.Transformer(**config))
+        weights, batch = self.ends_in_the_middle(config, model)
+        self.translate(config, model, batch, LIMIT)
+        for shift in (FAR, -FAR):
+            self.load(model, self.with_eos(config, weights, shift))
+            self.translate(config, model, batch, self.pick(2, 3))
+        arguments = {"src": batch["src"], "src_lengths": batch["src_lengths"], "max_output_length": 1}
+        self.keeps_arguments(model.student, arguments, "inference")
+        self.translate(vars(self.trained_config()), self.trained(), self.sentences(3), 30)
+
+    def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
+        """The weights with another score for eos."""
+        bias = weights["decoder.output_layer.bias"].copy()
+        bias[config["eos_idx"]] += shift
+        return {**weights, "decoder.output_layer.bias": bias}
+
+    def ends_in_the_middle(
+        self, config: dict[str, Any], model: Twins
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Random weights (loaded into the twins) and sentences, of which one ends after some tokens.
+
+        Without eos, the reference decodes up to the limit. Then the score of eos is raised so far that it wins late
+        in one of the sentences.
+        """
+        for _ in range(20):
+            weights, batch = self.weights(model.reference), self.batch(config, 3, 6, 1)
+            self.load(model, self.with_eos(config, weights, -FAR))
+            scores = self.decode(model, batch)
+            rivals = scores.max(axis=-1) - scores[..., config["eos_idx"]] - FAR  # what eos lacks at each step
+            lowest = np.minimum.accumulate(rivals, axis=1)
+            gain = lowest[:, 1:-2] - rivals[:, 2:-1]  # by how much a step is the best one for eos up to then
+            row, step = np.unravel_index(gain.argmax(), gain.shape)
+            if gain[row, step] > 10 * CLEAR:
+                weights = self.with_eos(config, weights, (lowest[row, step + 1] + rivals[row, step + 2]) / 2)
+                self.load(model, weights)
+                return weights, batch
+        raise ReferenceFault("found no sentence that ends in the middle")
+
+    def decode(self, model: Twins, batch: dict[str, np.ndarray]) -> np.ndarray:
+        """The scores in all steps of the reference, (B, T_d, tgt_vocab_size)."""
+
+        def run(reference: Any) -> np.ndarray:
+            decoded, _ = reference.inference(batch["src"], batch["src_lengths"], LIMIT)
+            return self.score(reference, batch, decoded)
+
+        scores: np.ndarray = self.right(run, model.reference)
+        return scores
+
+    def score(self, reference: Any, batch: dict[str, np.ndarray], decoded: list[np.ndarray]) -> np.ndarray:
+        """The reference's scores for what follows each token but the last, (B, T_d, tgt_vocab_size)."""
+        tgt, tgt_lengths = padded([sentence[:-1].tolist() for sentence in decoded])
+        scores: np.ndarray = reference(batch["src"], tgt, batch["src_lengths"], tgt_lengths)
+        return scores
+
+    def translate(self, config: dict[str, Any], model: Twins, batch: dict[str, np.ndarray], limit: int) -> None:
+        """Fail unless the student decodes greedily: each token is the best one, except near ties."""
+        src, src_lengths = batch["src"], batch["src_lengths"]
+        result = model.student.inference(src=src, src_lengths=src_lengths, max_output_length=limit)
+        decoded = self.items(self.items(result, 2, "inference")[0], len(src), "decoded")
+        for number, sentence in enumerate(decoded, start=1):
+            self.check_end(config, f"decoded sentence {number}", sentence, limit)
+        for number, sentence in enumerate(decoded, start=1):
+            self.checks += 1
+            if sentence.min() < 0 or sentence.max() >= config["tgt_vocab_size"]:
+                self.wrong(f"decoded sentence {number} holds numbers that are no tokens", f"got       {sentence}")
+        tokens = [sentence.tolist() for sentence in decoded]
+        scores = self.right(lambda reference: self.score(reference, batch, decoded), model.reference, given=tokens)
+        for number, sentence in enumerate(decoded, start=1):
+            self.checks += 1
+            steps = scores[number - 1, : len(sentence) - 1]
+            behind = steps.max(axis=-1) - np.take_along_axis(steps, sentence[1:, None], axis=-1)[:, 0]
+            if behind.max() > CLEAR:
+                step = int((behind > CLEAR).argmax())
+                self.wrong(
+                    f"decoded sentence {number} takes a token that has not the highest score",
+                    f"expected  {[*sentence[: step + 1].tolist(), int(steps[step].argmax())]} ...",
+                    f"got       {sentence[: step + 2].tolist()} ...",
+                    actual=sentence,
+                )
+
+    def check_end(self, config: dict[str, Any], name: str, sentence: Any, limit: int) -> None:
+        """Fail unless a decoded sentence starts with sos and ends when it should."""
+        self.checks += 1
+        if not isinstance(sentence, np.ndarray) or sentence.ndim != 1 or sentence.dtype.kind != "i":
+            shape = f" of shape {sentence.shape}" if isinstance(sentence, np.ndarray) else ""
+            self.wrong(f"{name} is no one-dimensional tensor of tokens", f"got       {type(sentence).__name__}{shape}")
+        got = f"got       {sentence.tolist()[: limit + 5]}"
+        if len(sentence) == 0 or sentence[0] != config["sos_idx"]:
+            self.wrong(f"{name} does not start with sos_idx = {config['sos_idx']}", got)
+        if len(sentence) > limit + 1:
+            self.wrong(f"{name} has more than max_output_length = {limit} predicted tokens", got)
+        end = f"eos_idx = {config['eos_idx']}"
+        if (sentence[1:-1] == config["eos_idx"]).any():
+            self.wrong(f"{name} goes on after {end}", got)
+        if len(sentence) <= limit and sentence[-1] != config["eos_idx"]:
+            self.wrong(f"{name} ends before max_output_length = {limit} without {end}", got)
+
+    # Single steps
+
+    def test_decoder_inference_cache_extra_credit(self):
+        """Step by step equals all at once, in layers and stacks, with masks of all kinds; caches of `inference`."""
+        self.check_layer()
+        self.check_stack(no_encoder_attn=True, output_layer_size=None)
+        self.check_stack(no_encoder_attn=False, output_layer_size=13)
+        self.check_caches()
+
+    def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
+        """A padding mask with padding between the tokens, where it shows, and a causal mask."""
+        padding = self.rng.choice((0, 0, 7), size=(B, T))
+        padding[:, 0] = padding[:, -1] = 0
+        return padding, np.triu(np.full((1, T, T), 7), k=1)
+
+    def source(self, B: int, T_e: int, d_model: int) -> dict[str, np.ndarray]:
+        """A random output of an encoder, with its padding mask."""
+        mask = self.padding(self.lengths(B, T_e), T_e)
+        return {"encoder_out": self.transposed(B, T_e, d_model), "encoder_padding_mask": mask}
+
+    def check_layer(self) -> None:
+        """Fail unless one step of a layer appends the right position to the cache."""
+        d_model, d_ff, H = self.layer_sizes()
+        layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1))
+        T = 5
+        x, source = self.random(H, T, d_model), self.source(H, T + self.pick(1, 2), d_model)
+        padding, causal = self.step_masks(H, T)
+        real = (padding == 0)[..., None]
+
+        # Step by step, from the first position.
+        cache = None
+        for t in range(1, T + 1):
+            masks = {"self_attn_padding_mask": padding[:, :t], "self_attn_mask": causal[:, :t, :t]}
+            cache = layer.student.forward_one_step_ec(x[:, :t], **source, **masks, cache=cache)
+            self.assert_form(cache, (H, t, d_model), f"the output of step {t}", AXES)
+        at_once = self.right(lambda reference: reference(x, **source, **masks), layer.reference)
+        wrong = "decoding step by step gives something else than all positions at once"
+        self.unchanged(cache, at_once, wrong, "the output of the last step", AXES, real)
+
+        # One step with masks that no decoding of a sentence has, and with a cache that tells what is taken from it.
+        some = self.rng.choice((0, 1), size=(H, T, T)) * (np.arange(T) > 0)
+        some[:, -1, 1] = 1
+        known = self.random(H, T - 1, d_model)
+        encoder_out = source["encoder_out"]
+        for step in (
+            {**source, "self_attn_mask": some, "cache": known},
+            {**source, "self_attn_padding_mask": padding != 0, "cache": known},
+            {**source, "self_attn_padding_mask": padding, "self_attn_mask": some, "cache": None},
+            {"encoder_out": encoder_out, "cache": known},
+        ):
+            where = real if "self_attn_padding_mask" in step else None
+            name = "the output of a first step" if step["cache"] is None else "the output of one step"
+            self.one_step(layer, {"x": x, **step}, name, where)
+        self.keeps_arguments(layer.student, {"x": x, **source, "cache": known}, "forward_one_step_ec")
+
+    def one_step(self, layer: Twins, arguments: dict[str, Any], name: str, where: np.ndarray | None) -> None:
+        """Fail unless one step of a layer is right."""
+        self.same(lambda model: model.forward_one_step_ec(**arguments), layer, name, AXES, where)
+
+    def check_stack(self, no_encoder_attn: bool, output_layer_size: int | None) -> None:
+        """Fail unless one step of the stack gives the last position and a new list of caches."""
+        d_model, d_ff, H = self.layer_sizes()
+        L, T = 2, 3
+        stack = self.twins(
+            lambda modules: modules.decoder.TransformerDecoder(
+                L, d_model, d_ff, H, 0.1, no_encoder_attn, output_layer_size
+            )
+        )
+        x, source = self.random(H, T, d_model), {} if no_encoder_attn else self.source(H, T + 1, d_model)
+        padding, causal = self.step_masks(H, T)
+        real = (padding == 0)[..., None]
+        cache: Any = None
+        for t in range(1, T + 1):
+            masks = {"decoder_padding_mask": padding[:, :t], "decoder_attention_mask": causal[:, :t, :t]}
+            arguments: dict[str, Any] = {"x": x[:, :t], **source, **masks}
+            cache = self.step(stack, {**arguments, "cache": cache}, L, real[:, :t])
+        self.step(stack, {**arguments, "cache": None}, L, real)
+        # A cache that tells what is taken from it.
+        arguments["cache"] = [self.random(H, T - 1, d_model) for _ in range(L)]
+        self.step(stack, arguments, L, real)
+        self.keeps_arguments(stack.student, arguments, "forward_one_step_ec")
+
+    def step(self, stack: Twins, arguments: dict[str, Any], L: int, real: np.ndarray) -> list[np.ndarray]:
+        """Fail unless both results of a step are right; the new cache is given back."""
+        expected, expected_cache = self.right(
+            lambda reference: reference.forward_one_step_ec(**arguments), stack.reference
+        )
+        y, new_cache = self.items(stack.student.forward_one_step_ec(**arguments), 2, "forward_one_step_ec")
+        self.assert_tensor(y, expected, "y", "B 1 features", real[:, -1:])
+        tensors: list[np.ndarray] = self.items(new_cache, L, "new_cache")
+        for layer, right in enumerate(expected_cache):
+            self.assert_tensor(tensors[layer], right, f"new_cache[{layer}]", AXES, real)
+        return tensors
+
+    def check_caches(self) -> None:
+        """Fail unless `inference` gives back the caches of the last step, for sentences of different lengths."""
+        config = self.config(num_layers=self.pick(1, 3))
+        model = self.both(lambda modules: modules.transformer.Transformer(**config))
+        _, batch = self.ends_in_the_middle(config, model)
+        arguments = {"src": batch["src"], "src_lengths": batch["src_lengths"], "max_output_length": LIMIT}
+        decoded, expected = self.right(lambda reference: reference.inference(**arguments), model.reference)
+        scores = np.sort(self.right(lambda reference: self.score(reference, batch, decoded), model.reference), axis=-1)
+        result = self.items(model.student.inference(**arguments), 2, "inference")
+        caches = self.items(result[1], len(decoded), "the list of caches")
+        for number, (sentence, cache, right) in enumerate(zip(decoded, caches, expected, strict=True)):
+            if (scores[number, : len(sentence) - 1, -1] - scores[number, : len(sentence) - 1, -2]).min() < CLEAR:
+                continue  # a near tie: the student's sentence may be another one
+            name = f"the cache of sentence {number + 1}"
+            self.items(cache, len(right), name)
+            for layer, (actual, tensor) in enumerate(zip(cache, right, strict=True)):
+                self.assert_tensor(actual, tensor, f"{name}, layer {layer}", "1 T d_model")

@@ -1,0 +1,156 @@
+"""Stage 1, hidden: multi-head attention in many sizes, with masks of all kinds, and its gradients."""
+
+import numpy as np
+
+from autograder.grading.hidden_case import HiddenTestCase, Twins
+
+
+class TestMultiHeadAttention(HiddenTestCase):
+    def attention(self, H: int) -> tuple[Twins, int]:
+        """Attention with H heads and random weights, and its d_k, which is no power of 4: see the scale."""
+        d_k = self.pick(3, 5, 6, 7, 10, 12)
+        return self.twins(lambda modules: modules.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)), d_k
+
+    def heads(self, B: int, H: int, T_q: int, T_k: int, d_k: int) -> dict[str, np.ndarray]:
+        """Random queries, keys and values."""
+        return {
+            "query": 1.5 * self.random(B, H, T_q, d_k),
+            "key": 1.5 * self.transposed(B, H, T_k, d_k),
+            "value": self.random(B, H, T_k, d_k),
+        }
+
+    def inputs(self, B: int, T_q: int, T_k: int, mha: Twins) -> dict[str, np.ndarray]:
+        """Random inputs of `forward`."""
+        d_model = self.right(lambda reference: reference.attribute("d_model"), mha.reference)
+        shapes = {"query": (B, T_q, d_model), "key": (B, T_k, d_model), "value": (B, T_k, d_model)}
+        return {name: self.transposed(*shape) for name, shape in shapes.items()}
+
+    def holes(self, *shape: int) -> np.ndarray:
+        """A mask whose non-zero numbers are 7, -1 and 2; each row leaves one key at least."""
+        mask = self.rng.choice((0, 0, 0, 7, -1, 2), size=shape)
+        np.put_along_axis(mask, self.rng.integers(shape[-1], size=(*shape[:-1], 1)), 0, axis=-1)
+        return mask
+
+    def attend(self, mha: Twins, where: np.ndarray | None = None, **inputs: np.ndarray) -> np.ndarray:
+        """Fail unless attention gives what the reference gives."""
+        return self.same(
+            lambda model: model.compute_scaled_dot_product_attention(**inputs), mha, "x", "B T_q d_model", where
+        )
+
+    def mixed(self, mha: Twins, **inputs: np.ndarray) -> None:
+        """Fail unless `forward`, with W_o, and all its gradients are right, and the arguments are left alone."""
+        y = self.same(lambda model: model(**inputs), mha, "the output of forward", "B T_q d_model")
+        self.same_gradients(mha, inputs, self.random(*y.shape), "B T d_model")
+        self.keeps_arguments(mha.student, inputs)
+
+    def ignores(self, mha: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
+        """Fail if what stands at forbidden keys, True in (B, T_k), changes the output `where` it counts."""
+        keys = forbidden[:, None, :, None]
+        # The scores of all allowed keys are near -40, so that a fill value that is not far lower shows.
+        B, H, T_q, d_k = inputs["query"].shape
+        size = np.sqrt(40 * np.sqrt(d_k))
+        query, key = inputs["query"].copy(), inputs["key"].copy()
+        query[..., 0], key[..., 0] = -size, size
+        quiet = {**inputs, "query": query, "key": key}
+        louder = {
+            **quiet,
+            "key": np.where(keys, -10 * key, key),
+            "value": np.where(keys, 1e4 + inputs["value"], inputs["value"]),
+        }
+        before, after = (mha.student.compute_scaled_dot_product_attention(**case) for case in (quiet, louder))
+        self.assert_form(before, (B, T_q, H * d_k), "x", "B T_q d_model")
+        counted = np.broadcast_to(where, before.shape)
+        self.unchanged(after, before, "forbidden keys have weight: other ones change x", "x", "B T_q d_model", counted)
+
+    def test_mha_no_mask(self):
+        """Other sizes: one sentence, one head, as many sentences as heads or positions; and the gradients."""
+        for H in (self.pick(2, 3, 5), 1):
+            mha, d_k = self.attention(H)
+            T_q, T_k = self.sizes(2)
+            for B in (1, H + (H == 1), T_q):
+                inputs = self.inputs(B, T_q, T_k, mha)
+                self.project(mha, inputs)
+                heads = self.heads(B, H, T_q, T_k, d_k)
+                self.attend(mha, **heads)
+            self.mixed(mha, **inputs)
+        self.keeps_arguments(mha.student, heads, "compute_scaled_dot_product_attention")
+        self.same(lambda model: model(**inputs), self.train(mha), "the output in training mode", "B T_q d_model")
+
+    def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless queries, keys and values are right."""
+        actual = mha.student.compute_mh_qkv_transformation(*inputs.values())
+        right = self.right(lambda model: model.compute_mh_qkv_transformation(*inputs.values()), mha.reference)
+        results = zip("qkv", self.items(actual, 3, "compute_mh_qkv_transformation"), right, strict=True)
+        for name, tensor, expected in results:
+            self.assert_tensor(tensor, expected, name, f"B H T_{'q' if name == 'q' else 'k'} d_k")
+
+    def test_mha_key_padding_mask(self):
+        """Masks of other numbers and of booleans, large numbers at masked keys, and the gradients."""
+        H = self.pick(2, 3, 5)
+        mha, d_k = self.attention(H)
+        T, T_k = self.sizes(2, low=6)
+        for B, T_q, boolean in ((H, T, False), (T_k, T_k, True), (1, T, False)):
+            heads = self.heads(B, H, T_q, T_k, d_k)
+            mask = self.holes(B, T_k)
+            given = mask != 0 if boolean else mask
+            self.attend(mha, **heads, key_padding_mask=given)
+            self.ignores(mha, mask != 0, **heads, key_padding_mask=given)
+        mask = self.holes(H, T_k)
+        self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
+        heads = {**self.heads(H, H, T, T_k, d_k), "key_padding_mask": mask}
+        method = "compute_scaled_dot_product_attention"
+        gradients = self.same_gradients(mha, heads, self.random(H, T, H * d_k), "B H T d_k", method)
+        for name, gradient in zip(("key", "value"), gradients.inputs[1:3], strict=True):
+            wrong = f"a gradient reaches masked keys: {name} should get none there"
+            self.unchanged(
+                gradient, np.zeros_like(gradient), wrong, "the gradient", "B H T d_k", (mask != 0)[:, None, :, None]
+            )
+
+    def test_mha_key_padding_mask_attention_mask(self):
+        """An attention mask for all or for each sentence, alone or with a key padding mask; nothing left to see."""
+        H = self.pick(2, 3, 5)
+        mha, d_k = self.attention(H)
+        (T,) = self.sizes(1, low=6)
+        causal = np.triu(np.full((1, T, T), 7), k=1)
+        for B in (H, T, 1):
+            heads = self.heads(B, H, T, T, d_k)
+            self.attend(mha, **heads, attention_mask=causal)
+            later = np.broadcast_to(np.arange(T) > T // 2, (B, T))
+            self.ignores(mha, later, ~later[..., None], **heads, attention_mask=causal)
+            # Each sentence has a mask of its own.
+            mask = self.holes(B, T, T)
+            self.attend(mha, **heads, attention_mask=mask != 0)
+            # Numbers of the two masks may cancel out: a 1 here and a -1 there still forbid.
+            padding = np.where(np.arange(T) < 2, 0, self.rng.choice((0, 1, -7), size=(B, T)))
+            mask[..., :2] = np.where(self.rng.random((B, T, 1)) < 0.5, (0, 7), (-1, 0))
+            self.attend(mha, **heads, key_padding_mask=padding, attention_mask=mask)
+        self.mixed(mha, **self.inputs(H, T, T, mha), key_padding_mask=self.padding(self.lengths(H, T), T))
+        self.mixed(mha, **self.inputs(H, T, T, mha), attention_mask=causal)
+        self.nothing_left(mha, T, self.heads(2, H, T, T, d_k))
+
+    def nothing_left(self, mha: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
+        """Fail unless the other queries give what they should where some may attend to nothing.
+
+        What those give is not graded: filling with minus infinity, as many do, gives NaN there.
+        """
+        mask = self.holes(2, T, T)
+        mask[0, 1] = 1
+        padding = np.stack([np.zeros(T, dtype=np.int64), np.ones(T, dtype=np.int64)])
+        some = ((mask == 0) & (padding[:, None] == 0)).any(axis=-1, keepdims=True)
+        self.attend(mha, some, **heads, key_padding_mask=padding, attention_mask=mask)
+
+    def test_mha_different_query_and_key(self):
+        """More keys than queries and fewer, a single query, with masks for all, for each sentence, and both."""
+        H = self.pick(2, 3, 5)
+        mha, d_k = self.attention(H)
+        small, large = sorted(self.sizes(2))
+        for B, T_q, T_k in ((H, large, small), (small, small, large), (2, 1, large)):
+            heads = self.heads(B, H, T_q, T_k, d_k)
+            padding = self.padding(self.lengths(B, T_k), T_k)
+            self.attend(mha, **heads, key_padding_mask=padding)
+            self.ignores(mha, padding != 0, **heads, key_padding_mask=padding)
+            mask = self.holes(B, T_q, T_k)
+            mask[..., 0] = 0
+            self.attend(mha, **heads, attention_mask=mask[:1])
+            self.attend(mha, **heads, attention_mask=mask, key_padding_mask=padding != 0)
+        self.mixed(mha, **self.inputs(2, small, large, mha), key_padding_mask=self.holes(2, large))

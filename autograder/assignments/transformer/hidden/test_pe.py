@@ -1,0 +1,36 @@
+"""Stage 2, hidden: tables of positions in other sizes, up to their last row and beyond."""
+
+import numpy as np
+
+from autograder.assignments.transformer.trained import ENCODING_LIMIT
+from autograder.grading.hidden_case import HiddenTestCase, Twins
+from autograder.sandbox.faults import Raised
+
+
+class TestPositionalEncoding(HiddenTestCase):
+    def test_pe(self):
+        """Tables of other sizes, inputs as long as the table and longer, and the gradient."""
+        self.encoding(B=1, d_model=2 * self.pick(3, 5, 9, 20), length=self.pick(30, 150, 250))
+        length = self.pick(5, 7, 8)
+        pe = self.encoding(B=self.pick(2, 3), d_model=12, length=length)
+        x = self.random(2, length - 1, 12)
+        self.keeps_arguments(pe.student, {"x": x})
+        gradients = self.same_gradients(pe, {"x": x}, self.random(*x.shape), "B T d_model")
+        if gradients.parameters:
+            self.wrong("the table is trained", "It is a buffer: the model learns everything else, but not positions.")
+        try:
+            pe.student(self.random(1, length + 1, 12))
+        except Raised:
+            return
+        self.wrong(f"an input of {length + 1} positions is accepted, but the table has {length}")
+
+    def encoding(self, B: int, d_model: int, length: int) -> Twins:
+        """A table, given back if it is right for short inputs and for the longest."""
+        pe = self.both(lambda modules: modules.pe.PositionalEncoding(d_model, length))
+        for T in (length, self.pick(1, 2, 4)):
+            self.adds(pe, self.transposed(B, T, d_model))
+        return pe
+
+    def adds(self, pe: Twins, x: np.ndarray) -> None:
+        """Fail unless the encoding is added to x."""
+        self.same(lambda model: model(x), pe, "x + pe", "B T d_model", limit=ENCODING_LIMIT)

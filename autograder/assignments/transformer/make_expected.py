@@ -1,0 +1,161 @@
+"""The stored tensors of the visible tests: inputs, and what the reference makes of them (`make expected`)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+
+    from course.checkpoint import Checkpoint
+
+SENTENCES = Path(__file__).with_name("visible") / "sentences.tsv"
+SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
+MAX_OUTPUT_LENGTH = 40
+TRANSLATED = 4  # sentences; greedy decoding is the slowest part of grading
+SCORED = 10  # sentence pairs whose scores are stored; of the others, the predicted token
+STORED_COLUMNS = 256  # of the vocabulary, in the test of the decoder's states
+CLEAR = 1e-3  # two scores that are nearer than this are a near tie
+
+Tensors = dict[str, Any]
+
+
+def random(rng: np.random.Generator, *shape: int) -> "torch.Tensor":
+    import torch
+
+    return torch.from_numpy(rng.standard_normal(shape))
+
+
+def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
+    """Attention with B = 3, d_model = 60, H = 4: d_k = 15 is no power of 4, for which the scale would be exact."""
+    import torch
+
+    B, d_model, H = 3, 60, 4
+    lengths, memory_lengths = torch.tensor([10, 7, 4]), torch.tensor([20, 14, 8])
+    attention = modules.mha.MultiHeadAttention(d_model, H).double()
+    weights = {name: random(rng, *weight.shape) / 8 for name, weight in attention.state_dict().items()}
+    for name in ("W_q.weight", "W_k.weight"):
+        weights[name] *= SHARP
+    attention.load_state_dict(weights)
+    tensors: Tensors = {f"weights/{name}": weight for name, weight in weights.items()}
+
+    def add(case: str, T_q: int, T_k: int, **masks: "torch.Tensor") -> None:
+        inputs = [random(rng, B, T, d_model) for T in (T_q, T_k, T_k)]
+        heads = attention.compute_mh_qkv_transformation(*inputs)
+        x = attention.compute_scaled_dot_product_attention(*heads, **masks)
+        names = ("Q", "K", "V", "query", "key", "value", "x")
+        tensors.update((f"{case}/{name}", value) for name, value in zip(names, (*inputs, *heads, x), strict=True))
+        tensors.update((f"{case}/{name}", mask) for name, mask in masks.items())
+
+    def padding(lengths: "torch.Tensor") -> "torch.Tensor":
+        # Any non-zero number marks padding, so each sentence has another one (the first has no padding).
+        marks = torch.tensor([[7], [1], [2]])
+        return modules.transformer.length_to_padding_mask(lengths) * marks
+
+    # A mask of its own for each sentence; the diagonal stays open, so that no query loses all keys.
+    holes = torch.from_numpy(rng.integers(0, 3, size=(B, 10, 10))) * (1 - torch.eye(10, dtype=torch.long))
+    holes[:, :, 0] = 0
+    add("no_mask", 8, 8)
+    add("key_padding", 10, 10, key_padding_mask=padding(lengths))
+    add("both_masks", 10, 10, key_padding_mask=padding(lengths), attention_mask=holes)
+    add("causal", 10, 10, attention_mask=modules.transformer.subsequent_mask(10)[None])
+    add("cross", 10, 20, key_padding_mask=padding(memory_lengths))
+    return tensors
+
+
+def pe(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
+    """A table of 15 x 32, and embeddings that are shorter."""
+    encoding = modules.pe.PositionalEncoding(32, 15)
+    x = random(rng, 4, 9, 32)
+    return {"pe/table": encoding.pe, "pe/x": x, "pe/output": encoding(x)}
+
+
+def read_sentences(path: Path = SENTENCES) -> list[list[str]]:
+    """(German, English) pairs."""
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def encoded(checkpoint: "Checkpoint") -> dict[str, "torch.Tensor"]:
+    """The sentences as token indices: src, src_lengths, and the target without its last token, tgt, tgt_lengths."""
+    from course.text import pad
+
+    pairs = read_sentences()
+    src, src_lengths = pad([checkpoint.source.encode(german) for german, _ in pairs])
+    tgt, tgt_lengths = pad([checkpoint.target.encode(english)[:-1] for _, english in pairs])
+    return {"src": src, "src_lengths": src_lengths, "tgt": tgt, "tgt_lengths": tgt_lengths}
+
+
+def encoder(checkpoint: "Checkpoint") -> Tensors:
+    sentences = encoded(checkpoint)
+    enc_output, _ = checkpoint.model.forward_encoder(sentences["src"], sentences["src_lengths"])
+    tensors = {"src": sentences["src"], "src_lengths": sentences["src_lengths"], "enc_output": enc_output}
+    return {f"sentences/{name}": tensor for name, tensor in tensors.items()}
+
+
+def decoder(checkpoint: "Checkpoint", rng: np.random.Generator) -> Tensors:
+    import torch
+
+    sentences = encoded(checkpoint)
+    enc_output, src_padding_mask = checkpoint.model.forward_encoder(sentences["src"], sentences["src_lengths"])
+    logits = checkpoint.model.forward_decoder(enc_output, src_padding_mask, sentences["tgt"], sentences["tgt_lengths"])
+    best = logits.topk(2).values
+    vocab_size = logits.size(-1)
+    columns = torch.from_numpy(np.sort(rng.choice(vocab_size, size=min(STORED_COLUMNS, vocab_size), replace=False)))
+    tensors = sentences | {
+        "enc_output": enc_output[:SCORED],
+        "src_padding_mask": src_padding_mask[:SCORED],
+        "predicted": logits.argmax(dim=-1),
+        "near_tie": best[..., 0] - best[..., 1] < CLEAR,
+        "vocab_size": torch.tensor(vocab_size),
+        "columns": columns,
+        "logits": logits[:SCORED, : int(sentences["tgt_lengths"][:SCORED].max()), columns],
+    }
+    return {f"sentences/{name}": tensor for name, tensor in tensors.items()}
+
+
+def inference(checkpoint: "Checkpoint") -> Tensors:
+    """Translations of the first sentences, and their caches."""
+    import torch
+
+    sentences = encoded(checkpoint)
+    src_lengths = sentences["src_lengths"][:TRANSLATED]
+    src = sentences["src"][:TRANSLATED, : int(src_lengths.max())]
+    decoded, caches = checkpoint.model.inference(src, src_lengths, MAX_OUTPUT_LENGTH)
+    enc_output, src_padding_mask = checkpoint.model.forward_encoder(src, src_lengths)
+    for number, tokens in enumerate(decoded):
+        length = torch.tensor([len(tokens) - 1])
+        memory, mask = enc_output[number : number + 1], src_padding_mask[number : number + 1]
+        best = checkpoint.model.forward_decoder(memory, mask, tokens[None, :-1], length).topk(2).values
+        if (margin := float((best[..., 0] - best[..., 1]).min())) < CLEAR:
+            raise UserError(f"sentence {number + 1} is decided by {margin:.1g}: a near tie; use another sentence")
+    tensors = {
+        "src": src,
+        "src_lengths": src_lengths,
+        "max_output_length": torch.tensor(MAX_OUTPUT_LENGTH),
+        "decoded": torch.cat(decoded),
+        "decoded_lengths": torch.tensor([len(tokens) for tokens in decoded]),
+        "num_layers": torch.tensor(len(caches[0])),
+        **{f"cache.{n}.{layer}": tensor for n, cache in enumerate(caches) for layer, tensor in enumerate(cache)},
+    }
+    return {f"sentences/{name}": tensor for name, tensor in tensors.items()}
+
+
+def stored_tensors() -> Iterator[tuple[str, Tensors]]:
+    """The stored tensors of the stages, from the reference modules."""
+    from course.checkpoint import load_checkpoint
+    from course.modules import ROOT, load_modules
+
+    rng = np.random.Generator(np.random.PCG64(20170612))
+    modules = load_modules(ROOT / "solutions" / "transformer")
+    checkpoint = load_checkpoint(modules=modules)
+    checkpoint.model.double()
+    yield "mha", mha(modules, rng)
+    yield "pe", pe(modules, rng)
+    yield "encoder", encoder(checkpoint)
+    yield "decoder", decoder(checkpoint, rng)
+    yield "inference", inference(checkpoint)

@@ -1,0 +1,239 @@
+"""Known mistakes of stage 3: the encoder."""
+
+from autograder.assignments.transformer.mistakes.sublayers import POST_NORM, Sublayer
+from autograder.diagnosis.mistakes import Mistake
+
+ATTENTION = Sublayer("encoder", "self-attention", "self_attn_layer_norm", "attended")
+FEED_FORWARD = Sublayer("encoder", "feed-forward", "final_layer_norm", "self.fc2(hidden)")
+
+# Lines of the reference.
+ATTEND = "attended = self.self_attn(x, x, x, key_padding_mask=self_attn_padding_mask)"
+HIDDEN = "hidden = self.activation_fn(self.fc1(x))  # (B, T, d_model) -> (B, T, d_ff)"
+BETWEEN = """        ### END SOLUTION
+
+        # Feed-forward network, dropout, residual connection, layer norm.
+        ### BEGIN SOLUTION
+"""
+LAYER = f"{ATTEND}\n        {ATTENTION.text}\n{BETWEEN}        {HIDDEN}\n        {FEED_FORWARD.text}"
+MASK = "src_padding_mask = length_to_padding_mask(src_lengths, device=src.device)"
+ENCODE = "enc_output = self.encoder(src_embedded, encoder_padding_mask=src_padding_mask)"
+
+FFN = "See the formula of the feed-forward network in section 3.3 of the paper and in the docstring of the class."
+
+MISTAKES: tuple[Mistake, ...] = (
+    ATTENTION.no_residual(),
+    FEED_FORWARD.no_residual(),
+    Mistake(
+        id="encoder.mask-not-passed",
+        module="transformer",
+        old=ENCODE,
+        new="enc_output = self.encoder(src_embedded)",
+        looks_like="Your result equals an encoder without a padding mask: real positions attend to padding.",
+        read_again="Follow the mask on its way: it is made from the lengths of the sentences, given to the encoder, "
+        "and used by the self-attention of each layer. Somewhere it gets lost.",
+    ),
+    Mistake(
+        id="encoder.padding-mask-ignored",
+        module="encoder",
+        old=ATTEND,
+        new="attended = self.self_attn(x, x, x)",
+        looks_like="Your result equals a layer whose self-attention gets no padding mask.",
+        read_again="Without a mask, what a sentence means depends on how much padding stands behind it. See the "
+        "arguments of forward in the docstring.",
+        same_as=("encoder.mask-not-passed",),
+    ),
+    Mistake(
+        id="encoder.pre-norm",
+        module="encoder",
+        old=LAYER,
+        new=f"""normed = self.self_attn_layer_norm(x)
+        x = x + self.dropout(self.self_attn(normed, normed, normed, key_padding_mask=self_attn_padding_mask))
+{BETWEEN}        hidden = self.activation_fn(self.fc1(self.final_layer_norm(x)))
+        x = x + self.dropout(self.fc2(hidden))""",
+        looks_like="Your result equals a pre-norm layer: each layer norm stands in front of its sub-layer.",
+        read_again="Many newer models do that, but the paper of 2017 puts the layer norm after the sum. " + POST_NORM,
+    ),
+    ATTENTION.no_norm(),
+    FEED_FORWARD.no_norm(),
+    Mistake(
+        id="encoder.norms-exchanged",
+        module="encoder",
+        old=f"{ATTENTION.text}\n{BETWEEN}        {HIDDEN}\n        {FEED_FORWARD.text}",
+        new=f"{ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm)}\n{BETWEEN}        {HIDDEN}\n"
+        f"        {FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm)}",
+        looks_like="Your result equals a layer in which the two layer norms have changed places.",
+        read_again="Both have weights of their own, learnt at their own place. The comments in the constructor say "
+        "which one belongs to which sub-layer.",
+    ),
+    Mistake(
+        id="encoder.first-norm-twice",
+        module="encoder",
+        old=FEED_FORWARD.text,
+        new=FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm),
+        looks_like="Your result equals a layer that uses the layer norm of the self-attention for both sub-layers.",
+        read_again="Each sub-layer has a layer norm of its own. The comments in the constructor say which one belongs "
+        "to the feed-forward network.",
+    ),
+    Mistake(
+        id="encoder.last-norm-twice",
+        module="encoder",
+        old=ATTENTION.text,
+        new=ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm),
+        looks_like="Your result equals a layer that uses the layer norm of the feed-forward network for both "
+        "sub-layers.",
+        read_again="Each sub-layer has a layer norm of its own. Look for the other one in the constructor.",
+    ),
+    Mistake(
+        id="encoder.relu-missing",
+        module="encoder",
+        old=HIDDEN,
+        new="hidden = self.fc1(x)",
+        looks_like="Your result equals a layer whose feed-forward network has no ReLU.",
+        read_again="Two linear maps without anything between them are one linear map. " + FFN,
+    ),
+    Mistake(
+        id="encoder.relu-on-output",
+        module="encoder",
+        old=f"{HIDDEN}\n        {FEED_FORWARD.text}",
+        new="hidden = self.fc1(x)\n"
+        "        x = self.final_layer_norm(x + self.dropout(self.activation_fn(self.fc2(hidden))))",
+        looks_like="Your result equals a layer whose ReLU stands after the second linear map instead of the first.",
+        read_again="The max in the formula encloses the first linear map only. " + FFN,
+    ),
+    Mistake(
+        id="encoder.relu-twice",
+        module="encoder",
+        old=FEED_FORWARD.text,
+        new="x = self.final_layer_norm(x + self.dropout(self.activation_fn(self.fc2(hidden))))",
+        looks_like="Your result equals a layer with a second ReLU after the second linear map.",
+        read_again="The feed-forward network must be able to lower a feature as well as to raise it. " + FFN,
+    ),
+    Mistake(
+        id="encoder.linear-maps-exchanged",
+        module="encoder",
+        old=f"{HIDDEN}\n        {FEED_FORWARD.text}",
+        new="hidden = self.activation_fn(self.fc2(x))\n"
+        "        x = self.final_layer_norm(x + self.dropout(self.fc1(hidden)))",
+        looks_like="The shapes do not fit: the two linear maps of the feed-forward network are in the wrong order.",
+        read_again="The network first makes the features wider, then narrower again. The comments in the constructor "
+        "say which map is which.",
+    ),
+    Mistake(
+        id="encoder.padding-mask-inverted",
+        module="encoder",
+        old=ATTEND,
+        new=ATTEND.replace("=self_attn_padding_mask", "=self_attn_padding_mask == 0"),
+        looks_like="Your result equals an encoder that attends to the padding only: its mask is inverted.",
+        read_again="A non-zero entry marks padding wherever a mask is made, handed on or used. See the docstrings of "
+        "length_to_padding_mask and of the layer.",
+    ),
+    Mistake(
+        id="encoder.mask-inverted",
+        module="transformer",
+        old=MASK,
+        new="src_padding_mask = 1 - length_to_padding_mask(src_lengths, device=src.device)",
+        looks_like="Your padding mask marks the real tokens instead of the padding.",
+        read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. That is the "
+        "form in which all masks of the course are passed on.",
+        same_as=("encoder.padding-mask-inverted",),
+    ),
+    Mistake(
+        id="encoder.mask-of-full-length",
+        module="transformer",
+        old=MASK,
+        new="src_padding_mask = length_to_padding_mask(torch.full_like(src_lengths, src.size(1)), device=src.device)",
+        looks_like="Your padding mask treats all sentences as equally long: nothing in it is padding.",
+        read_again="Each sentence has its own length, and the mask is made from these, not from the width of the "
+        "batch.",
+        same_as=("encoder.mask-not-passed", "encoder.padding-mask-ignored"),
+    ),
+    Mistake(
+        id="encoder.returned-mask-inverted",
+        module="transformer",
+        old=ENCODE,
+        new=ENCODE + "\n        src_padding_mask = 1 - src_padding_mask",
+        looks_like="Your encoder output is right, but the mask that you return marks the real tokens.",
+        read_again="See under Returns in the docstring what the numbers of the returned mask mean.",
+    ),
+    Mistake(
+        id="encoder.returned-mask-none",
+        module="transformer",
+        old=ENCODE,
+        new=ENCODE + "\n        src_padding_mask = None",
+        looks_like="Your encoder output is right, but None is returned in place of the mask.",
+        read_again="The decoder needs the mask too, for its cross-attention. See under Returns in the docstring.",
+    ),
+    Mistake(
+        id="encoder.mask-as-attention-mask",
+        module="encoder",
+        old=ATTEND,
+        new="attended = self.self_attn(x, x, x, None, self_attn_padding_mask)",
+        looks_like="The padding mask does not fit where it arrives: it is passed as the attention mask.",
+        read_again="Multi-head attention takes two masks of different shapes. Look up their order, or pass them by "
+        "name.",
+    ),
+    Mistake(
+        id="encoder.embeddings-scaled",
+        module="transformer",
+        old=ENCODE,
+        new=ENCODE.replace("src_embedded,", "src_embedded * src_embedded.size(-1) ** 0.5,"),
+        looks_like="Your result equals an encoder whose input is multiplied by sqrt(d_model).",
+        read_again="The paper scales embeddings in section 3.4, but not this course: the docstring of the class says "
+        "how the checkpoint was trained. The input is given to you ready for use.",
+    ),
+    Mistake(
+        id="encoder.positions-added-twice",
+        module="transformer",
+        old=ENCODE,
+        new=ENCODE.replace("src_embedded,", "self.positional_encoding(src_embedded),"),
+        looks_like="Your result equals an encoder whose input has the positional encoding added twice.",
+        read_again="The given line above your code adds it already.",
+    ),
+    ATTENTION.norm_before_residual(),
+    FEED_FORWARD.norm_before_residual(),
+    Mistake(
+        id="encoder.residual-from-layer-input",
+        module="encoder",
+        old=LAYER,
+        new=f"residual = x\n        {ATTEND}\n        {ATTENTION.text}\n{BETWEEN}        {HIDDEN}\n"
+        "        x = self.final_layer_norm(residual + self.dropout(self.fc2(hidden)))",
+        looks_like="Your result equals a layer whose second residual connection starts at the input of the layer.",
+        read_again="A residual connection goes around one sub-layer, not around both. Follow the arrows in figure 1 of "
+        "the paper.",
+    ),
+    Mistake(
+        id="encoder.feed-forward-on-attention",
+        module="encoder",
+        old=HIDDEN,
+        new="hidden = self.activation_fn(self.fc1(attended))",
+        looks_like="Your result equals a layer whose feed-forward network reads what attention returned, before the "
+        "sum and the layer norm.",
+        read_again="The output of the first sub-layer, sum and layer norm included, is the input of the second. Follow "
+        "the arrows in figure 1 of the paper.",
+    ),
+    Mistake(
+        id="encoder.feed-forward-twice",
+        module="encoder",
+        old=FEED_FORWARD.text,
+        new=f"{FEED_FORWARD.text}\n        {HIDDEN}\n        {FEED_FORWARD.text}",
+        looks_like="Your result equals a layer that applies the feed-forward sub-layer twice.",
+        read_again="A layer has two sub-layers, each used once. See figure 1 of the paper.",
+    ),
+    ATTENTION.no_dropout(),
+    FEED_FORWARD.no_dropout(),
+    ATTENTION.dropout_after_norm(),
+    FEED_FORWARD.dropout_after_norm(),
+    ATTENTION.dropout_on_sum(),
+    FEED_FORWARD.dropout_on_sum(),
+    # Dropout is switched off in the visible tests.
+    Mistake(
+        id="encoder.dropout-on-hidden",
+        module="encoder",
+        old=HIDDEN,
+        new="hidden = self.dropout(self.activation_fn(self.fc1(x)))",
+        looks_like="Your result equals a layer with one more dropout inside the feed-forward network.",
+        read_again="Many implementations have it, the paper does not: section 5.4 names the places of dropout.",
+        seen_by="hidden",
+    ),
+    ATTENTION.residual_in_place(),
+)

@@ -1,0 +1,267 @@
+"""Known mistakes of stage 1: multi-head attention."""
+
+from autograder.assignments.transformer.mistakes import mha_masks
+from autograder.assignments.transformer.mistakes.mha_masks import OUTPUT, SCORES
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+SPLIT = """x = x.contiguous().view(B, T, self.num_heads, self.d_k)  # (B, T, d_model) -> (B, T, H, d_k)
+            return x.transpose(1, 2)  # (B, T, H, d_k) -> (B, H, T, d_k)"""
+PROJECTIONS = "split_heads(self.W_q(Q)), split_heads(self.W_k(K)), split_heads(self.W_v(V))"
+SCALE = "math.sqrt(self.d_k)"
+
+SCALING = "Section 3.2.1 of the paper says what the dot products are divided by, and why."
+SPLITTING = "Section 3.2.2 of the paper describes the heads; the docstring of the class says where each one lies."
+PROJECTING = "Compare the three names in the signature with the three linear maps, one by one."
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        id="mha.scale-d-model",
+        module="mha",
+        old=SCALE,
+        new="math.sqrt(self.d_model)",
+        looks_like="Your result equals attention that is scaled by sqrt(d_model) instead of sqrt(d_k).",
+        read_again="Each head works on its own part of the features, so its dot products are sums of fewer terms than "
+        "d_model. " + SCALING,
+    ),
+    Mistake(
+        id="mha.scale-missing",
+        module="mha",
+        old=SCORES,
+        new="query @ key.transpose(-2, -1)",
+        looks_like="Your result equals attention without any scaling of the dot products.",
+        read_again="The longer the vectors are, the larger their dot products become, and the softmax then looks at "
+        "one key only. " + SCALING,
+    ),
+    Mistake(
+        id="mha.heads-not-transposed",
+        module="mha",
+        old="return x.transpose(1, 2)  #",
+        new="return x  #",
+        looks_like="Your queries, keys and values have the position axis before the head axis.",
+        read_again="The docstring lists the axes of the result in their order. Attention multiplies the last two axes, "
+        "so these must be positions and features, with the heads in front of them.",
+    ),
+    Mistake(
+        id="mha.view-without-transpose",
+        module="mha",
+        old=SPLIT,
+        new="return x.contiguous().view(B, self.num_heads, T, self.d_k)",
+        looks_like="Your queries, keys and values have the right shape, but each head holds pieces of several "
+        "positions: the head axis was made in front of the positions in a single step.",
+        read_again="A view gives the numbers new indices, but it never moves one. In memory the features of one "
+        "position lie side by side, so an axis of heads can be made from the features only, and is moved to its place "
+        "afterwards.",
+    ),
+    *mha_masks.MISTAKES,
+    Mistake(
+        id="mha.softmax-over-queries",
+        module="mha",
+        old=OUTPUT,
+        new="torch.softmax(scores, dim=-2) @ value",
+        looks_like="Your result equals attention with the softmax over the queries instead of the keys.",
+        read_again="Every query distributes a weight of 1 over the keys. Ask yourself which axis of the scores "
+        "belongs to the keys, and see section 3.2.1 of the paper.",
+    ),
+    Mistake(
+        id="mha.softmax-over-heads",
+        module="mha",
+        old=OUTPUT,
+        new="torch.softmax(scores, dim=1) @ value",
+        looks_like="Your result equals attention with the softmax over the heads instead of the keys.",
+        read_again="The heads do not compete with each other, the keys do. Write down the four axes of the scores and "
+        "see section 3.2.1 of the paper.",
+    ),
+    Mistake(
+        id="mha.softmax-twice",
+        module="mha",
+        old=SCORES,
+        new=f"torch.softmax({SCORES}, dim=-1)",
+        looks_like="Your result equals attention with two softmaxes, one before the masks and one after them.",
+        read_again="A softmax of weights makes them nearly equal. Figure 2 (left) of the paper has one softmax; see "
+        "what stands before it.",
+    ),
+    Mistake(
+        id="mha.query-input-for-all",
+        module="mha",
+        old=PROJECTIONS,
+        new="split_heads(self.W_q(Q)), split_heads(self.W_k(Q)), split_heads(self.W_v(Q))",
+        looks_like="Your keys and values are computed from the input of the queries.",
+        read_again="That is the same in self-attention only. In cross-attention the keys and values come from another "
+        "sequence. " + PROJECTING,
+    ),
+    Mistake(
+        id="mha.values-by-W_q",
+        module="mha",
+        old="self.W_v(V)",
+        new="self.W_q(V)",
+        looks_like="Your values are projected with the weights of the queries.",
+        read_again=PROJECTING,
+    ),
+    Mistake(
+        id="mha.keys-by-W_q",
+        module="mha",
+        old="self.W_k(K)",
+        new="self.W_q(K)",
+        looks_like="Your keys are projected with the weights of the queries.",
+        read_again=PROJECTING,
+    ),
+    Mistake(
+        id="mha.W_q-for-all",
+        module="mha",
+        old=PROJECTIONS,
+        new="split_heads(self.W_q(Q)), split_heads(self.W_q(K)), split_heads(self.W_q(V))",
+        looks_like="Your keys and your values are projected with the weights of the queries.",
+        read_again="Queries, keys and values each have their own projection. " + PROJECTING,
+        same_as=("mha.keys-by-W_q",),
+    ),
+    Mistake(
+        id="mha.keys-values-exchanged",
+        module="mha",
+        old=PROJECTIONS,
+        new="split_heads(self.W_q(Q)), split_heads(self.W_v(K)), split_heads(self.W_k(V))",
+        looks_like="Your keys are projected with the weights of the values, and your values with those of the keys.",
+        read_again=PROJECTING,
+    ),
+    Mistake(
+        id="mha.projections-missing",
+        module="mha",
+        old=PROJECTIONS,
+        new="split_heads(Q), split_heads(K), split_heads(V)",
+        looks_like="Your queries, keys and values are the inputs themselves, only split into heads.",
+        read_again="Without a projection all heads would compare the raw inputs. Look up the linear maps of the "
+        "constructor, and section 3.2.2 of the paper.",
+    ),
+    Mistake(
+        id="mha.heads-interleaved",
+        module="mha",
+        old=SPLIT,
+        new="return x.contiguous().view(B, T, self.d_k, self.num_heads).permute(0, 3, 1, 2)",
+        looks_like="Your heads take turns: neighbouring features belong to different heads.",
+        read_again="The order of the two new axes decides which features make up a head. " + SPLITTING,
+    ),
+    Mistake(
+        id="mha.scale-d-k",
+        module="mha",
+        old=SCALE,
+        new="self.d_k",
+        looks_like="Your result equals attention that is scaled by d_k instead of its square root.",
+        read_again="The spread of a sum of independent terms grows with the square root of their number. " + SCALING,
+    ),
+    Mistake(
+        id="mha.scale-multiplied",
+        module="mha",
+        old=SCORES,
+        new=SCORES.replace("/", "*"),
+        looks_like="Your result equals attention whose dot products are multiplied by sqrt(d_k).",
+        read_again="Scaling shall make the scores smaller. " + SCALING,
+    ),
+    Mistake(
+        id="mha.scale-number-of-keys",
+        module="mha",
+        old=SCALE,
+        new="math.sqrt(key.size(-2))",
+        looks_like="Your result equals attention that is scaled by the square root of the number of keys.",
+        read_again="The number d_k is the length of one key vector; how many keys there are does not matter. "
+        + SCALING,
+    ),
+    Mistake(
+        id="mha.scale-after-softmax",
+        module="mha",
+        old=OUTPUT,
+        new="torch.softmax(scores * math.sqrt(self.d_k), dim=-1) / math.sqrt(self.d_k) @ value",
+        looks_like="Your result equals attention that is scaled after the softmax instead of before it.",
+        read_again="After the softmax the weights of a query add up to 1, and nothing may change that. See the formula "
+        "in section 3.2.1 of the paper.",
+    ),
+    Mistake(
+        id="mha.key-not-transposed",
+        module="mha",
+        old=SCORES,
+        new="query @ key / math.sqrt(self.d_k)",
+        looks_like="The product of queries and keys does not fit: the keys are not transposed.",
+        read_again="Each score is the dot product of one query and one key. Write down the shapes of both factors and "
+        "of the result that you want, (B, H, T_q, T_k).",
+    ),
+    Mistake(
+        id="mha.key-reshaped",
+        module="mha",
+        old=SCORES,
+        new="query @ key.reshape(*key.shape[:2], self.d_k, -1) / math.sqrt(self.d_k)",
+        looks_like="Your result equals attention in which the keys are brought into the transposed shape by a view, "
+        "not by a transposition.",
+        read_again="A view keeps the order of the numbers in memory, so parts of different keys get mixed. Two axes "
+        "change places only by a transposition.",
+    ),
+    Mistake(
+        id="mha.queries-keys-exchanged",
+        module="mha",
+        old=SCORES,
+        new="key @ query.transpose(-2, -1) / math.sqrt(self.d_k)",
+        looks_like="Your result equals attention in which the keys ask and the queries answer.",
+        read_again="A row of the scores belongs to one query, a column to one key. With fewer queries than keys you "
+        "would see it in the shape.",
+    ),
+    Mistake(
+        id="mha.sigmoid",
+        module="mha",
+        old=OUTPUT,
+        new="torch.sigmoid(scores) @ value",
+        looks_like="Your result equals attention with a sigmoid instead of the softmax.",
+        read_again="The weights of one query must add up to 1, so the keys have to share. See section 3.2.1 of the "
+        "paper.",
+    ),
+    Mistake(
+        id="mha.W_o-inside",
+        module="mha",
+        old=OUTPUT,
+        new=OUTPUT + "\n        x = self.W_o(x.transpose(1, 2).flatten(2))"
+        ".unflatten(2, (self.num_heads, self.d_k)).transpose(1, 2)",
+        looks_like="Your result equals attention that is already mixed by W_o.",
+        read_again="The method forward applies W_o to what you return, so it would be applied twice. See under Returns "
+        "in the docstring.",
+    ),
+    Mistake(
+        id="mha.dropout-always-on",
+        module="mha",
+        old=OUTPUT,
+        new="torch.dropout(torch.softmax(scores, dim=-1), 0.1, True) @ value",
+        looks_like="Your result is random: two calls with the same inputs differ, as with an active dropout.",
+        read_again="This module has no dropout. The paper puts dropout behind the sub-layers (section 5.4), which the "
+        "encoder and the decoder do.",
+        random=True,
+    ),
+    # Dropout is switched off in the visible tests.
+    Mistake(
+        id="mha.dropout-on-weights",
+        module="mha",
+        old=OUTPUT,
+        new="torch.dropout(torch.softmax(scores, dim=-1), 0.1, self.training) @ value",
+        looks_like="Your attention is random in training, as with a dropout on the attention weights.",
+        read_again="Many implementations do that, but this module has no dropout. The paper puts dropout behind the "
+        "sub-layers (section 5.4), which the encoder and the decoder do.",
+        seen_by="hidden",
+    ),
+    # The visible tests compute no gradients.
+    Mistake(
+        id="mha.detached",
+        module="mha",
+        old=OUTPUT,
+        new="torch.softmax(scores.detach(), dim=-1) @ value",
+        looks_like="Your result is right, but the queries and keys get no gradient, so they would never learn.",
+        read_again="Somewhere the computation leaves the graph of autograd: by detaching, by the attribute data, by "
+        "switching gradients off, or on a way through NumPy or Python numbers.",
+        seen_by="hidden",
+    ),
+    # The visible tests do not look at the inputs after the call.
+    Mistake(
+        id="mha.query-changed-in-place",
+        module="mha",
+        old=SCORES,
+        new="query.div_(math.sqrt(self.d_k)) @ key.transpose(-2, -1)",
+        looks_like="Your result is right, but the tensor of the queries that was passed in is changed by the call.",
+        read_again="Operators such as /= and methods whose names end in an underscore write into their tensor, which "
+        "belongs to the caller.",
+        seen_by="hidden",
+    ),
+)

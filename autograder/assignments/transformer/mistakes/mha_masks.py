@@ -1,0 +1,201 @@
+"""Known mistakes of stage 1: the masks."""
+
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+FILL = "lowest = torch.finfo(scores.dtype).min"
+PADDING = "scores.masked_fill(key_padding_mask[:, None, None, :] != 0, lowest)"
+ATTENTION = "scores.masked_fill(attention_mask[:, None, :, :] != 0, lowest)"
+SCORES = "query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
+OUTPUT = "torch.softmax(scores, dim=-1) @ value"
+
+MASKING = "The docstring says which entries of a mask forbid a key."
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        id="mha.padding-mask-inverted",
+        module="mha",
+        old=PADDING,
+        new=PADDING.replace("!= 0", "== 0"),
+        looks_like="Your result equals attention that looks at the padding only: the key padding mask is read the "
+        "other way round.",
+        read_again="In many libraries a true entry means that a key may be used. Here it is the opposite. " + MASKING,
+    ),
+    Mistake(
+        id="mha.attention-mask-inverted",
+        module="mha",
+        old=ATTENTION,
+        new=ATTENTION.replace("!= 0", "== 0"),
+        looks_like="Your result equals attention that looks only where the attention mask forbids it: the attention "
+        "mask is read the other way round.",
+        read_again="In the example of a causal mask in the docstring the first row has a single zero, and the first "
+        "position may look only at itself. " + MASKING,
+    ),
+    Mistake(
+        id="mha.padding-mask-ignored",
+        module="mha",
+        old="scores = " + PADDING,
+        new=PADDING,  # the result is thrown away
+        looks_like="Your result equals attention without the key padding mask: padded keys are attended to.",
+        read_again="Either the mask is never used, or the masked scores are thrown away: methods whose names do not "
+        "end in an underscore leave their tensor as it is and return a new one.",
+    ),
+    Mistake(
+        id="mha.attention-mask-ignored",
+        module="mha",
+        old="scores = " + ATTENTION,
+        new=ATTENTION,  # the result is thrown away
+        looks_like="Your result equals attention without the attention mask: forbidden keys are attended to.",
+        read_again="Either the mask is not used, perhaps only when there is a key padding mask too, or the masked "
+        "scores are thrown away: methods whose names do not end in an underscore return a new tensor.",
+    ),
+    Mistake(
+        id="mha.one-mask-only",
+        module="mha",
+        old="        if attention_mask is not None:",
+        new="        elif attention_mask is not None:",
+        looks_like="Your result equals attention that forgets the attention mask as soon as a key padding mask is "
+        "given too.",
+        read_again="The two masks are independent of each other. The docstring says what holds if both are given.",
+    ),
+    Mistake(
+        id="mha.fill-zero",
+        module="mha",
+        old=FILL,
+        new="lowest = 0.0",
+        looks_like="Your result equals attention in which a forbidden key gets the score 0 instead of a very low one.",
+        read_again="The softmax of a score of 0 is not 0. Think of the score that becomes 0 in the softmax; a tiny "
+        "positive number, such as 1e-9, is not it either.",
+    ),
+    Mistake(
+        id="mha.mask-after-softmax",
+        module="mha",
+        old=OUTPUT,
+        new=f"torch.softmax({SCORES}, dim=-1).masked_fill(scores == lowest, 0.0) @ value",
+        looks_like="Your result equals attention in which the forbidden weights are set to 0 after the softmax, so "
+        "that the weights of a query no longer add up to 1.",
+        read_again="Forbidden keys must not take part in the softmax at all. In figure 2 (left) of the paper, look at "
+        "the order of the boxes.",
+    ),
+    Mistake(
+        id="mha.padding-mask-added",
+        module="mha",
+        old=PADDING,
+        new="scores + key_padding_mask[:, None, None, :]",
+        looks_like="Your result equals attention in which the key padding mask is added to the scores as it is.",
+        read_again="Adding the mask itself makes a padded key a little more attractive. " + MASKING,
+    ),
+    Mistake(
+        id="mha.attention-mask-added",
+        module="mha",
+        old=ATTENTION,
+        new="scores + attention_mask[:, None, :, :]",
+        looks_like="Your result equals attention in which the attention mask is added to the scores as it is.",
+        read_again="Adding the mask itself makes a forbidden key a little more attractive. " + MASKING,
+    ),
+    Mistake(
+        id="mha.padding-mask-multiplied",
+        module="mha",
+        old=PADDING,
+        new="scores * (key_padding_mask[:, None, None, :] == 0)",
+        looks_like="Your result equals attention in which the scores of padded keys are multiplied by 0.",
+        read_again="A score of 0 is an ordinary score: the softmax gives it a weight like any other. Think of the "
+        "score that becomes 0 in the softmax.",
+    ),
+    Mistake(
+        id="mha.padding-mask-one",
+        module="mha",
+        old=PADDING,
+        new=PADDING.replace("!= 0", "== 1"),
+        looks_like="Your result equals attention in which only the number 1 in the key padding mask marks padding.",
+        read_again="Other numbers count as well, and so does a boolean mask. " + MASKING,
+    ),
+    Mistake(
+        id="mha.attention-mask-one",
+        module="mha",
+        old=ATTENTION,
+        new=ATTENTION.replace("!= 0", "== 1"),
+        looks_like="Your result equals attention in which only the number 1 in the attention mask forbids a key.",
+        read_again="Other numbers count as well, and so does a boolean mask. " + MASKING,
+    ),
+    Mistake(
+        id="mha.padding-mask-not-unsqueezed",
+        module="mha",
+        old=PADDING,
+        new="scores.masked_fill(key_padding_mask != 0, lowest)",
+        looks_like="The key padding mask, (B, T_k), does not fit the scores, (B, H, T_q, T_k), as it stands.",
+        read_again="Broadcasting aligns axes from the right, so the batch axis of the mask meets the queries. Write "
+        "both shapes below each other; the mask needs axes of size 1 where it has none.",
+    ),
+    Mistake(
+        id="mha.padding-mask-batch-meets-heads",
+        module="mha",
+        old=PADDING,
+        new="scores.masked_fill(key_padding_mask[:, None, :] != 0, lowest)",
+        looks_like="The batch axis of the key padding mask meets the head axis of the scores.",
+        read_again="The mask needs one axis more: with as many heads as sentences the error would even stay unnoticed. "
+        "Write the axes of the mask and of the scores below each other, aligned on the right.",
+    ),
+    Mistake(
+        id="mha.attention-mask-not-unsqueezed",
+        module="mha",
+        old=ATTENTION,
+        new="scores.masked_fill(attention_mask != 0, lowest)",
+        looks_like="The batch axis of the attention mask meets the head axis of the scores.",
+        read_again="A mask for one sentence hides this error, and so does a batch with as many sentences as heads. "
+        "Write the axes of the mask and of the scores below each other, aligned on the right.",
+    ),
+    Mistake(
+        id="mha.padding-mask-on-queries",
+        module="mha",
+        old=PADDING,
+        new=PADDING.replace("[:, None, None, :]", "[:, None, :, None]"),
+        looks_like="Your result equals attention in which the key padding mask switches off queries instead of keys.",
+        read_again="What padded positions compute does not matter; what matters is that nobody looks at them. The name "
+        "of the mask and the docstring say which axis of the scores it belongs to.",
+    ),
+    Mistake(
+        id="mha.attention-mask-transposed",
+        module="mha",
+        old=ATTENTION,
+        new="scores.masked_fill(attention_mask.transpose(-2, -1)[:, None, :, :] != 0, lowest)",
+        looks_like="Your result equals attention with the rows and columns of the attention mask exchanged.",
+        read_again="The docstring says which index of the mask is the query and which is the key.",
+    ),
+    Mistake(
+        id="mha.attention-mask-of-first-sentence",
+        module="mha",
+        old=ATTENTION,
+        new=ATTENTION.replace("[:, None, :, :]", "[:1, None, :, :]"),
+        looks_like="Your result equals attention that uses the attention mask of the first sentence for all sentences.",
+        read_again="The attention mask may have a batch axis of size 1 or of size B; both must work.",
+    ),
+    Mistake(
+        id="mha.fill-minus-10",
+        module="mha",
+        old=FILL,
+        new="lowest = -10.0",
+        looks_like="Your result equals attention in which forbidden keys get the score -10, which is not low enough.",
+        read_again="Scores may be much larger or much lower than you expect, and a forbidden key must get no weight in "
+        "any case. Think of the lowest number that the type of the scores can hold.",
+    ),
+    # On the stored inputs it deviates less than correct code may.
+    Mistake(
+        id="mha.fill-minus-20",
+        module="mha",
+        old=FILL,
+        new="lowest = -20.0",
+        looks_like="Your result equals attention in which forbidden keys get the score -20, which is not low enough.",
+        read_again="Scores may be much larger or much lower than you expect, and a forbidden key must get no weight in "
+        "any case. Think of the lowest number that the type of the scores can hold.",
+        seen_by="hidden",
+    ),
+    Mistake(
+        id="mha.fill-largest",
+        module="mha",
+        old=FILL,
+        new="lowest = torch.finfo(scores.dtype).max",
+        looks_like="Your result equals attention that gives all its weight to the forbidden keys.",
+        read_again="The softmax turns the largest score into the largest weight. A forbidden key must get no weight.",
+    ),
+)

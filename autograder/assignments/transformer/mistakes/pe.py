@@ -1,0 +1,222 @@
+"""Known mistakes of stage 2: positional encoding."""
+
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+POSITION = "torch.arange(max_seq_length).unsqueeze(1)"
+FREQUENCY = "torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))"
+ANGLE = "angle = position * frequency"
+SINES = "pe[:, 0::2] = torch.sin(angle)"
+COSINES = "pe[:, 1::2] = torch.cos(angle[:, : d_model // 2])"
+OUTPUT = "return x + self.pe[:, :T]"
+
+FORMULA = "Put small numbers into the formula of the docstring, for instance d_model = 4, and compare them with yours."
+SLICING = "The table is (1, max_seq_length, d_model) and the embeddings are (B, T, d_model)."
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        id="pe.sine-cosine-exchanged",
+        module="pe",
+        old=f"{SINES}\n        {COSINES}",
+        new="pe[:, 0::2] = torch.cos(angle)\n        pe[:, 1::2] = torch.sin(angle[:, : d_model // 2])",
+        looks_like="Your table has the cosines in the even columns and the sines in the odd ones.",
+        read_again="Columns are counted from 0, so the first column is an even one. See the two formulas in the "
+        "docstring.",
+    ),
+    Mistake(
+        id="pe.exponent-i",
+        module="pe",
+        old=FREQUENCY,
+        new=FREQUENCY.replace("torch.arange(0, d_model, 2)", "torch.arange((d_model + 1) // 2)"),
+        looks_like="Your table equals one with the exponent i / d_model instead of 2i / d_model.",
+        read_again="In the formula i counts pairs of columns. The exponent has twice that number. " + FORMULA,
+    ),
+    Mistake(
+        id="pe.exponent-doubled",
+        module="pe",
+        old=FREQUENCY,
+        new=FREQUENCY.replace("torch.arange(0, d_model, 2)", "2 * torch.arange(0, d_model, 2)"),
+        looks_like="Your table equals one with the exponent 4i / d_model instead of 2i / d_model.",
+        read_again="The even column numbers 0, 2, 4, ... are the 2i of the formula already, and the denominator is the "
+        "whole d_model. " + FORMULA,
+    ),
+    Mistake(
+        id="pe.not-added",
+        module="pe",
+        old=OUTPUT,
+        new="return x",
+        looks_like="Your output equals the embeddings: no encoding is added to them.",
+        read_again="The table alone changes nothing. Section 3.5 of the paper says what happens to the embeddings.",
+    ),
+    Mistake(
+        id="pe.not-sliced",
+        module="pe",
+        old=OUTPUT,
+        new="return x + self.pe",
+        looks_like="The encodings that are added do not have the length of the input.",
+        read_again="Most sentences are shorter than the table, and need its first T positions only; mind the axis. "
+        + SLICING,
+    ),
+    Mistake(
+        id="pe.batch-axis-sliced",
+        module="pe",
+        old=OUTPUT,
+        new="return x + self.pe[:T]",
+        looks_like="The table is cut on its first axis, which is not the axis of the positions.",
+        read_again="In some texts the positions come first; here the batch does. " + SLICING,
+        same_as=("pe.not-sliced",),
+    ),
+    Mistake(
+        id="pe.only-encoding",
+        module="pe",
+        old=OUTPUT,
+        new="return self.pe[:, :T]",
+        looks_like="Your output is the table alone, without the embeddings.",
+        read_again="The docstring says that the encodings are added to x.",
+    ),
+    Mistake(
+        id="pe.exponent-positive",
+        module="pe",
+        old=FREQUENCY,
+        new=FREQUENCY.replace("-math.log", "math.log"),
+        looks_like="Your table equals one whose positions are multiplied by the power of 10000 instead of divided.",
+        read_again="The wavelengths grow from left to right, so the later columns must change slowly. " + FORMULA,
+    ),
+    Mistake(
+        id="pe.halves",
+        module="pe",
+        old=f"{SINES}\n        {COSINES}",
+        new="pe[:, : (d_model + 1) // 2] = torch.sin(angle)\n"
+        "        pe[:, (d_model + 1) // 2 :] = torch.cos(angle[:, : d_model // 2])",
+        looks_like="Your table has all sines in the left half and all cosines in the right half.",
+        read_again="Many programs do that, but here sines and cosines take turns. See the column numbers in the "
+        "formulas of the docstring.",
+    ),
+    Mistake(
+        id="pe.table-empty",
+        module="pe",
+        old=f"{SINES}\n        {COSINES}",
+        new="encoding = torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)",
+        looks_like="Your table is still full of zeros.",
+        read_again="What you compute must be stored in the columns of the tensor that is registered after your code.",
+    ),
+    Mistake(
+        id="pe.sines-only",
+        module="pe",
+        old=COSINES,
+        new=COSINES.replace("cos", "sin"),
+        looks_like="Your table has sines in all columns.",
+        read_again="The two columns of a pair have the same angle, but not the same function. See the second formula "
+        "of the docstring.",
+    ),
+    Mistake(
+        id="pe.cosine-exponent-shifted",
+        module="pe",
+        old=COSINES,
+        new="pe[:, 1::2] = torch.cos(position * torch.exp(torch.arange(1, d_model, 2) * "
+        "(-math.log(10000.0) / d_model)))",
+        looks_like="Your cosines use their own column number 2i + 1 in the exponent.",
+        read_again="Both columns of a pair have the same wavelength. Compare the exponents of the two formulas in the "
+        "docstring.",
+    ),
+    Mistake(
+        id="pe.position-from-one",
+        module="pe",
+        old=POSITION,
+        new="torch.arange(1, max_seq_length + 1).unsqueeze(1)",
+        looks_like="Your table equals the right one moved by a row: its first row is meant for position 1.",
+        read_again="The docstring says where the positions start.",
+    ),
+    Mistake(
+        id="pe.last-positions",
+        module="pe",
+        old=OUTPUT,
+        new="return x + self.pe[:, -T:]",
+        looks_like="Your output has the encodings of the last T rows of the table.",
+        read_again="A sentence starts at position 0, however long it is. " + SLICING,
+    ),
+    Mistake(
+        id="pe.base-1000",
+        module="pe",
+        old=FREQUENCY,
+        new=FREQUENCY.replace("10000.0", "1000.0"),
+        looks_like="Your table equals one with the base 1000 instead of 10000.",
+        read_again="Count the zeros of the number in section 3.5 of the paper.",
+    ),
+    Mistake(
+        id="pe.base-100000",
+        module="pe",
+        old=FREQUENCY,
+        new=FREQUENCY.replace("10000.0", "100000.0"),
+        looks_like="Your table equals one with the base 100000 instead of 10000.",
+        read_again="Count the zeros of the number in section 3.5 of the paper.",
+    ),
+    Mistake(
+        id="pe.exponent-missing",
+        module="pe",
+        old=FREQUENCY,
+        new="torch.full(((d_model + 1) // 2,), 1 / 10000.0)",
+        looks_like="Your table has the same wavelength in all columns.",
+        read_again="The number 10000 has an exponent that depends on the column. " + FORMULA,
+    ),
+    Mistake(
+        id="pe.logarithm-base-10",
+        module="pe",
+        old=FREQUENCY,
+        new=FREQUENCY.replace("math.log(", "math.log10("),
+        looks_like="Your table equals one that mixes the logarithm to base 10 with the exponential function of base e.",
+        read_again="Exponential function and logarithm undo each other only if they have the same base.",
+    ),
+    Mistake(
+        id="pe.multiplied",
+        module="pe",
+        old=OUTPUT,
+        new="return x * self.pe[:, :T]",
+        looks_like="Your output equals the embeddings multiplied by the encodings.",
+        read_again="Section 3.5 of the paper says how encodings and embeddings are combined.",
+    ),
+    Mistake(
+        id="pe.embeddings-scaled",
+        module="pe",
+        old=OUTPUT,
+        new="return x * math.sqrt(self.d_model) + self.pe[:, :T]",
+        looks_like="Your output has the embeddings multiplied by sqrt(d_model) before the encodings are added.",
+        read_again="The paper does so in section 3.4, but not this course: the docstring of the class Transformer says "
+        "how the checkpoint was trained.",
+    ),
+    Mistake(
+        id="pe.encoding-scaled",
+        module="pe",
+        old=OUTPUT,
+        new="return x + self.pe[:, :T] / math.sqrt(self.d_model)",
+        looks_like="Your output has the encodings divided by sqrt(d_model).",
+        read_again="The square root belongs to attention. Section 3.5 of the paper adds the encodings as they are.",
+    ),
+    Mistake(
+        id="pe.two-pi",
+        module="pe",
+        old=ANGLE,
+        new=ANGLE + " * 2 * math.pi",
+        looks_like="Your table equals one whose angles are multiplied by 2 pi.",
+        read_again="A factor of 2 pi appears in the wavelengths by itself, because sine and cosine have that period. "
+        "There is none in the formula.",
+    ),
+    Mistake(
+        id="pe.degrees",
+        module="pe",
+        old=ANGLE,
+        new="angle = torch.deg2rad(position * frequency)",
+        looks_like="Your table equals one whose angles are taken as degrees.",
+        read_again="The formula is in radians, as sine and cosine are in every numerical library.",
+    ),
+    # The visible test does not look at the input after the call.
+    Mistake(
+        id="pe.input-changed-in-place",
+        module="pe",
+        old=OUTPUT,
+        new="x += self.pe[:, :T]\n        return x",
+        looks_like="Your output is right, but the tensor of the embeddings that was passed in is changed by the call.",
+        read_again="Operators such as += write into their tensor, which belongs to the caller.",
+        seen_by="hidden",
+    ),
+)

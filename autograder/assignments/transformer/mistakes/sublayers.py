@@ -1,0 +1,108 @@
+"""Mistakes that can be made around any sub-layer of the encoder and the decoder."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from autograder.diagnosis.mistakes import Mistake
+
+POST_NORM = "The docstring of the class has the formula that wraps every sub-layer; see also section 3.1 of the paper."
+DROPOUT = (
+    "Section 5.4 of the paper says where the residual dropout stands: on the output of the sub-layer, before it is "
+    "added to the input."
+)
+
+
+@dataclass(frozen=True)
+class Sublayer:
+    """A sub-layer of a layer's `forward` in the reference: x = LayerNorm(x + Dropout(Sublayer(x)))."""
+
+    stage: str  # also the module
+    name: str  # in ids: "self-attention"
+    norm: str  # the attribute: "self_attn_layer_norm"
+    result: str  # what the sub-layer computed: "attended"
+
+    @property
+    def text(self) -> str:
+        return f"x = self.{self.norm}(x + self.dropout({self.result}))"
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("feed-forward", "feed-forward network")
+
+    def mistake(
+        self,
+        words: str,
+        new: str,
+        looks_like: str,
+        read_again: str,
+        seen_by: Literal["visible", "hidden"] = "visible",
+    ) -> Mistake:
+        new = new.format(norm=f"self.{self.norm}", result=self.result)
+        looks_like = looks_like.format(title=self.title)
+        return Mistake(
+            f"{self.stage}.{self.name}-{words}", self.stage, self.text, new, looks_like, read_again, seen_by=seen_by
+        )
+
+    def no_residual(self) -> Mistake:
+        return self.mistake(
+            "no-residual",
+            "x = {norm}(self.dropout({result}))",
+            "Your result equals a layer without the residual connection around the {title}.",
+            "What enters a sub-layer is added to what it computes. " + POST_NORM,
+        )
+
+    def no_norm(self) -> Mistake:
+        return self.mistake(
+            "no-norm",
+            "x = x + self.dropout({result})",
+            "Your result equals a layer without the layer norm after the {title}.",
+            "The constructor makes one layer norm for each sub-layer, and each of them is used. " + POST_NORM,
+        )
+
+    def norm_before_residual(self) -> Mistake:
+        return self.mistake(
+            "norm-before-residual",
+            "x = x + {norm}(self.dropout({result}))",
+            "Your result equals a layer in which only the output of the {title} is normed, before it is added.",
+            "The layer norm comes last: it sees the sum. " + POST_NORM,
+        )
+
+    # The visible tests switch dropout off, so its place does not show in them.
+
+    def no_dropout(self) -> Mistake:
+        return self.mistake(
+            "no-dropout",
+            "x = {norm}(x + {result})",
+            "Your result equals a layer without dropout on the output of the {title}.",
+            "Tests in evaluation mode do not show that dropout is missing. " + DROPOUT,
+            "hidden",
+        )
+
+    def dropout_after_norm(self) -> Mistake:
+        return self.mistake(
+            "dropout-after-norm",
+            "x = self.dropout({norm}(x + {result}))",
+            "Your result equals a layer with the dropout of the {title} after the layer norm.",
+            "Tests in evaluation mode do not show where dropout stands. " + DROPOUT,
+            "hidden",
+        )
+
+    def dropout_on_sum(self) -> Mistake:
+        return self.mistake(
+            "dropout-on-sum",
+            "x = {norm}(self.dropout(x + {result}))",
+            "Your result equals a layer in which dropout also hits the residual connection around the {title}.",
+            "Tests in evaluation mode do not show where dropout stands. " + DROPOUT,
+            "hidden",
+        )
+
+    # Nor do they compute gradients or look at the inputs after the call.
+
+    def residual_in_place(self) -> Mistake:
+        return self.mistake(
+            "residual-in-place",
+            "x += self.dropout({result})\n        x = {norm}(x)",
+            "Your result is right, but the tensor that was passed in is changed by the call, around the {title}.",
+            "The operator += writes into its tensor. That tensor belongs to the caller, and autograd still needs it.",
+            "hidden",
+        )

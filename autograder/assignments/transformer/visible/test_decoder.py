@@ -1,0 +1,39 @@
+"""Stage 4: the decoder."""
+
+from autograder.assignments.transformer.trained import TrainedTestCase
+from autograder.grading.graded_case import inside
+
+
+class TestDecoder(TrainedTestCase):
+    """The trained decoder on our sentence pairs, with teacher forcing."""
+
+    def test_encoder_decoder_predictions(self):
+        """Predict every next English token of our sentence pairs."""
+        stored = self.stored("sentences")
+        rows = slice(self.part)
+        inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
+        inputs["src"] = inputs["src"][:, : inputs["src_lengths"].max()]
+        real = inside(inputs["tgt_lengths"])
+        inputs["tgt"] = inputs["tgt"][:, : real.shape[1]]
+        shape = (*real.shape, int(stored["vocab_size"]))
+        predict = self.part_of_scores(self.trained_transformer(), shape, "dec_output", "B T_d tgt_vocab_size")
+        predicted = predict(**inputs)
+        # A near tie between two tokens may fall either way.
+        clear = real & ~stored["near_tie"][rows, : real.shape[1]]
+        expected = stored["predicted"][rows, : real.shape[1]]
+        self.assert_tensor(predicted, expected, "the next token", "B T_d", where=clear)
+
+    def test_encoder_decoder_states(self):
+        """Compute the scores of the output layer from the encoder's output."""
+        stored = self.stored("sentences")
+        expected, columns = stored["logits"], stored["columns"]
+        B, T_d, _ = expected.shape
+        inputs = {name: stored[name] for name in ("enc_output", "src_padding_mask")}
+        inputs |= {"tgt": stored["tgt"][:B, :T_d], "tgt_lengths": stored["tgt_lengths"][:B]}
+        # Of the vocabulary a part is stored. Its columns of the output layer have full rank, so any change of the
+        # decoder's last state shows in them.
+        shape = (B, T_d, int(stored["vocab_size"]))
+        score = self.part_of_scores(self.trained_transformer(), shape, "dec_output", "B T_d tgt_vocab_size", columns)
+        scores = score("forward_decoder", **inputs)
+        real = inside(inputs["tgt_lengths"])
+        self.assert_tensor(scores, expected, "dec_output", "B T_d tokens", where=real[..., None])

@@ -1,0 +1,65 @@
+"""Stage 5: greedy decoding with a cache (extra credit)."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.transformer.trained import TrainedTestCase
+
+
+class TestInference(TrainedTestCase):
+    """The trained model translates by itself, token by token."""
+
+    def translate(self) -> tuple[list[Any], list[Any]]:
+        """Tokens and caches of the stored sentences, which are translated once for both tests."""
+        if "translations" not in self.student.kept:
+            stored = self.stored("sentences")
+            src, lengths, limit = stored["src"], stored["src_lengths"], int(stored["max_output_length"])
+            model = self.trained_transformer()
+            result = model.inference(src=src, src_lengths=lengths, max_output_length=limit)
+            self.student.kept["translations"] = (result, len(src), self.student.last_call)
+        result, B, self.student.last_call = self.student.kept["translations"]
+        decoded, caches = self.items(result, 2, "inference")
+        return self.items(decoded, B, "decoded"), self.items(caches, B, "the list of caches")
+
+    def test_decoder_inference_outputs_extra_credit(self):
+        """Translate German sentences: every token equals the reference translation."""
+        stored = self.stored("sentences")
+        references = np.split(stored["decoded"], np.cumsum(stored["decoded_lengths"])[:-1])
+        decoded, _ = self.translate()
+        for number, tokens in enumerate(decoded):
+            if not isinstance(tokens, np.ndarray) or tokens.ndim != 1:
+                self.assert_tensor(tokens, references[number], f"decoded sentence {number + 1}", "T")
+        self.compare_translations(decoded, references)
+
+    def compare_translations(self, decoded: list[np.ndarray], references: list[np.ndarray]) -> None:
+        """Fail unless all translations are the same, token by token."""
+        self.checks += 1
+        pairs = [(tokens.tolist(), reference.tolist()) for tokens, reference in zip(decoded, references, strict=True)]
+        wrong = [number for number, (tokens, reference) in enumerate(pairs) if tokens != reference]
+        if not wrong:
+            return
+        import editdistance
+
+        errors = sum(editdistance.eval(tokens, reference) for tokens, reference in pairs)
+        tokens, reference = pairs[wrong[0]]
+        rate = 100 * errors / sum(len(reference) for _, reference in pairs)
+        self.wrong(
+            f"{len(wrong)} of {len(pairs)} translations differ",
+            f"The token error rate is {rate:.1f} %. First, sentence {wrong[0] + 1}:",
+            f"expected  {reference}",
+            f"got       {tokens}",
+            actual=np.concatenate(decoded),
+        )
+
+    def test_decoder_inference_cache_extra_credit(self):
+        """Return the cache: for each sentence the outputs of every decoder layer."""
+        stored = self.stored("sentences")
+        layers = range(int(stored["num_layers"]))
+        _, caches = self.translate()
+        for number, cache in enumerate(caches):
+            name = f"the cache of sentence {number + 1}"
+            self.items(cache, len(layers), name)
+            for layer in layers:
+                right = stored[f"cache.{number}.{layer}"]
+                self.assert_tensor(cache[layer], right, f"{name}, layer {layer}", "1 T d_model")

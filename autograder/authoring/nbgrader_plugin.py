@@ -1,0 +1,116 @@
+"""What the course adds to nbgrader: preprocessors for the release and for submissions (see nbgrader_config.py).
+
+They are preprocessors and not hooks because nbgrader goes on after the exception of a hook, while that of a
+preprocessor ends the command and removes what it has written.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbgrader import utils
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from autograder.authoring.release import make_stubs, notebook_names
+from autograder.manifest import assignment
+from course.errors import UserError
+
+SKIP = "skip-execution"  # nbclient does not execute cells with this tag
+UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
+
+
+class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
+    """Releases the stubs of the modules together with each notebook, and nothing else."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Drop what nbgrader has copied, and hand the stubs to the writer of the notebook."""
+        ids, course = resources["nbgrader"], self.parent.parent.coursedir
+        known = assignment(ids["assignment"])
+        if f"{ids['notebook']}.ipynb" not in notebook_names(known):
+            raise UserError(f"{ids['notebook']}.ipynb belongs to no stage; declare it in the manifest or move it away")
+        release = course.format_path(course.release_directory, ".", known.name)
+        drop_other_files(Path(release), notebook_names(known))
+        source = course.format_path(course.source_directory, ".", known.name)
+        stubs = make_stubs(Path(source), known)
+        # nbconvert writes these beside the notebook once all preprocessors have succeeded.
+        resources.setdefault("outputs", {}).update({name: text.encode() for name, text in stubs.items()})
+        return nb, resources
+
+
+class AnyNotebook(NotebookExporter):
+    """Reads submitted notebooks; instead of a broken one, an empty one, to which nbgrader adds the grade cells."""
+
+    def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
+        """Read a notebook that was handed in, whatever it is."""
+        try:
+            notebook = nbformat.read(file_stream, as_version=4)
+            nbformat.validate(notebook)
+        except Exception as error:  # nbformat raises whatever goes wrong in it
+            self.log.warning("The notebook cannot be read, an empty one takes its place: %s", error)
+            notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(UNREADABLE)])
+        return self.from_notebook_node(notebook, resources=resources, **options)  # type: ignore[no-untyped-call]
+
+
+class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
+    """Keeps a submission from reaching the process that grades it, by files or by cells of its notebooks."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Remove the files that nobody asked for (numpy.py would be imported as NumPy); run the grade cells only."""
+        ids, course = resources["nbgrader"], self.parent.parent.coursedir
+        known = assignment(ids["assignment"])
+        folder = course.format_path(course.autograded_directory, ids["student"], known.name)
+        modules = {f"{module}.py" for module in known.modules}
+        # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
+        drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
+        with Gradebook(course.db_url, course.course_id) as gradebook:
+            released = identities(gradebook.find_notebook(ids["notebook"], known.name))
+        for cell in reversed(nb.cells):
+            # Metadata may be damaged or forged. Of repeated cells the last one counts.
+            given = cell.metadata.pop("nbgrader", None)
+            name = given.get("grade_id") if isinstance(given, dict) else None
+            if isinstance(name, str) and name in released:
+                cell.metadata["nbgrader"] = released.pop(name)
+            # Any other cell could change what the grade cells call.
+            if cell.cell_type == "code" and not utils.is_grade(cell):
+                cell.metadata["tags"] = [*cell.metadata.get("tags", []), SKIP]
+        return nb, resources
+
+
+def identities(notebook: Any) -> dict[str, nbformat.NotebookNode]:
+    """nbgrader's metadata of the cells of a notebook as it was released."""
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    kinds = {kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")} for kind in ("grade", "solution", "task")}
+    found = {}
+    for cell in notebook.source_cells:
+        fields: dict[str, Any] = {kind: cell.name in names for kind, names in kinds.items()}
+        fields |= {"grade_id": cell.name, "locked": cell.locked, "cell_type": cell.cell_type, "schema_version": 3}
+        fields |= {"points": points[cell.name]} if cell.name in points else {}
+        found[cell.name] = nbformat.NotebookNode(fields)
+    return found
+
+
+class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
+    """Lets nbgrader report a failure of the grader, for which it would give 0 points otherwise."""
+
+    def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
+        """Fail for a grade cell that ended in an error.
+
+        Raises:
+            RuntimeError: if it did. The student's own errors are part of the verdict and never end a cell.
+        """
+        for output in cell.get("outputs", []) if utils.is_grade(cell) else []:
+            # A folder without a module is the student's mistake.
+            if output.output_type == "error" and output.ename != UserError.__name__:
+                raise RuntimeError(f"not graded, for the grader failed: {output.ename}: {output.evalue}")
+        return cell, resources
+
+
+def drop_other_files(folder: Path, kept: set[str]) -> None:
+    """Remove everything from a folder but files of the given names."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            utils.rmtree(str(path))
+        elif path.name not in kept:
+            utils.remove(str(path))

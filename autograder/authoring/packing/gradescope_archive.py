@@ -1,0 +1,173 @@
+"""Make the autograder for Gradescope: `python -m autograder gradescope build/transformer.zip`.
+
+Upload the archive in "Configure Autograder". It holds what grading needs, the solutions and hidden tests included, so
+it is as secret as they are. The seed of the hidden tests is in it too: all students get the same tests, and the same
+command for the same file keeps the seed, so that grades stay comparable after a correction.
+
+In the container root grades, and the code of a submission runs confined. Where the kernel has no Landlock (as in
+gVisor), it runs as the user "nobody" behind seccomp: it can read what everybody may read there, but neither write nor
+reach a network or another process; solutions, tests and seed are for root only. Where that is impossible as well, every
+submission gets a result that says that the grader failed, unless the archive was made with `--unconfined`. Then the
+code runs without any hold, and each result says so: a hostile submission can read the solution and change its grade.
+"""
+
+import argparse
+import json
+import re
+import secrets
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.authoring.packing.zip_files import ROOT, check_target, collect, write_zip
+from autograder.manifest import Assignment
+from autograder.submissions.which_assignment import which_assignment
+from course.errors import UserError, run_command
+
+# What grading imports. Their versions are those of constraints.txt.
+PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rich", "tomli")
+TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
+MAX_TIME_LIMIT = 480.0
+SETTINGS = "settings.json"
+ROOMS = ("authoring", "diagnosis", "forbidden", "grading", "reports", "sandbox", "submissions")
+GRADER = (
+    *("autograder/*.py", *(f"autograder/{room}/**/*.py" for room in ROOMS), "autograder/assignments/__init__.py"),
+    *("course/**/*.*", "constraints.txt"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is decided when the archive is made."""
+
+    assignment: str
+    seed: int  # of the hidden tests
+    time_limit: float  # seconds for everything that the code of a submission does
+    unconfined: bool  # run it even where nothing can hold it
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder gradescope", description="Make the autograder archive for Gradescope."
+    )
+    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="zip file to write")
+    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the hidden tests (as in ARCHIVE, or new)")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=TIME_LIMIT,
+        metavar="SECONDS",
+        help="for all that the code of one submission does (%(default)g)",
+    )
+    parser.add_argument(
+        "--unconfined", action="store_true", help="grade even where the container cannot confine submissions"
+    )
+    return parser.parse_args(arguments)
+
+
+def run(args: argparse.Namespace) -> int:
+    chosen = which_assignment(args.assignment)
+    check_target(args.archive)
+    if not 0 < args.time_limit <= MAX_TIME_LIMIT:
+        raise UserError(f"--time-limit must be more than 0 and at most {MAX_TIME_LIMIT:g} seconds")
+    if args.seed is not None and args.seed < 0:
+        raise UserError(f"the seed must not be negative: {args.seed}")
+    seed = seed_of(args.archive, chosen, args.seed)
+    files = contents(chosen, Settings(chosen.name, seed, args.time_limit, args.unconfined))
+    write_zip(args.archive, files, {"setup.sh": 0o755, "run_autograder": 0o755, SETTINGS: 0o600})
+    size = args.archive.stat().st_size / 1e6
+    print(f"Wrote {args.archive} ({size:.1f} MB), solutions and hidden tests included: give it to Gradescope only.")
+    print(f"The seed of the hidden tests is {seed}; the same command keeps it.")
+    if args.unconfined:
+        print("Where its container cannot confine submissions, they run all the same, and a hostile one could cheat.")
+    return 0
+
+
+def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
+    """The seed of the archive that is there already; else the one that is wanted, or a fresh one.
+
+    Raises:
+        UserError: if the file is something else, or has another seed than the one that is wanted.
+    """
+    if not archive.exists():
+        return secrets.randbits(63) if wanted is None else wanted
+    try:
+        with zipfile.ZipFile(archive) as there:
+            recorded = Settings(**json.loads(there.read(SETTINGS)))
+    except (OSError, zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{archive} was not made by this command: choose another name, or remove it") from error
+    if recorded.assignment != chosen.name:
+        raise UserError(f"{archive} is for the assignment {recorded.assignment}: choose another name")
+    if wanted not in (None, recorded.seed):
+        raise UserError(
+            f"{archive} has the seed {recorded.seed}: leave out --seed to keep it, so that grades stay comparable, "
+            "or choose another name"
+        )
+    return recorded.seed
+
+
+def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
+    """Everything in the archive by path.
+
+    Raises:
+        UserError: if a part of the project is missing.
+    """
+    files = collect(
+        ROOT,
+        [
+            *GRADER,
+            *(f"solutions/{chosen.name}/{module}.py" for module in chosen.modules),
+            f"autograder/assignments/{chosen.name}/**/*.*",
+            f"checkpoints/{chosen.checkpoint}/*",
+        ],
+    )
+    # Under the names that Gradescope wants.
+    files |= {
+        name: collect(ROOT, [template])[template]
+        for name, template in {
+            "setup.sh": "autograder/authoring/packing/setup.sh",
+            "run_autograder": "autograder/authoring/packing/run_autograder.sh",
+        }.items()
+    }
+    return {
+        **files,
+        "requirements.txt": "".join(f"{line}\n" for line in requirements()).encode(),
+        SETTINGS: as_json(asdict(settings)),
+        "fault.json": as_json(nothing_graded(chosen)),
+    }
+
+
+def as_json(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def requirements() -> list[str]:
+    """The dependencies of the project that grading imports, as pip takes them."""
+    from course.doctor import requirements as all_requirements
+
+    lines = all_requirements(ROOT / "pyproject.toml")
+    return sorted(line for line in lines if re.split(r"[^\w-]", line, maxsplit=1)[0] in PACKAGES)
+
+
+def nothing_graded(chosen: Assignment) -> dict[str, Any]:
+    """The results.json of a grader that failed: all tests, no points, and that this says nothing."""
+    from autograder.grading.results import Report, StageResult, TestResult
+    from autograder.grading.run_test import stage_tests
+    from autograder.reports.gradescope_results import results
+
+    stages = []
+    for stage in chosen.stages:
+        titles = {name: case.shortDescription() or name for name, case in stage_tests(stage).items()}
+        tests = (
+            TestResult(stage.name, name, titles[name], "fault", points=0, max_points=most)
+            for name, most in stage.points.items()
+        )
+        stages.append(StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests)))
+    return results(Report(chosen.title, "", tuple(stages), seconds=0))
+
+
+def main(arguments: list[str]) -> int:
+    args = parse_arguments(arguments)
+    return run_command(lambda: run(args))

@@ -1,0 +1,71 @@
+"""Collect files of the project by name, and write zip files whose bytes depend on nothing but their content."""
+
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from autograder.manifest import ROOT as ROOT
+from course.errors import UserError
+
+BINARY = (".safetensors", ".model", ".png")
+FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can hold
+
+
+def collect(root: Path, patterns: Iterable[str]) -> dict[str, bytes]:
+    """The files below a folder that match one of the patterns, by their paths with slashes.
+
+    Lines of text end with "\\n" on every system, as the shell of a container wants them.
+
+    Raises:
+        UserError: if a pattern matches no file.
+    """
+    files: dict[str, bytes] = {}
+    for pattern in patterns:
+        paths = [path for path in root.glob(pattern) if path.is_file() and not _unwanted(path.relative_to(root))]
+        if not paths:
+            raise UserError(f"there is no {pattern} in {root}: archives are packed in a complete copy of the project")
+        for path in paths:
+            data = path.read_bytes()
+            text = path.suffix not in BINARY
+            files[path.relative_to(root).as_posix()] = data.replace(b"\r\n", b"\n") if text else data
+    return files
+
+
+def _unwanted(path: Path) -> bool:
+    """Whether tools have left it: compiled modules, checkpoints of notebooks, backups."""
+    return any(part == "__pycache__" or part.startswith(".") or part.endswith("~") for part in path.parts)
+
+
+def check_target(path: Path) -> None:
+    """Find out before the work whether an archive can be written there.
+
+    Raises:
+        UserError: if it cannot.
+    """
+    if path.suffix.lower() != ".zip" or path.is_dir():
+        raise UserError(f"{path} is not the name of a zip file")
+
+
+def write_zip(path: Path, files: Mapping[str, bytes], modes: Mapping[str, int] | None = None) -> None:
+    """Write a zip file; it appears whole or not at all, and its folder is made if there is none.
+
+    Nothing is compressed: compressed bytes differ from one zlib to another, and weights hardly get smaller.
+
+    Args:
+        modes: permissions of the files that do not have the usual ones.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(partial, "w") as archive:
+            for name in sorted(files):
+                info = zipfile.ZipInfo(name, FIRST_DATE)
+                info.create_system = 3  # Unix, wherever it is written: so the permissions count
+                info.external_attr = (0o100000 | (modes or {}).get(name, 0o644)) << 16
+                archive.writestr(info, files[name])
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,295 @@
+"""Make what students receive: strip the solutions from the modules, run nbgrader, see that no solution is left.
+
+`python -m autograder release` writes notebooks/ anew; with `--check` it writes nothing and exits with 1 if notebooks/
+is not what it would write.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.manifest import ROOT, Assignment, assignments
+from course.errors import UserError
+
+SOURCE, RELEASE = "solutions", "notebooks"
+
+MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\s*")
+# What looks like a mark but is none would leave the solution in the release, so it is an error.
+LIKE_A_MARK = re.compile(r"#.*\b(begin|end)[\W_]*solution", re.IGNORECASE)
+
+# A shorter line of a solution ("break") may stand anywhere.
+SHORTEST_SECRET = 12
+CACHES = ("__pycache__", ".ipynb_checkpoints")
+
+
+@dataclass(frozen=True)
+class Region:
+    """A solution region by the line numbers of its two marks, counted from 1."""
+
+    begin: int
+    end: int
+
+    def code(self, lines: list[str]) -> list[int]:
+        """The numbers of the lines inside that are neither blank nor a comment."""
+        inside = enumerate(lines[self.begin : self.end - 1], start=self.begin + 1)
+        return [number for number, line in inside if line.strip() and not line.lstrip().startswith("#")]
+
+
+def find_regions(lines: list[str], file: str) -> list[Region]:
+    """The solution regions of a module.
+
+    Raises:
+        UserError: if a region is nested, not closed or not opened, or if a mark is misspelt.
+    """
+    regions, begin = [], 0
+    for number, line in enumerate(lines, start=1):
+        mark = MARK.fullmatch(line)
+        if mark is None:
+            if LIKE_A_MARK.search(line):
+                raise UserError(f"{file}, line {number}: a mark is a line '### BEGIN SOLUTION' or '### END SOLUTION'")
+        elif mark[1] == "BEGIN":
+            if begin:
+                raise UserError(f"{file}, line {number}: a region begins inside the one that begins at line {begin}")
+            begin = number
+        else:
+            if not begin:
+                raise UserError(f"{file}, line {number}: END SOLUTION without BEGIN SOLUTION")
+            regions.append(Region(begin, number))
+            begin = 0
+    if begin:
+        raise UserError(f"{file}, line {begin}: BEGIN SOLUTION without END SOLUTION")
+    return regions
+
+
+def _parse(source: str, file: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError as error:
+        raise UserError(f"{file}, line {error.lineno}: {error.msg}") from error
+
+
+def _functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, range]]:
+    """The functions of a module and the methods of its classes by their dotted names, with their line numbers."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{prefix}{node.name}.")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield prefix + node.name, range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _function_of(region: Region, lines: list[str], functions: list[tuple[str, range]], file: str) -> str:
+    """The function or method that a region stands in."""
+    place = f"{file}, line {region.begin}"
+    code = region.code(lines)
+    if not code:
+        raise UserError(f"{place}: the region holds no code")
+    if _indentation(lines[region.begin - 1]) != _indentation(lines[code[0] - 1]):
+        raise UserError(f"{place}: the mark must be indented like the code in the region")
+    for name, numbers in functions:
+        if region.begin in numbers and code[-1] in numbers:
+            return name
+    raise UserError(f"{place}: the region must lie inside one function or method")
+
+
+def _written(module: str, assignment: Assignment) -> list[str]:
+    """What students write in a module, by dotted names."""
+    written = [path.partition(".") for stage in assignment.stages for path in stage.writes]
+    return [name for owner, _, name in written if owner == module]
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def strip_module(source: str, module: str, assignment: Assignment) -> str:
+    """The stub of a module: every solution region replaced by a line that raises NotImplementedError.
+
+    Raises:
+        UserError: if the regions are malformed or do not agree with what the manifest says that students write.
+    """
+    file = f"{module}.py"
+    lines = source.split("\n")
+    regions = find_regions(lines, file)
+    functions = list(_functions(_parse(source, file)))
+    names = [_function_of(region, lines, functions, file) for region in regions]
+    for name in _written(module, assignment):
+        if name not in names:
+            raise UserError(f"{file}: the manifest has students write {name}, but no solution region stands in it")
+    stub: list[str] = []
+    copied, parts, seen = 0, Counter(names), Counter[str]()
+    for region, name in zip(regions, names, strict=True):
+        stage = assignment.stage_of(f"{module}.{name}")
+        if stage is None:
+            raise UserError(f"{file}, line {region.begin}: no stage of the manifest has students write {name}")
+        seen[name] += 1
+        part = f", part {seen[name]} of {parts[name]}," if parts[name] > 1 else ""
+        stub += lines[copied : region.begin - 1]
+        indentation = _indentation(lines[region.begin - 1])
+        stub.append(f'{indentation}raise NotImplementedError("Stage {stage.number}: {name}{part} is not written yet")')
+        copied = region.end
+    text = "\n".join([*stub, *lines[copied:]])
+    _parse(text, f"the stub of {file}")
+    return text
+
+
+def _modules(folder: Path, assignment: Assignment) -> dict[str, str]:
+    """The source texts of the modules in a folder."""
+    if missing := [f"{name}.py" for name in assignment.modules if not (folder / f"{name}.py").is_file()]:
+        raise UserError(f"{folder} lacks {', '.join(missing)}")
+    return {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in assignment.modules}
+
+
+def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
+    """The stubs of all modules of an assignment by file name.
+
+    Raises:
+        UserError: if a module is missing or cannot be stripped.
+    """
+    owners = {path.partition(".")[0] for stage in assignment.stages for path in stage.writes}
+    if strange := owners - set(assignment.modules):
+        raise UserError(f"the manifest has students write in {', '.join(sorted(strange))}, no module of the assignment")
+    return {
+        f"{module}.py": strip_module(source, module, assignment)
+        for module, source in _modules(folder, assignment).items()
+    }
+
+
+def notebook_names(assignment: Assignment) -> set[str]:
+    """The file names of an assignment's notebooks."""
+    return {stage.notebook for stage in assignment.stages}
+
+
+def _code(line: str) -> str:
+    """A line without indentation and without the comment behind its code."""
+    return line.strip() if line.lstrip().startswith("#") else line.partition("  #")[0].strip()
+
+
+def secret_lines(folder: Path, assignment: Assignment) -> set[str]:
+    """The lines inside the solution regions, but short ones and those that also stand outside."""
+    inside: set[str] = set()
+    outside: list[str] = []
+    for module, source in _modules(folder, assignment).items():
+        lines, begin = source.split("\n"), 0
+        for region in find_regions(lines, f"{module}.py"):
+            inside.update(map(_code, lines[region.begin : region.end - 1]))
+            outside += lines[begin : region.begin - 1]
+            begin = region.end
+        outside += lines[begin:]
+    given = "\n".join(outside)
+    return {line for line in inside if len(line) >= SHORTEST_SECRET and line not in given}
+
+
+def find_leaks(release: dict[str, str], secrets: set[str]) -> list[str]:
+    """The released files that hold a line of a solution, each with the line."""
+    leaks = []
+    for name, text in release.items():
+        readable = "\n".join(_strings(json.loads(text))) if name.endswith(".ipynb") else text
+        leaks += [f"{name}: {line}" for line in sorted(secrets) if line in readable]
+    return leaks
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All strings in a piece of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
+def read_release(folder: Path) -> dict[str, str]:
+    """The text of every file by its path, with "\\n" at the end of the lines; the caches of tools are left out."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part in CACHES for part in path.parts)
+    }
+
+
+def generate(root: Path) -> dict[str, str]:
+    """Generate the release of all assignments of a course folder with nbgrader, without writing into the folder.
+
+    Returns:
+        The text of every file by its path in the release folder.
+
+    Raises:
+        UserError: if a module cannot be stripped, nbgrader fails, a file is missing, or a solution is left.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, assignment in assignments().items():
+            make_stubs(root / SOURCE / name, assignment)  # a mistake is found before nbgrader takes its seconds
+            _run_nbgrader(root, name, Path(scratch))
+        release = read_release(Path(scratch, RELEASE))
+    for name, assignment in assignments().items():
+        expected = {f"{module}.py" for module in assignment.modules} | notebook_names(assignment)
+        if missing := {f"{name}/{file}" for file in expected} - set(release):
+            raise UserError(f"{SOURCE} lacks {', '.join(sorted(missing))}")
+        if leaks := find_leaks(release, secret_lines(root / SOURCE / name, assignment)):
+            raise UserError("the release would hold lines of the solution\n  " + "\n  ".join(leaks))
+    return release
+
+
+def path_with_programs() -> str:
+    """The search path with the programs of this Python first: nbgrader calls `alembic` by its bare name."""
+    return os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")])
+
+
+def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
+    command = [sys.executable, "-m", "nbgrader", "generate_assignment", assignment, "--force", "--log-level=WARN"]
+    command += [f"--CourseDirectory.release_directory={scratch / RELEASE}"]
+    command += [f"--CourseDirectory.db_url=sqlite:///{(scratch / 'gradebook.db').as_posix()}"]
+    # The settings of this machine's user must not change what students get.
+    environment = {**os.environ, "JUPYTER_NO_CONFIG": "1", "PATH": path_with_programs()}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, encoding="utf-8", errors="replace")
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+        raise UserError(f"nbgrader generate_assignment {assignment} failed; its report stands above")
+
+
+def write_release(release: dict[str, str], folder: Path) -> None:
+    """Replace a release folder. The bytes are the same on every system."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    for name, text in release.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def differences(release: dict[str, str], folder: Path) -> list[str]:
+    """How a folder differs from a release, a line for each file."""
+    present = read_release(folder)
+    states = {
+        "is missing": set(release) - set(present),
+        "does not belong there": set(present) - set(release),
+        "differs": {name for name in set(present) & set(release) if present[name] != release[name]},
+    }
+    return sorted(f"{folder.name}/{name} {state}" for state, names in states.items() for name in names)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m autograder release", description="Make what students receive.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if notebooks/ is not current")
+    check = parser.parse_args(arguments).check
+    release = generate(ROOT)
+    if not check:
+        write_release(release, ROOT / RELEASE)
+        print(f"wrote {len(release)} files to {RELEASE}/")
+        return 0
+    if found := differences(release, ROOT / RELEASE):
+        print("\n".join([*found, "Run `python -m autograder release` and commit the result."]))
+        return 1
+    print(f"{RELEASE}/ is current and holds no solution")
+    return 0

@@ -1,0 +1,142 @@
+"""Grade a class on a Dask cluster: the scheduler hands submissions, as source text, to the workers of other machines.
+
+Every machine of the cluster needs this project with its reference and the same version of it. Each thread of a Dask
+worker keeps a warm process of its own, whose forks run the submissions, confined as on one machine.
+"""
+
+import threading
+import traceback
+import uuid
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+from autograder.classroom.local_jobs import Grader, Outcome, Queue, Settings
+from autograder.submissions.read_submission import Submission
+from course.errors import UserError
+
+AHEAD = 2  # submissions in the cluster for each thread: one that is graded, one that waits
+WAIT_SECONDS = 30
+RETRIES = 1  # of what raises; after the death of a worker the scheduler itself starts its tasks again elsewhere
+
+
+def grade_on_cluster(
+    queue: Queue, settings: Settings, address: str | None, scheduler_file: Path | None
+) -> Generator[Outcome, None, None]:
+    """Grade submissions on a cluster; gives the outcomes in the order in which they become known.
+
+    Args:
+        address: of the scheduler, or None if the file says it.
+        scheduler_file: what `dask scheduler --scheduler-file` has written.
+
+    Raises:
+        UserError: if the cluster cannot be reached or is lost.
+    """
+    client = connect(address, scheduler_file)
+    from distributed import as_completed
+
+    try:
+        under_way: dict[Any, Submission] = {}
+        completed = as_completed(loop=client.loop)
+
+        def fill() -> None:
+            # A window, so that neither the scheduler nor this process holds a whole class; workers may come and go.
+            window = max(AHEAD, AHEAD * sum(client.nthreads().values()))
+            while len(under_way) < window and (submission := queue.take()) is not None:
+                key = f"grade-{uuid.uuid4().hex}"
+                future = client.submit(grade_there, settings, submission, key=key, pure=False, retries=RETRIES)
+                under_way[future] = submission
+                completed.add(future)
+
+        fill()
+        for future in completed:
+            submission = under_way.pop(future)
+            outcome = outcome_of(future, submission)
+            future.release()  # the cluster forgets it
+            final = not queue.comes_back(submission, outcome)
+            fill()
+            if final:
+                yield outcome
+        client.run(close_graders, settings)
+    finally:
+        client.close()
+
+
+def connect(address: str | None, scheduler_file: Path | None) -> Any:
+    """A client of the cluster, once it has a worker.
+
+    Raises:
+        UserError: if there is no cluster, or none with workers.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UserError('a cluster needs Dask: pip install -c constraints.txt -e ".[cluster]"') from None
+    if scheduler_file is not None and not scheduler_file.is_file():
+        raise UserError(f"there is no file {scheduler_file}; `dask scheduler --scheduler-file` writes it")
+    place = address or f"the scheduler of {scheduler_file}"
+    try:
+        where = {"address": address} if address else {"scheduler_file": str(scheduler_file)}
+        client = Client(**where, timeout=WAIT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{place} cannot be reached: {error or type(error).__name__}") from error
+    try:
+        client.wait_for_workers(1, timeout=WAIT_SECONDS)
+    except TimeoutError:
+        client.close()
+        raise UserError(f"{place} has no workers: start some with `dask worker --nthreads 1 ...`") from None
+    return client
+
+
+def outcome_of(future: Any, submission: Submission) -> Outcome:
+    """The outcome of a finished task, a fault if it has none.
+
+    Raises:
+        UserError: if the cluster is gone.
+    """
+    from distributed.client import FutureCancelledError
+
+    try:
+        outcome: Outcome = future.result()
+        return outcome
+    except FutureCancelledError as error:
+        raise UserError(
+            "the connection to the scheduler was lost. What was graded is kept; the same command goes on"
+        ) from error
+    except Exception:  # KilledWorker: several workers died with it
+        return Outcome.failed(submission, traceback.format_exc())
+
+
+# What follows runs in the workers of the cluster.
+
+_of_thread = threading.local()
+_all: list[Grader] = []
+
+
+def grade_there(settings: Settings, submission: Submission) -> Outcome:
+    """Grade a submission in a Dask worker, with the warm process of this thread.
+
+    Raises:
+        RuntimeError: if this machine would grade by other rules than the one that asks.
+    """
+    from autograder.classroom.records import grader_hash
+    from autograder.sandbox.confine import unsupported
+
+    grader: Grader | None = getattr(_of_thread, "grader", None)
+    if grader is None or grader.settings != settings:
+        if grader_hash(settings.assignment) != settings.grader:
+            raise RuntimeError("this worker has another version of the grader than the machine that runs the batch")
+        if settings.confined and (why := unsupported()):
+            raise RuntimeError(f"this worker cannot confine submissions: {why}")
+        if grader is not None:
+            grader.close()  # of another class, whose batch was stopped
+        _of_thread.grader = grader = Grader(settings)
+        _all.append(grader)
+    return grader.grade(submission)
+
+
+def close_graders(settings: Settings) -> None:
+    """End the warm processes that this Dask worker has for a class."""
+    for grader in [grader for grader in _all if grader.settings == settings]:
+        _all.remove(grader)
+        grader.close()

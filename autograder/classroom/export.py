@@ -1,0 +1,191 @@
+"""`python -m autograder export canvas|moodle|similarity`: what leaves this project for a gradebook or a checker."""
+
+import argparse
+import csv
+import io
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from autograder.gradebooks.canvas import canvas_roster, only_column
+from autograder.gradebooks.class_grades import ClassGrades, read_class
+from autograder.gradebooks.csv_sheet import Sheet
+from autograder.gradebooks.grading_policy import Policy, number, shown
+from autograder.gradebooks.moodle import moodle_roster
+from autograder.gradebooks.policy_file import read_policy
+from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
+from autograder.manifest import assignment
+from autograder.reports.console import clean
+from autograder.reports.written_files import harmless, write_whole
+from autograder.submissions.which_assignment import which_assignment
+from course.errors import UserError, run_command
+
+DONE, NOT_ALL = 0, 1
+HEADINGS = {
+    UNGRADED: "without a grade: their cells stay as they were",
+    NO_ROW: "not found in the gradebook: nothing was written for them",
+    KEPT: "left as they were in the gradebook",
+    NO_SUBMISSION: "in the gradebook without a submission here: their cells stay as they were",
+}
+DETAILS = (
+    *("student", "gradebook", "status", "note", "points", "extra credit", "counted", "full marks", "handed in", "due"),
+    *("days late", "penalty percent", "penalty", "grade", "explanation"),
+)
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder export",
+        description="Write the grades of a class into a gradebook, or its modules for a similarity checker.",
+        epilog="exit status: 0 all graded students are in the file, 1 not all (they are listed), 2 wrong usage",
+    )
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="canvas|moodle|similarity")
+    canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported")
+    moodle = kinds.add_parser("moodle", help="fill the offline grading worksheet of a Moodle assignment")
+    similarity = kinds.add_parser("similarity", help="lay out the modules for JPlag and Dolos")
+    for kind in (canvas, moodle):
+        kind.add_argument("results", type=Path, metavar="RESULTS", help="folder that batch has written")
+        kind.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to import")
+        kind.add_argument(
+            "--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs/gradebooks.md)"
+        )
+        kind.add_argument("--times", type=Path, metavar="FILE", help="CSV of when work was handed in: student, time")
+        kind.add_argument(
+            "--submissions",
+            type=Path,
+            metavar="DIR",
+            help="submissions, for nbgrader's timestamp.txt in them",
+        )
+    canvas.add_argument("--gradebook", type=Path, required=True, metavar="FILE", help="that Canvas exported")
+    canvas.add_argument("--column", required=True, help='of the assignment: "Name (12345)", the name or the number')
+    canvas.add_argument("--match", default="login", metavar="BY", help="login (default), sis, id, email or a header")
+    canvas.add_argument("--only", action="store_true", help="leave out the columns of all other assignments")
+    moodle.add_argument("--worksheet", type=Path, required=True, metavar="FILE", help="that Moodle exported")
+    moodle.add_argument("--match", default="id", metavar="BY", help="id (default), email, name or a header")
+    similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
+    similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
+    similarity.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    return parser.parse_args(arguments)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.kind == "similarity":
+        from autograder.classroom.similarity_export import export_similarity
+
+        for line in export_similarity(args.submissions, args.out, which_assignment(args.assignment, args.submissions)):
+            print(clean(line))
+        return DONE
+    policy = read_policy(args.policy) if args.policy else Policy()
+    grades = read_class(args.results)
+    times = read_times(args, grades, policy)
+    source = args.gradebook if args.kind == "canvas" else args.worksheet
+    details = args.out.with_name(f"{args.out.stem}-details.csv")
+    check_output(args.out, details, [source, args.times, args.policy, args.results / "grades.csv"])
+    sheet = Sheet.read(source)
+    if args.kind == "canvas":
+        roster = canvas_roster(sheet, args.column, args.match)
+    else:
+        roster = moodle_roster(sheet, args.match, policy.late.zone if policy.late else None)
+    if policy.late and not times and not roster.times:
+        raise UserError(
+            "the policy has a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
+            "--times; the dates of Moodle's worksheet count if [late] of the policy has a timezone"
+        )
+    lines = fill(roster, grades, policy, times)
+    formulas = risky_cells(roster)
+    if args.kind == "canvas" and args.only:
+        only_column(roster)
+    write_whole(args.out, sheet.data())
+    write_whole(details, details_csv(lines, policy))
+    print_summary(args.out, details, lines, [*grades.notes, *unknown_names(policy, times, grades, roster), *formulas])
+    return DONE if all(line.status in (EXPORTED, NO_SUBMISSION) for line in lines) else NOT_ALL
+
+
+def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> dict[str, datetime]:
+    """When work was handed in, by normal name; --times goes before the timestamps."""
+    from autograder.gradebooks.hand_in_times import times_in, timestamps
+    from autograder.submissions.find_submissions import find_submissions
+
+    if policy.late is None:
+        return {}
+    times = {}
+    if args.submissions:
+        chosen = assignment(grades.assignment)
+        times = timestamps(find_submissions(args.submissions, chosen), chosen.name)
+    if args.times:
+        times |= times_in(args.times, policy.late.zone)
+    return times
+
+
+def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:
+    """Find out before the work whether its result can be written, over nothing that we read."""
+    if not out.absolute().parent.is_dir():
+        raise UserError(f"there is no folder {out.absolute().parent} for {out.name}")
+    for path in (out, details):
+        if path.is_dir():
+            raise UserError(f"{path} is a folder; --out takes the name of a file")
+        if any(source and source.resolve() == path.resolve() for source in sources):
+            raise UserError(f"{path} is read here: choose another name for --out, so that nothing is lost")
+
+
+def risky_cells(roster: Roster) -> list[str]:
+    """A warning if a spreadsheet would run cells of the roster. Changing them would break the match on import."""
+    cells = (cell for cells in roster.sheet.rows for cell in cells)
+    risky = [cell for cell in cells if harmless(cell) != cell and cell.strip("+-.,0123456789 ")]
+    if not risky:
+        return []
+    warning = (
+        f"{len(risky)} cells that came with the gradebook begin as a formula does (the first: {risky[0]!r}) and stay "
+        "as they are, for the import compares them: look at the details in a spreadsheet, not at the file to import"
+    )
+    return [warning]
+
+
+def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
+    """Extensions and times that belong to nobody are often misspelt."""
+    from autograder.gradebooks.match_students import normal
+
+    rows = (*roster.keys.values(), *roster.names.values())
+    known = {normal(name) for name in (*grades.points, *grades.ungraded, *rows)}
+    extended = sorted(set(policy.late.extensions) - known) if policy.late else []
+    notes = [f"the policy has an extension for {name!r}, who is nobody here" for name in extended]
+    return notes + [f"there is a time for {name!r}, who is nobody here" for name in sorted(set(times) - known)]
+
+
+def details_csv(lines: list[Line], policy: Policy) -> bytes:
+    """A row for each student that explains what became of the points; safe to open in a spreadsheet."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(DETAILS)
+    for line in lines:
+        row: list[str] = [line.student, line.row, line.status, line.why]
+        if grade := line.grade:
+            points = grade.points
+            row += [number(one) for one in (points.required, points.extra, grade.counted, points.full)]
+            late = policy.late
+            row += [shown(when, late.zone) for when in (grade.handed_in, grade.due) if when] if late else ["", ""]
+            row += [number(one) for one in (grade.days_late, grade.percent, grade.penalty)]
+            row += [str(grade.final), grade.explanation]
+        writer.writerow([harmless(cell) for cell in row + [""] * (len(DETAILS) - len(row))])
+    # The mark at the beginning lets spreadsheets know that this is UTF-8.
+    return text.getvalue().encode("utf-8-sig", errors="replace")
+
+
+def print_summary(out: Path, details: Path, lines: list[Line], notes: list[str]) -> None:
+    """Say who is in the file, and who is not and why."""
+    exported = [line for line in lines if line.status == EXPORTED]
+    print(f"{len(exported)} grades are in {out}; {details} explains them.")
+    for status, heading in HEADINGS.items():
+        listed = [line for line in lines if line.status == status]
+        if listed:
+            print(f"{len(listed)} {heading}:")
+        for line in listed:
+            name = " = ".join(name for name in (line.student, line.row) if name)
+            print(clean(f"  {name}: {line.why}" if line.why else f"  {name}"))
+    for note in [*(f"{line.student}: {line.why}" for line in exported if line.why), *notes]:
+        print(clean(f"Note: {note}."))
+
+
+def main(arguments: list[str]) -> int:
+    args = parse_arguments(arguments)
+    return run_command(lambda: run(args))

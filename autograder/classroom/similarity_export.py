@@ -1,0 +1,84 @@
+"""Lay out the modules of a class for JPlag and Dolos, with the stubs as the code that everybody was given."""
+
+import csv
+import io
+import shlex
+from pathlib import Path
+
+from autograder.gradebooks.hand_in_times import timestamps
+from autograder.gradebooks.match_students import normal
+from autograder.manifest import ROOT, Assignment
+from autograder.reports.written_files import harmless
+from autograder.submissions.find_submissions import find_submissions
+from autograder.submissions.read_submission import Submission, read_submission
+from course.errors import UserError
+
+RECEIVED = ROOT / "notebooks"  # what students receive
+
+
+def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[str]:
+    """Write the modules of a class.
+
+    jplag/submissions/anna/*.py, jplag/stubs/*.py    a folder for each student
+    dolos/submissions/anna.py, dolos/stubs.py        one file for each, for Dolos compares files; dolos/info.csv
+
+    Args:
+        submissions: folder or zip file, as for batch.
+        out: a new folder.
+
+    Returns:
+        lines for the instructor: who was left out, and the commands to run.
+
+    Raises:
+        UserError: if there is nothing to write, or it cannot be written.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is there already: choose a new folder for --out")
+    stubs = read_submission(RECEIVED / chosen.name, chosen)
+    found = find_submissions(submissions, chosen)
+    times = timestamps(found, chosen.name)
+    table = io.StringIO(newline="")
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["filename", "full_name", "created_at"])
+    left_out: list[str] = []
+    try:
+        write(out, "stubs", Path("jplag/stubs"), Path("dolos/stubs.py"), stubs)
+        for one in found:
+            submission = one.read()
+            if not submission.sources:
+                why = next(iter(submission.unreadable.values()), "no modules")
+                left_out.append(f"left out {one.student}: {why}")
+                continue
+            name = one.safe_name
+            write(out, name, Path("jplag/submissions", name), Path("dolos/submissions", f"{name}.py"), submission)
+            moment = times.get(normal(one.student))
+            created = moment.strftime("%Y-%m-%d %H:%M:%S %z") if moment else ""
+            writer.writerow([f"submissions/{name}.py", harmless(one.student), created])
+        (out / "dolos" / "info.csv").write_bytes(table.getvalue().encode(errors="replace"))
+    except OSError as error:
+        raise UserError(f"cannot write to {out}: {error.strerror}") from error
+    return [*left_out, *commands(out, len(found) - len(left_out))]
+
+
+def write(out: Path, name: str, folder: Path, file: Path, submission: Submission) -> None:
+    """Write the modules of one submission: each into the folder, all together into the file."""
+    (out / folder).mkdir(parents=True)
+    (out / file).parent.mkdir(parents=True, exist_ok=True)
+    for module, text in submission.sources.items():
+        (out / folder / f"{module}.py").write_bytes(text.encode(errors="replace"))
+    together = "".join(f"# {module}.py\n{text.rstrip()}\n\n\n" for module, text in submission.sources.items())
+    (out / file).write_bytes(together.encode(errors="replace"))
+
+
+def commands(out: Path, number: int) -> list[str]:
+    """What to run."""
+    jplag = out / "jplag"
+    # JPlag's long-standing module for Python; a newer one is called python.
+    command = ["java", "-jar", "jplag.jar", "-l", "python3", "-bc", str(jplag / "stubs"), "-r", str(jplag / "result")]
+    dolos = shlex.join(["cd", str(out / "dolos")])
+    return [
+        f"The modules of {number} students are in {out}. Run one of these:",
+        f"  {shlex.join([*command, str(jplag / 'submissions')])}",
+        f"  {dolos} && dolos run -l python -f web -i stubs.py info.csv",
+        "Both run on your machine and upload nothing. A similarity is a reason to look, never a verdict.",
+    ]

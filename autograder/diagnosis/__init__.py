@@ -1,0 +1,1 @@
+"""What is wrong with a tensor, in words: comparison, patterns, and signatures of known mistakes."""

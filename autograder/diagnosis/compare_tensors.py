@@ -1,0 +1,155 @@
+"""Compare a tensor of the student with the expected one: type, shape, dtype, finite, values, in this order.
+
+Values are compared element by element with an absolute limit. A sum of differences, as many courses use, grows with
+the size of the tensor and fails correct code on another processor.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.diagnosis.wrong_elements import pattern
+from autograder.sandbox.proxy import Foreign
+
+# The largest deviation that is still right. Correct code stays far below, every known mistake far above.
+LIMITS = {"float64": 1e-4, "float32": 1e-3}
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What is wrong with a tensor: a sentence, and lines that say where."""
+
+    message: str
+    details: tuple[str, ...] = ()
+
+
+class Incorrect(AssertionError):
+    """The student's code gave a result, and it is wrong.
+
+    `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
+    the names of its axes are there if the two can be compared element by element.
+    """
+
+    def __init__(
+        self,
+        wrong: Wrong,
+        call: str,
+        actual: Any = None,
+        where: np.ndarray | None = None,
+        expected: np.ndarray | None = None,
+        axes: str = "",
+    ) -> None:
+        super().__init__(wrong.message)
+        self.wrong, self.call, self.actual, self.where = wrong, call, actual, where
+        self.expected, self.axes = expected, axes
+
+
+def compare(
+    name: str,
+    axes: str,
+    actual: Any,
+    expected: np.ndarray,
+    limit: float,
+    where: np.ndarray | None = None,
+    groups: Mapping[str, np.ndarray] | None = None,
+) -> Wrong | None:
+    """The first rung of the ladder on which `actual` fails, or None if it is right.
+
+    Args:
+        name: what the student calls the tensor.
+        axes: the names of its axes, for instance "B H T_q d_k".
+        actual: what the student's code returned.
+        expected: the right values.
+        limit: the largest absolute difference that is still right.
+        where: True for the elements that count (without the padding, say); broadcast to the shape of `expected`.
+        groups: named parts of the tensor, for `pattern`.
+    """
+    floating = bool(np.issubdtype(expected.dtype, np.floating))
+    counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
+    if wrong := wrong_form(name, axes, actual, expected.shape, floating, counted):
+        return wrong
+    with np.errstate(over="ignore"):
+        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    differs = (difference > limit) & counted
+    if not differs.any():
+        return None
+    first = _first(differs)
+    common = pattern(axes, actual, expected, differs, counted, limit, groups)
+    return Wrong(
+        f"{name} has the right shape but wrong values",
+        (
+            f"{_count(differs, counted)} differ, first at {_place(axes, first)}",
+            f"expected  {_number(expected[first])}",
+            f"got       {_number(actual[first])}",
+            *((common,) if common else ()),
+            *(
+                (f"The largest difference is {difference[counted].max():.2g}; up to {limit:g} is right.",)
+                if floating
+                else ()
+            ),
+        ),
+    )
+
+
+def deviation(actual: np.ndarray, expected: np.ndarray, where: np.ndarray | None = None) -> float:
+    """The largest absolute difference of the elements that count; infinity if one of them is not finite."""
+    counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
+    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
+    return float(np.nan_to_num(difference, nan=np.inf).max(initial=0))
+
+
+def wrong_form(
+    name: str,
+    axes: str,
+    actual: Any,
+    shape: tuple[int, ...],
+    floating: bool,
+    counted: np.ndarray | None = None,
+) -> Wrong | None:
+    """The rungs of the ladder before the values: type, shape, dtype, finite numbers."""
+    expected = f"expected  {_shape(shape)}, which is ({axes.replace(' ', ', ')})"
+    if actual is None:
+        return Wrong(f"{name} is None instead of a tensor", (expected, "Is a return missing?"))
+    if not isinstance(actual, np.ndarray):
+        got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__}"
+        kind = "dtype" if got.startswith("a tensor") else "type"
+        return Wrong(f"{name} has the wrong {kind}", (f"expected  a tensor, {expected[10:]}", f"got       {got}"))
+    if actual.shape != shape:
+        return Wrong(f"{name} has the wrong shape", (expected, f"got       {_shape(actual.shape)}"))
+    if floating and actual.dtype not in (np.float64, np.float32):
+        wanted = "expected  the floating-point type of the inputs"
+        return Wrong(f"{name} has the wrong dtype", (wanted, f"got       {actual.dtype}"))
+    if not floating and np.issubdtype(actual.dtype, np.floating):
+        return Wrong(f"{name} has the wrong dtype", ("expected  integers", f"got       {actual.dtype}"))
+    counted = np.ones(shape, dtype=bool) if counted is None else counted
+    infinite = ~np.isfinite(actual) & counted
+    if infinite.any():
+        first = _first(infinite)
+        kind = "NaN" if np.isnan(actual[first]) else "infinity"
+        return Wrong(f"{name} holds {kind}", (f"in {_count(infinite, counted)}, first at {_place(axes, first)}",))
+    return None
+
+
+def _first(mask: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+
+
+def _place(axes: str, index: tuple[int, ...]) -> str:
+    """An index with the names of its axes: "[B=0, H=1, T_q=3, d_k=0]"; an axis of size 1 says nothing."""
+    named = zip(axes.split(), index, strict=True)
+    return "[" + ", ".join(f"{name}={i}" for name, i in named if name != "1") + "]"
+
+
+def _count(wrong: np.ndarray, counted: np.ndarray) -> str:
+    total, bad = int(counted.sum()), int(wrong.sum())
+    return f"all {total:,} elements" if bad == total else f"{bad:,} of {total:,} elements"
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return str(tuple(int(size) for size in shape))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if np.issubdtype(type(value), np.floating) else str(value)

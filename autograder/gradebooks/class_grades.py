@@ -1,0 +1,111 @@
+"""Read what `python -m autograder batch` has found out about a class."""
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from autograder.gradebooks.grading_policy import Points
+from autograder.reports.written_files import harmless
+from course.errors import UserError
+
+TOLERANCE = Fraction(1, 1000)  # of a total that was added up in floating point
+
+
+@dataclass(frozen=True)
+class ClassGrades:
+    """The points of a class."""
+
+    assignment: str
+    points: dict[str, Points]
+    ungraded: dict[str, str]  # student -> why there are no points
+    notes: tuple[str, ...]  # what an instructor should know about all of them
+
+    @property
+    def full(self) -> Fraction:
+        """Full marks."""
+        return next((points.full for points in self.points.values()), Fraction(0))
+
+
+def read_class(folder: Path) -> ClassGrades:
+    """The points of the class in a folder that batch has written.
+
+    Raises:
+        UserError: if it is none, or batch has not come to its end there.
+    """
+    again = "run batch again, to its end"
+    try:
+        name = str(json.loads((folder / "batch.json").read_bytes())["assignment"])
+        table = io.StringIO((folder / "grades.csv").read_bytes().decode("utf-8-sig"), newline="")
+        rows = [(row["student"], row["total"], row["status"]) for row in csv.DictReader(table)]
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{folder} holds no finished results of batch ({error.filename} is missing): {again}"
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+        raise UserError(f"the results in {folder} cannot be read ({error}): {again}") from error
+    entries = _entries(folder / "results")
+    points: dict[str, Points] = {}
+    ungraded: dict[str, str] = {}
+    unconfined = visible_only = 0
+    for cell, total, status in rows:
+        entry = entries.get(cell)
+        if entry is None:
+            ungraded[cell] = "not graded" if status != "graded" else f"the result is missing or damaged: {again}"
+        elif entry["fault"] or status != "graded":
+            ungraded[entry["student"]] = f"the grader failed: {again}"
+        else:
+            found = _points(entry["report"])
+            if abs(_fraction(total) - found.required - found.extra) > TOLERANCE:
+                raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
+            points[entry["student"]] = found
+            unconfined += entry["report"]["confined"] is not True
+            visible_only += entry["report"]["hidden_seed"] is None
+    if len({one.full for one in points.values()}) > 1:
+        raise UserError(f"the results in {folder} do not have the same full marks: {again}")
+    notes = []
+    if unconfined:
+        notes.append(f"{unconfined} were graded without confinement: a hostile submission could have changed any grade")
+    if visible_only:
+        notes.append(f"{visible_only} were graded with the visible tests only")
+    return ClassGrades(name, points, ungraded, tuple(notes))
+
+
+def _entries(folder: Path) -> dict[str, dict[str, Any]]:
+    """The readable results, by what stands for the student in grades.csv."""
+    entries: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            # The digits as they stand there: no floating point comes between the points and the grade.
+            entry = json.loads(path.read_bytes(), parse_float=Decimal)
+            if not entry["fault"]:
+                _points(entry["report"])
+            cell = harmless(entry["student"])
+        except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
+            continue
+        if cell in entries:
+            raise UserError(f"{folder} holds two results for {cell}: rename one of the submissions and grade again")
+        entries[cell] = entry
+    return entries
+
+
+def _points(report: dict[str, Any]) -> Points:
+    def total(extra: bool, key: str) -> Fraction:
+        stages = (stage for stage in report["stages"] if stage["extra_credit"] is extra)
+        return sum((Fraction(test[key]) for stage in stages for test in stage["tests"]), Fraction(0))
+
+    points = Points(*(total(extra, key) for key in ("points", "max_points") for extra in (False, True)))
+    if points.full <= 0:
+        raise ValueError("no points at all")
+    return points
+
+
+def _fraction(text: str) -> Fraction:
+    try:
+        return Fraction(Decimal(text))
+    except (InvalidOperation, ValueError, OverflowError) as error:
+        raise UserError(f"grades.csv holds {text!r} where a total is expected: run batch again") from error

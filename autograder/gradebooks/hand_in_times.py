@@ -1,0 +1,116 @@
+"""When submissions were handed in: from nbgrader's timestamp.txt, or from a CSV file. Time zones are not guessed."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from autograder.gradebooks.csv_sheet import Sheet
+from autograder.gradebooks.match_students import normal
+from autograder.submissions.find_submissions import Found
+from autograder.submissions.untrusted_files import Unreadable, read_regular
+from course.errors import UserError
+
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\s*(\S+)?")
+OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
+FORM = "write it as 2026-10-02 23:59:59 +02:00, or with a time zone such as Europe/Berlin"
+MAX_TIMESTAMP = 200  # bytes; nbgrader's line is far shorter
+
+
+def find_zone(name: str) -> tzinfo:
+    """The time zone of a name such as Europe/Berlin, UTC or +02:00.
+
+    Raises:
+        UserError: if there is none.
+    """
+    if name in ("Z", "UTC"):
+        return timezone.utc
+    if offset := OFFSET.fullmatch(name):
+        sign, hours, minutes = offset.groups()
+        if int(hours) < 24 and int(minutes) < 60:
+            return timezone((-1 if sign == "-" else 1) * timedelta(hours=int(hours), minutes=int(minutes)))
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise UserError(
+            f"there is no time zone {name!r} on this machine: take a name such as Europe/Berlin or an offset such as "
+            "+02:00 (on Windows, pip install tzdata adds the names)"
+        ) from None
+
+
+def in_zone(local: datetime, zone: tzinfo) -> datetime:
+    """The moment that a clock in a zone shows.
+
+    When the clocks are set back an hour comes twice, and when they are set forward one is missing: then it is the later
+    of the two readings, in favour of the student.
+    """
+    return max(local.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
+
+
+def read_moment(text: str, zone: tzinfo | None) -> datetime:
+    """A moment such as `2026-10-02 23:59:59.5 UTC`.
+
+    Args:
+        zone: of a moment that names none; None refuses such.
+
+    Raises:
+        UserError: if it is none.
+    """
+    found = MOMENT.fullmatch(text.strip())
+    try:
+        if not found:
+            raise ValueError
+        day, clock, name = found.groups()
+        # Python 3.10 reads three or six digits of a second only.
+        whole, _, part = clock.partition(".")
+        local = datetime.fromisoformat(f"{day} {whole}").replace(microsecond=int(part.ljust(6, "0") or 0))
+    except ValueError:
+        raise UserError(f"{text.strip()!r} is not a moment: {FORM}") from None
+    if not name and zone is None:
+        raise UserError(f"{text.strip()!r} names no time zone: {FORM}")
+    return in_zone(local, find_zone(name) if name else zone or timezone.utc)
+
+
+def timestamps(found: Iterable[Found], assignment: str) -> dict[str, datetime]:
+    """What nbgrader wrote beside the submissions, by normal name; a student without such a file is left out.
+
+    nbgrader takes a timestamp without a zone for UTC, and so do we.
+
+    Raises:
+        UserError: if a timestamp cannot be read.
+    """
+    times = {}
+    for one in found:
+        for path in (one.path / assignment / "timestamp.txt", one.path / "timestamp.txt"):
+            if one.inside or not path.exists():
+                continue
+            try:
+                text = read_regular(path, MAX_TIMESTAMP).decode("utf-8-sig")
+                times[normal(one.student)] = read_moment(text, timezone.utc)
+            except (Unreadable, UnicodeDecodeError, UserError) as error:
+                raise UserError(f"{path}: {error}; or give the time in a file with --times") from error
+            break
+    return times
+
+
+def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
+    """The times of a CSV file with the columns student and time, by normal name.
+
+    Raises:
+        UserError: if it is not such a file.
+    """
+    sheet = Sheet.read(path)
+    student_at, time_at = sheet.column("student"), sheet.column("time")
+    times: dict[str, datetime] = {}
+    for row in range(1, len(sheet.rows)):
+        student, text = sheet.cell(row, student_at), sheet.cell(row, time_at)
+        if not student and not text:
+            continue
+        try:
+            moment = read_moment(text, zone)
+        except UserError as error:
+            raise UserError(f"{path}, row {row + 1} ({student}): {error}") from error
+        if times.setdefault(normal(student), moment) != moment:
+            raise UserError(f"{path} has two times for {student}: keep the one that counts")
+    return times

@@ -1,0 +1,167 @@
+"""Write the points of a class into nbgrader's gradebook, for `nbgrader export` and formgrader.
+
+Only what the grader found is written, as the automatic score of a stage's grade cell. Manual scores, extra credit given
+by hand, comments and students' names stay as they are.
+"""
+
+import contextlib
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from autograder.gradebooks.hand_in_times import timestamps
+from autograder.grading.results import Report
+from autograder.manifest import Assignment, Stage
+from autograder.submissions.find_submissions import Found
+from course.errors import UserError
+
+CONFIG = "nbgrader_config.py"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a gradebook is."""
+
+    url: str
+    course: str = ""
+    penalties: Any = None  # nbgrader's own preprocessor for late submissions, as it is configured
+
+    @property
+    def name(self) -> str:
+        """The address without a password.
+
+        Raises:
+            UserError: if it is none.
+        """
+        from sqlalchemy import make_url
+        from sqlalchemy.exc import ArgumentError
+
+        try:
+            return make_url(self.url).render_as_string(hide_password=True)
+        except (ArgumentError, ValueError) as error:
+            raise UserError("a gradebook has the address of a database, such as sqlite:///gradebook.db") from error
+
+
+def place_of(url: str) -> Place:
+    """The gradebook of an address; of "" the one that nbgrader's commands use in this folder.
+
+    Raises:
+        UserError: if this folder does not say which.
+    """
+    if not Path(CONFIG).is_file():
+        if url:
+            return Place(url)
+        raise UserError(
+            f"there is no {CONFIG} in this folder, so it is not known where the gradebook is: call the command in the "
+            "folder of the course, or give the address, for instance --gradebook sqlite:///gradebook.db"
+        )
+    from nbgrader.apps import NbGrader
+    from nbgrader.coursedir import CourseDirectory
+    from nbgrader.preprocessors import AssignLatePenalties
+
+    app = NbGrader()
+    app.raise_config_file_errors = True
+    try:
+        app.load_config_file()
+    except Exception as error:  # it is a program
+        raise UserError(f"{CONFIG} cannot be run: {type(error).__name__}: {error}") from error
+    course = CourseDirectory(config=app.config)
+    penalties = AssignLatePenalties(config=app.config)
+    penalties.init_plugin()
+    return Place(url or course.db_url, course.course_id, penalties)
+
+
+@contextlib.contextmanager
+def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
+    """nbgrader's gradebook, in which the assignment has been released.
+
+    Raises:
+        UserError: if it cannot be used, or knows other stages or points.
+    """
+    from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import SAWarning, SQLAlchemyError
+
+    # Without --force nbgrader leaves the gradebook alone where notebooks/ is there already.
+    command = f"run `nbgrader generate_assignment {assignment.name} --force`"
+    name, url = place.name, make_url(place.url)
+    # Opening a file that is not there would make it.
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
+        raise UserError(f"there is no gradebook {url.database}: {command}, or give its address after --gradebook")
+    try:
+        gradebook = Gradebook(place.url, place.course)
+    except ModuleNotFoundError as error:
+        raise UserError(f'{name} needs the package {error.name}: pip install -e ".[postgres]"') from error
+    except SQLAlchemyError as error:
+        raise UserError(f"cannot open the gradebook {name}: {_first_line(error)}") from error
+    try:
+        for stage in assignment.stages:
+            notebook, cell = cell_of(stage)
+            points = gradebook.find_grade_cell(cell, notebook, assignment.name).max_score
+            if points != stage.max_points:
+                raise UserError(f"{name} has {points:g} points for {cell}, not {stage.max_points:g}: {command} again")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SAWarning)  # nbgrader adds a submission in an odd order
+            yield gradebook
+    except MissingEntry as error:
+        raise UserError(f"{name} does not know {assignment.name} as it is now ({error}): {command}") from error
+    except (InvalidEntry, SQLAlchemyError) as error:
+        raise UserError(f"cannot use the gradebook {name}: {_first_line(error)}") from error
+    finally:
+        gradebook.close()
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def cell_of(stage: Stage) -> tuple[str, str]:
+    """The notebook and the grade cell of a stage, as nbgrader calls them."""
+    return stage.notebook.removesuffix(".ipynb"), f"stage-{stage.name}"
+
+
+def write_points(place: Place, assignment: Assignment, graded: Iterable[tuple[Found, Report]]) -> None:
+    """Write the points of students; doing it again changes nothing.
+
+    Args:
+        graded: those whom the grader could grade; a student on whom it failed keeps what the gradebook has.
+
+    Raises:
+        UserError: if the gradebook cannot be used. What was written until then stays.
+    """
+    with opened(place, assignment) as gradebook:
+        for found, report in graded:
+            gradebook.update_or_create_student(found.student)
+            moment = {"timestamp": time} if (time := handed_in(found)) else {}
+            submission = gradebook.update_or_create_submission(assignment.name, found.student, **moment)
+            for result in report.stages:
+                notebook, cell = cell_of(assignment.stage(result.name))
+                grade = gradebook.find_grade(cell, notebook, assignment.name, found.student)
+                if grade.manual_score is None:
+                    grade.needs_manual_grade = False
+                elif grade.auto_score != result.points:  # as nbgrader: a person looks again at what a person gave
+                    grade.needs_manual_grade = True
+                grade.auto_score = result.points
+            gradebook.db.commit()
+            if place.penalties:
+                penalize(submission, place.penalties)
+                gradebook.db.commit()
+
+
+def penalize(submission: Any, penalties: Any) -> None:
+    """Set the late penalties as `nbgrader autograde` would: they depend on the points."""
+    late = submission.total_seconds_late
+    for notebook in submission.notebooks:
+        plugin, score = penalties.plugin_inst, notebook.score
+        penalty = plugin.late_submission_penalty(submission.student.id, score, late) if late > 0 else None
+        notebook.late_submission_penalty = None if penalty is None else min(max(penalty, 0), score)
+
+
+def handed_in(found: Found) -> datetime | None:
+    """When a submission was handed in, by nbgrader's time stamp beside the modules; None if there is none."""
+    with contextlib.suppress(UserError):  # a student may have put a file of this name there
+        return next(iter(timestamps([found], found.assignment.name).values()), None)
+    return None

@@ -1,0 +1,139 @@
+"""Read the grading policy from a TOML file. Whatever is wrong is said with its key and what to do."""
+
+import sys
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from autograder.gradebooks.grading_policy import EARNED, EXACT, FULL_MARKS, STARTED, Late, Policy
+from autograder.gradebooks.hand_in_times import find_zone, in_zone
+from autograder.gradebooks.match_students import normal
+from course.errors import UserError
+
+EXAMPLE = "2026-10-02T23:59:59"
+LATE_KEYS = (
+    *("deadline", "timezone", "grace_minutes", "percent_per_day", "days", "percent_of", "max_percent", "last"),
+    "extensions",
+)
+
+
+def read_policy(path: Path) -> Policy:
+    """The policy of a file.
+
+    Raises:
+        UserError: if something in it is wrong.
+    """
+    try:
+        entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
+    except OSError as error:
+        raise UserError(f"cannot read the policy {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"the policy {path} is not TOML: {error} (names with umlauts or signs need quotes)") from error
+    file = Table(path, "", entries, ("grade", "late"))
+    grade = file.table("grade", ("extra_credit", "points"))
+    late = file.table("late", LATE_KEYS)
+    extra = grade.choice("extra_credit", ("counts", "capped"))
+    worth = grade.number("points", 1, 10_000) if "points" in grade.entries else None
+    return Policy(read_late(late) if "late" in entries else None, extra == "capped", worth)
+
+
+def read_late(table: "Table") -> Late:
+    """The table [late]."""
+    zone = table.zone("timezone")
+    deadline = table.moment("deadline", zone)
+    last = table.moment("last", zone) if "last" in table.entries else None
+    if last is not None and last < deadline:
+        table.wrong("last", "is before the deadline: after it nothing counts")
+    extended = table.table("extensions", None)
+    extensions: dict[str, datetime] = {}
+    for student in extended.entries:
+        if (moment := extended.moment(student, zone)) < deadline:
+            extended.wrong(student, "is before the deadline of all: give a later moment, or leave it out")
+        if extensions.setdefault(normal(student), moment) is not moment:
+            extended.wrong(student, "stands there twice")
+    return Late(
+        deadline=deadline,
+        percent_per_day=table.number("percent_per_day", 0, 100, 0),
+        days=table.choice("days", (STARTED, EXACT)),
+        percent_of=table.choice("percent_of", (EARNED, FULL_MARKS)),
+        max_percent=table.number("max_percent", 0, 100, 100),
+        grace=timedelta(minutes=float(table.number("grace_minutes", 0, 100_000, 0))),
+        last=last,
+        extensions=extensions,
+        zone=zone,
+    )
+
+
+class Table:
+    """A table of the file.
+
+    Raises:
+        UserError: here and in every method, if something is wrong.
+    """
+
+    def __init__(self, path: Path, name: str, entries: Any, known: tuple[str, ...] | None) -> None:
+        self.path, self.name = path, name
+        if not isinstance(entries, Mapping):
+            raise UserError(f"{path}: {name} must be a table: write [{name}] on a line of its own")
+        self.entries = entries
+        for key in entries:
+            if known is not None and key not in known:
+                self.wrong(key, f"is not a key of a policy; there is {', '.join(known)}")
+
+    def wrong(self, key: str, why: str) -> NoReturn:
+        """Say what is wrong with a key."""
+        raise UserError(f"{self.path}: {self.name and self.name + '.'}{key} {why}")
+
+    def table(self, key: str, known: tuple[str, ...] | None) -> "Table":
+        name = f"{self.name}.{key}" if self.name else key
+        return Table(self.path, name, self.entries.get(key, {}), known)
+
+    def choice(self, key: str, choices: tuple[str, ...]) -> str:
+        """One of some words; the first is the default."""
+        value = self.entries.get(key, choices[0])
+        if value not in choices:
+            self.wrong(key, f"must be {' or '.join(f'{one!r}' for one in choices)}, not {value!r}")
+        return str(value)
+
+    def number(self, key: str, low: int, high: int, default: int | None = None) -> Fraction:
+        """A number in a range."""
+        value = self.entries.get(key, default)
+        a_number = isinstance(value, (int, Decimal)) and not isinstance(value, bool) and Decimal(value).is_finite()
+        if not a_number or not low <= value <= high:
+            self.wrong(key, f"must be a number from {low} to {high}, not {value}")
+        return Fraction(value)
+
+    def zone(self, key: str) -> tzinfo | None:
+        value = self.entries.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            self.wrong(key, 'must be a name such as "Europe/Berlin"')
+        try:
+            return find_zone(value)
+        except UserError as error:
+            raise UserError(f"{self.path}: {self.name}.{key}: {error}") from error
+
+    def moment(self, key: str, zone: tzinfo | None) -> datetime:
+        """A moment; without an offset it is one of the zone."""
+        value = self.entries.get(key)
+        if value is None:
+            self.wrong(key, f"is missing: say until when work is on time, for instance {key} = {EXAMPLE}")
+        if isinstance(value, str):
+            self.wrong(key, f"must be a date with a time of day: write it without quotes, as {EXAMPLE}")
+        if not isinstance(value, datetime):
+            why = "needs a time of day" if isinstance(value, date) else "must be a date with a time of day"
+            self.wrong(key, f"{why}: write it as {EXAMPLE}")
+        if value.tzinfo is not None:
+            return value.astimezone(timezone.utc)
+        if zone is None:
+            self.wrong(key, f'has no time zone: add timezone = "Europe/Berlin" to [late], or write {EXAMPLE}+02:00')
+        return in_zone(value, zone)

@@ -1,0 +1,108 @@
+"""The base class of the graded tests: ordinary unittest test cases with the student's modules at hand."""
+
+import unittest
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
+from autograder.manifest import Stage, assignment
+from autograder.sandbox.proxy import Student
+
+
+@cache
+def read_tensors(path: Path) -> dict[str, np.ndarray]:
+    """All tensors of a safetensors file."""
+    from safetensors.numpy import load_file
+
+    return load_file(path)
+
+
+class StageTestCase(unittest.TestCase):
+    """A graded test. The first line of its docstring is what the student reads."""
+
+    stage: Stage
+    student: Student
+    reference: Student | None = None
+    seed = 0
+    hidden = False
+    answers: Any = None  # of the reference, for hidden tests
+    measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
+    part: int | None = None  # only so many of the stored sentences, for a look that gives no points
+    checks = 0  # made so far; the number of the one that fails is part of its signature
+
+    def stored(self, prefix: str) -> dict[str, np.ndarray]:
+        """The stored tensors whose names start with `prefix` and a slash, without that part of the name."""
+        tensors = read_tensors(assignment(self.stage.assignment).expected / f"{self.stage.name}.safetensors")
+        start = prefix + "/"
+        return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
+
+    def assert_tensor(
+        self,
+        actual: Any,
+        expected: np.ndarray,
+        name: str,
+        axes: str,
+        where: np.ndarray | None = None,
+        limit: float = 0.0,
+        groups: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
+        """Fail unless `actual` is the expected tensor; see `autograder.diagnosis.compare_tensors`."""
+        self.checks += 1
+        limit = max(limit, LIMITS[self.student.dtype])
+        if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
+            self.measured.append((deviation(actual, expected, where), limit))
+        if wrong := compare(name, axes, actual, expected, limit, where, groups):
+            fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
+            if not fits:
+                raise Incorrect(wrong, self.student.last_call, actual)
+            raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
+
+    def part_of_scores(
+        self, model: Any, shape: tuple[int, ...], name: str, axes: str, columns: np.ndarray | None = None
+    ) -> Callable[..., np.ndarray]:
+        """A function like `model` that gives some columns of its scores, or the best of each row, (..., vocabulary).
+
+        It fails unless the scores are finite numbers of this shape. The worker chooses, so that not all is sent.
+        """
+
+        def call(method: str | None = None, **inputs: Any) -> np.ndarray:
+            taking = model.taking(shape, None if columns is None else columns.tolist())
+            result = (getattr(taking, method) if method else taking)(**inputs)
+            if not isinstance(result, list) or result[:1] != ["taken"] or not isinstance(result[-1], np.ndarray):
+                self.assert_form(result, shape, name, axes)
+                self.wrong(f"{name} cannot be read")
+            self.checks += 1
+            return result[-1]
+
+        return call
+
+    def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str) -> None:
+        """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""
+        self.checks += 1
+        if wrong := wrong_form(name, axes, actual, shape, floating=True):
+            raise Incorrect(wrong, self.student.last_call, actual)
+
+    def wrong(self, message: str, *details: str, actual: np.ndarray | None = None) -> NoReturn:
+        """Fail with a message in the words of the student; `actual` are the wrong numbers, if there are some."""
+        raise Incorrect(Wrong(message, details), self.student.last_call, actual)
+
+    def items(self, value: Any, number: int, name: str) -> Any:
+        """Fail unless a call returned `number` values; they are given back."""
+        self.checks += 1
+        if not isinstance(value, list) or len(value) != number:
+            got = f"a list or tuple of {len(value)}" if isinstance(value, list) else _kind(value)
+            self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
+        return value
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else "one tensor" if isinstance(value, np.ndarray) else str(value)
+
+
+def inside(lengths: np.ndarray) -> np.ndarray:
+    """True for the positions inside each sentence: (B,) -> (B, T) with T = the largest length."""
+    return np.asarray(np.arange(lengths.max())[None, :] < lengths[:, None])

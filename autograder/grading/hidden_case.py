@@ -1,0 +1,217 @@
+"""The base class of the hidden tests: the student's modules beside the reference, each in a worker of its own."""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.diagnosis.compare_tensors import LIMITS, compare
+from autograder.grading.graded_case import StageTestCase
+from autograder.grading.reference_answers import Answers
+from autograder.grading.run_test import Unanswered
+from autograder.sandbox.faults import StudentFault
+from autograder.sandbox.proxy import Gradients, ObjectProxy, Student
+
+SHARP = 2.0  # more peaked attention shows mistakes better
+# Non-zero numbers that mark padding. Adding up masks of such numbers is one way to unite them.
+MARKS = (1, 2, 7)
+
+
+class ReferenceFault(Exception):
+    """The reference did not give a result: a fault of the grader, not of the student."""
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The same object of the student and of the reference, with the same weights."""
+
+    student: ObjectProxy
+    reference: Any  # only for `right`: when the answers are known already, there is no such object
+
+    def with_dropout_as(self, factor: float) -> "Twins":
+        """The twins, in whose calls dropout multiplies by a factor."""
+        reference = self.reference and self.reference.with_dropout_as(factor)
+        return Twins(self.student.with_dropout_as(factor), reference)
+
+
+class HiddenTestCase(StageTestCase):
+    """A hidden test. It has the name of the visible test whose points it guards."""
+
+    hidden = True
+    given: tuple[str, ...] = ()  # endings of the names of buffers that are no random numbers
+    answers: Answers | None = None  # if they are known already
+    recorded: Answers | None = None  # takes the answers down
+
+    def setUp(self) -> None:
+        self.asked = 0
+        # numpy's PCG64 gives the same numbers on every processor.
+        test = zlib.crc32(self._testMethodName.encode())
+        self.rng = np.random.Generator(np.random.PCG64([self.seed, test]))
+
+    # Random inputs
+
+    def random(self, *shape: int) -> np.ndarray:
+        """Standard normal numbers."""
+        return self.rng.standard_normal(shape)
+
+    def transposed(self, *shape: int) -> np.ndarray:
+        """The same, but in memory the last two axes stand the other way round."""
+        return self.random(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
+
+    def pick(self, *values: int) -> int:
+        """One of some numbers."""
+        return values[int(self.rng.integers(len(values)))]
+
+    def sizes(self, number: int, low: int = 4, high: int = 9) -> list[int]:
+        """Different sizes."""
+        return [int(size) for size in low + self.rng.permutation(high - low + 1)[:number]]
+
+    def lengths(self, B: int, T: int) -> np.ndarray:
+        """Random lengths of B sentences. One is T, and if there are others, one is shorter."""
+        lengths = self.rng.integers(1, T + 1, size=B)
+        lengths[0] = T
+        lengths[1:2] = self.rng.integers(1, max(T, 2))
+        return self.rng.permutation(lengths)
+
+    def padding(self, lengths: np.ndarray, T: int) -> np.ndarray:
+        """The padding mask of these lengths, (B, T), in which several numbers mark padding."""
+        return (np.arange(T) >= lengths[:, None]) * self.rng.choice(MARKS, size=(len(lengths), T))
+
+    # The student beside the reference
+
+    def right(self, run: Callable[[Any], Any], subject: Any, given: Any = None) -> Any:
+        """What the reference gives.
+
+        Args:
+            given: what `run` takes from the student's results, if it does that.
+        """
+        if self.answers is not None:
+            known, value = self.answers[self.asked] if self.asked < len(self.answers) else (None, None)
+            self.asked += 1
+            if known != given or self.asked > len(self.answers):
+                raise Unanswered
+            return value
+        try:
+            value = run(subject)
+        except StudentFault as fault:
+            raise ReferenceFault(f"{fault.call}: {fault.message}") from fault
+        if self.recorded is not None:
+            self.recorded.append((given, None if isinstance(value, ObjectProxy) else value))
+        return value
+
+    def both(self, build: Callable[[Student], Any]) -> Twins:
+        """An object of the student and of the reference, as the constructor leaves it."""
+        return Twins(build(self.student), self.right(build, self.reference))
+
+    def twins(self, build: Callable[[Student], Any]) -> Twins:
+        """An object of the student and of the reference with the same random weights."""
+        twins = self.both(build)
+        self.load(twins, self.weights(twins.reference))
+        return twins
+
+    def train(self, twins: Twins) -> Twins:
+        """Switch both to training mode."""
+        twins.student.train()
+        self.right(lambda reference: reference.train(), twins.reference)
+        return twins
+
+    def load(self, twins: Twins, weights: Mapping[str, np.ndarray]) -> None:
+        """Load the same weights into both."""
+        twins.student.load_state(weights)
+        self.right(lambda reference: reference.load_state(weights), twins.reference)
+
+    def weights(self, reference: Any) -> dict[str, np.ndarray]:
+        """Random weights: sharp attention, layer norms that differ. What is `given` is the reference's."""
+        shapes = self.right(lambda reference: reference.shapes(), reference)
+        given = {name for name in shapes if name.endswith(self.given)}
+        values = self.right(lambda reference: {name: reference.attribute(name) for name in given}, reference)
+        return {name: values[name] if name in values else self.weight(name, shape) for name, shape in shapes.items()}
+
+    def weight(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Random values for one parameter of the interface."""
+        values = self.random(*shape)
+        if "layer_norm.weight" in name:
+            return 1 + 0.3 * values
+        if "embedding" in name:
+            return values
+        if name.endswith("bias"):
+            return 0.3 * values
+        sharp = SHARP if "W_q" in name or "W_k" in name else 1.0
+        return sharp * values / np.sqrt(shape[-1])
+
+    # Checks
+
+    def same(
+        self,
+        call: Callable[[ObjectProxy], Any],
+        twins: Twins,
+        name: str,
+        axes: str,
+        where: np.ndarray | None = None,
+        limit: float = 0.0,
+    ) -> np.ndarray:
+        """Fail unless a call gives the same tensor as with the reference; it is given back."""
+        actual: np.ndarray = call(twins.student)
+        self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit)
+        return actual
+
+    def unchanged(
+        self, after: Any, before: np.ndarray, wrong: str, name: str, axes: str, where: np.ndarray | None = None
+    ) -> None:
+        """Fail with the words `wrong` if two results of the student differ that must be the same."""
+        self.checks += 1
+        if difference := compare(name, axes, after, before, LIMITS[self.student.dtype], where):
+            self.wrong(wrong, difference.message, *difference.details, actual=after)
+
+    def same_gradients(
+        self, twins: Twins, arguments: Mapping[str, Any], output: np.ndarray, axes: str, method: str | None = None
+    ) -> Gradients:
+        """Fail unless gradients flow back to all inputs and parameters as in the reference.
+
+        Args:
+            output: the gradient at the output of the call; zero where the output does not count.
+            axes: those of the inputs.
+        """
+
+        def differentiate(model: ObjectProxy) -> Gradients:
+            return model.gradients([output], method=method, **arguments)
+
+        actual, right = differentiate(twins.student), self.right(differentiate, twins.reference)
+        inputs = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]
+        for number, (name, expected) in enumerate(zip(inputs, right.inputs, strict=True)):
+            self.same_gradient(name, actual.inputs[number] if number < len(actual.inputs) else None, expected, axes)
+        for name, expected in right.parameters.items():
+            parts = "out in" if expected is None or expected.ndim == 2 else "features"
+            self.same_gradient(name, actual.parameters.get(name), expected, parts)
+        return actual
+
+    def same_gradient(self, name: str, actual: Any, expected: np.ndarray | None, axes: str) -> None:
+        """Fail unless a gradient is right. None, for what is not part of the computation, stands for zero."""
+        largest = 0.0 if expected is None else float(np.abs(expected).max())
+        if actual is None and largest > 0:
+            self.wrong(f"no gradient reaches {name}", "Does the computation leave the graph (.detach(), .data, ...)?")
+        if actual is None:
+            return
+        expected = np.zeros_like(actual) if expected is None else expected
+        # Rounding grows with the size of a gradient, and a sum over many positions that cancel out keeps it.
+        limit = 10 * LIMITS[self.student.dtype] * max(1.0, largest)
+        self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
+
+    def keeps_arguments(self, model: ObjectProxy, arguments: Mapping[str, Any], method: str | None = None) -> None:
+        """Fail if a call changes one of its arguments, tensors or lists of tensors."""
+        after = model.arguments_after(method, **arguments)
+        for name, value in arguments.items():
+            self.checks += 1
+            if not self.equal(after[name], value):
+                self.wrong(f"the call changes its argument {name}", "It works in place on what belongs to the caller.")
+
+    def equal(self, after: Any, before: Any) -> bool:
+        """Whether an argument is what was sent."""
+        if isinstance(before, list):
+            return isinstance(after, list) and len(after) == len(before) and all(map(self.equal, after, before))
+        if not isinstance(before, np.ndarray):
+            return bool(after is before)
+        sent = before.astype(self.student.dtype) if before.dtype == np.float64 else before
+        return isinstance(after, np.ndarray) and np.array_equal(after, sent)

@@ -1,0 +1,22 @@
+"""How the assignments stand that are not graded now, as far as the text of the modules tells."""
+
+from autograder.manifest import ROOT, Assignment, Stage, assignments
+
+
+def others(chosen: Assignment) -> str:
+    """The other assignments in one line."""
+    lines = [f"{one.name} ({standing(one)})" for one in assignments().values() if one.name != chosen.name]
+    return f"Not graded now: {', '.join(lines)}; python grade.py --assignment NAME grades them."
+
+
+def standing(assignment: Assignment) -> str:
+    """How many stages of the students' folder have nothing left of the stub."""
+    written = sum(not _unwritten(assignment, stage) for stage in assignment.stages)
+    return f"{written} of {len(assignment.stages)} stages written" if written else "not started"
+
+
+def _unwritten(assignment: Assignment, stage: Stage) -> bool:
+    folder = ROOT / "notebooks" / assignment.name
+    files = [folder / f"{module}.py" for module in stage.modules]
+    mark = f'raise NotImplementedError("Stage {stage.number}'
+    return any(not file.is_file() or mark in file.read_text(encoding="utf-8", errors="replace") for file in files)

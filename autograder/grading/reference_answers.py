@@ -1,0 +1,46 @@
+"""What the reference gives in the hidden tests of one seed: found out once, used for a whole class."""
+
+from typing import Any
+
+from autograder.grading.run_test import run_test, stage_tests
+from autograder.manifest import Assignment, Stage
+from autograder.sandbox.proxy import Student
+from autograder.sandbox.worker_processes import Workers
+from autograder.submissions.read_submission import read_submission
+from autograder.submissions.stage_with_standins import code_of_stage
+
+Answers = list[tuple[Any, Any]]  # (what a call took from the student's results, the value), in the order of the calls
+
+
+class AnswerBook:
+    """The answers of the reference to the hidden tests of one seed.
+
+    Which calls a hidden test makes does not depend on the student's code, as far as it gets. So a test of the
+    reference against itself makes all of them.
+
+    Args:
+        ahead: find the answers out before a test is run, which pays off for a class. Otherwise the reference is asked
+            in the test itself.
+    """
+
+    def __init__(self, assignment: Assignment, workers: Workers, hidden_seed: int, ahead: bool = True) -> None:
+        self.assignment, self.workers, self.hidden_seed, self.ahead = assignment, workers, hidden_seed, ahead
+        self._answers: dict[tuple[str, str], Answers | None] = {}
+
+    def of(self, stage: Stage, test: str, dtype: str) -> Answers | None:
+        """The answers of one test; None if the reference has to be asked itself, since it fails its own test."""
+        if (test, dtype) not in self._answers:
+            self._answers[test, dtype] = self._record(stage, test, dtype)
+        return self._answers[test, dtype]
+
+    def _record(self, stage: Stage, test: str, dtype: str) -> Answers | None:
+        code = code_of_stage(read_submission(self.assignment.solution, self.assignment), stage, self.assignment, {})
+        case: Any = stage_tests(stage, hidden=True)[test]
+        case.student, case.reference = (Student(self.workers, code, dtype) for _ in range(2))
+        case.seed, case.recorded = self.hidden_seed, []
+        try:
+            _, error = run_test(test, case, stage)
+        finally:
+            case.student.close()
+            case.reference.close()
+        return None if error else case.recorded

@@ -1,0 +1,89 @@
+"""Grading again and again: one warm process is kept from one verdict to the next, for notebooks and `--watch`."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.grading.grade_submission import grade
+from autograder.grading.results import Report
+from autograder.manifest import Assignment, Stage
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+
+
+def foreign_code() -> bool:
+    """Whether nbgrader grades code of others, on a machine that can confine it."""
+    return os.environ.get("NBGRADER_EXECUTION") == "autograde" and not unsupported()
+
+
+class Session:
+    """Grades stages of a folder. Every verdict comes from a fresh worker and the files as they are at that moment.
+
+    The warm process, which has torch imported and no code of the student, starts with the first verdict; it ends with
+    `close`, or by itself when this process ends.
+    """
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.mistakes: dict[str, list[tuple[str, Incorrect]]] = {}  # stage -> its failed visible tests, in order
+        self._workers: Any = None
+
+    def grade(self, folder: Path, stages: Sequence[Stage] | None = None, jobs: int = 1) -> Report:
+        """Grade stages, all of them by default; an interrupt ends what is running.
+
+        Raises:
+            UserError: if the folder is missing or holds none of the modules.
+        """
+        submission = read_submission(folder, self.assignment)
+        chosen = list(self.assignment.stages if stages is None else stages)
+        for stage in chosen:
+            self.mistakes[stage.name] = []
+        kept = self._workers is not None
+        result = self._attempt(submission, stages, jobs)
+        if kept and (isinstance(result, Exception) or result.faulty):
+            # The warm process may have ended in the meantime: a new one shows whether that was the reason.
+            self.close()
+            for stage in chosen:
+                self.mistakes[stage.name] = []
+            result = self._attempt(submission, stages, jobs)
+        if isinstance(result, Exception):
+            self.close()
+            raise result
+        return result
+
+    def _attempt(self, submission: Submission, stages: Sequence[Stage] | None, jobs: int) -> Report | Exception:
+        outcome: list[Report | Exception] = []
+
+        def work() -> None:
+            try:
+                if self._workers is None:
+                    self._workers = make_workers(confined=foreign_code())
+                outcome.append(
+                    grade(submission, self.assignment, self._workers, stages, jobs=jobs, on_error=self._keep)
+                )
+            except Exception as error:
+                outcome.append(error)
+
+        # In a thread of its own: an interrupt reaches the main thread at once, even while a worker is busy.
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            thread.join()
+        except BaseException:
+            self.close()
+            raise
+        return outcome[0]
+
+    def _keep(self, stage: Stage, test: str, error: BaseException) -> None:
+        if isinstance(error, Incorrect):
+            self.mistakes[stage.name].append((test, error))
+
+    def close(self) -> None:
+        """End the warm process."""
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()

@@ -1,0 +1,1 @@
+"""What people read of the results: console, HTML pages, Gradescope's results.json, and --watch."""

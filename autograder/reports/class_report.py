@@ -1,0 +1,189 @@
+"""The class report: what the instructor gets about all submissions, as one self-contained HTML file."""
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+import numpy as np
+
+from autograder.grading.results import Report, StageResult, TestResult
+from autograder.reports.html_pages import LOOKS, render
+from autograder.reports.item_analysis import FEWEST, Bin, Item, histogram, item_analysis
+
+MOST_NAMES = 50  # listed where one thing concerns many students; the table of students has them all
+MOST_TICKS = 6
+
+
+@dataclass(frozen=True)
+class Student:
+    """What the tables need of a report."""
+
+    name: str
+    points: dict[tuple[str, str], float]  # by stage and test; the test "" is the whole stage
+    total: float
+    complete: bool
+    sound: bool  # False if the grader failed in a test; then the points say nothing
+    notes: tuple[str, ...]  # what to look at, of "grader failed", "not confined" and "review"
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stage, or a test of it, in the tables about the class."""
+
+    title: str
+    name: str  # of a test; "" for a stage
+    max_points: float
+    item: Item
+    statuses: Mapping[str, int]
+
+
+@dataclass
+class Note:
+    """Something that concerns some students: a known mistake, notes for review, or a failure of the grader."""
+
+    title: str
+    lines: tuple[str, ...]
+    students: list[str] = field(default_factory=list)
+    tests: int = 0
+
+
+@dataclass
+class Summary:
+    """What is kept of the reports of a class; each report is looked at once."""
+
+    title: str = "Class"
+    maximum: float = 0.0
+    students: list[Student] = field(default_factory=list)
+    stages: dict[str, StageResult] = field(default_factory=dict)  # as the first report that has it shows it
+    statuses: defaultdict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    end_to_end: Counter[str] = field(default_factory=Counter)
+    confined: Counter[bool | None] = field(default_factory=Counter)
+    seeds: Counter[int | None] = field(default_factory=Counter)
+    mistakes: dict[str, Note] = field(default_factory=dict)
+    unnamed: int = 0  # tests that failed and look like no known mistake
+    review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes stand together
+    faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # those with the same message stand together
+
+    def add(self, report: Report) -> None:
+        """Take in a report."""
+        name = report.submission
+        self.title = report.title
+        self.maximum = max(self.maximum, report.max_points)
+        for stage in report.stages:
+            self.stages.setdefault(stage.name, stage)
+        for test in report.tests:
+            self.statuses[test.stage, test.name][test.status] += 1
+            if test.mistake:
+                mistake = self.mistakes.setdefault(test.mistake, Note(test.mistake, test.hints))
+                mistake.tests += 1
+                if mistake.students[-1:] != [name]:
+                    mistake.students.append(name)
+            elif test.status in ("failed", "error"):
+                self.unnamed += 1
+        if report.end_to_end:
+            self.end_to_end[report.end_to_end.status] += 1
+        for test in (*report.tests, *((report.end_to_end,) if report.end_to_end else ())):
+            if test.status == "fault":
+                fault = Note(test.name, (test.message, *test.details))
+                self.faults.setdefault((test.name, test.message), fault).students.append(name)
+        self.confined[report.confined] += 1
+        self.seeds[report.hidden_seed] += 1
+        if report.review:
+            self.review.setdefault(report.review, Note("", report.review)).students.append(name)
+        self.students.append(_student(report))
+
+
+def _student(report: Report) -> Student:
+    notes = {
+        "grader failed": report.faulty,
+        "not confined": report.confined is False,
+        "review": bool(report.review),
+    }
+    return Student(
+        name=report.submission,
+        points={(stage.name, ""): stage.points for stage in report.stages}
+        | {(test.stage, test.name): test.points for test in report.tests},
+        total=report.points,
+        complete=report.complete,
+        sound=not any(test.status == "fault" for test in report.tests),
+        notes=tuple(note for note, applies in notes.items() if applies),
+        seconds=report.seconds,
+    )
+
+
+def class_html(
+    reports: Iterable[Report], feedback: Mapping[str, str] | None = None, ungraded: Mapping[str, str] | None = None
+) -> str:
+    """The report about all submissions of one assignment, for the instructor. Write it as UTF-8.
+
+    Args:
+        reports: one a submission, in the order in which the students are to be listed; `Report.submission` is the name
+            that is shown. They are gone through once and not kept. There may be none.
+        feedback: file names of the feedback pages in the folder `feedback` beside this report, by `Report.submission`:
+            {"anna": "anna.html"} links to feedback/anna.html. Names that are left out are not linked.
+        ungraded: why there is no report, by name, of submissions that could not be read or graded at all.
+    """
+    summary = Summary()
+    for report in reports:
+        summary.add(report)
+    # Where the grader failed the points say nothing, so these submissions are left out of the statistics.
+    sound = [student for student in summary.students if student.sound]
+    totals = [student.total for student in sound]
+    bins = histogram(totals, summary.maximum)
+    stages = sorted(summary.stages.values(), key=lambda stage: stage.number)
+    return render(
+        "class.html",
+        summary=summary,
+        ungraded=ungraded or {},
+        links={name: "feedback/" + quote(file, safe="") for name, file in (feedback or {}).items()},
+        sound=sound,
+        quartiles=np.percentile(totals, (25, 50, 75)).tolist() if totals else [],
+        mean=statistics.fmean(totals) if totals else None,
+        bins=bins,
+        ticks=_ticks(bins),
+        stages=stages,
+        rows=_rows(summary, sound, stages),
+        fewest=FEWEST,
+        statuses=_in_order({status for counts in summary.statuses.values() for status in counts}),
+        mistakes=sorted(summary.mistakes.values(), key=lambda note: (-len(note.students), note.title)),
+        # What concerns few comes first: a note that all have is about the way of handing in.
+        review=sorted(summary.review.values(), key=lambda note: len(note.students)),
+        median_seconds=statistics.median(student.seconds for student in summary.students) if summary.students else None,
+        slowest=max(summary.students, key=lambda student: student.seconds, default=None),
+        most_names=MOST_NAMES,
+    )
+
+
+def _in_order(statuses: set[str]) -> list[str]:
+    known = [status for status in LOOKS if status in statuses]
+    return known + sorted(statuses.difference(known))
+
+
+def _ticks(bins: Sequence[Bin]) -> list[float]:
+    """The values that label the axis of points: every how-manieth edge of a bin."""
+    return [bin.low for bin in bins[:: max(1, math.ceil(len(bins) / MOST_TICKS))]]
+
+
+def _rows(
+    summary: Summary, sound: Sequence[Student], stages: Sequence[StageResult]
+) -> list[tuple[StageResult, Row, list[Row]]]:
+    """Each stage with its tests: how hard they were, how well they discriminate, and what became of them."""
+    columns: list[tuple[StageResult, TestResult | None]] = []
+    for stage in stages:
+        columns += [(stage, None), *((stage, test) for test in stage.tests)]
+    keys = [(stage.name, test.name if test else "") for stage, test in columns]
+    points = np.array([[student.points.get(key, np.nan) for key in keys] for student in sound])
+    maxima = [test.max_points if test else stage.max_points for stage, test in columns]
+    totals = np.array([student.total for student in sound])
+    items = item_analysis(points.reshape(len(sound), len(keys)), maxima, totals)
+    rows: list[tuple[StageResult, Row, list[Row]]] = []
+    for (stage, test), key, item in zip(columns, keys, items, strict=True):
+        if test is None:
+            rows.append((stage, Row(stage.title, "", stage.max_points, item, {}), []))
+        else:
+            rows[-1][2].append(Row(test.title, test.name, test.max_points, item, summary.statuses[key]))
+    return rows

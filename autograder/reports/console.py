@@ -1,0 +1,98 @@
+"""The report on the console: one block a stage, one line a test, plain words."""
+
+from rich.console import Console
+from rich.text import Text
+
+from autograder.grading.results import Report, StageResult, TestResult
+
+STYLES = {
+    "passed": "green",
+    "failed": "red",
+    "error": "red",
+    "timed out": "red",
+    "forbidden": "red",
+    "fault": "bold magenta",
+    "not started": "yellow",
+    "blocked": "yellow",
+}
+UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
+
+
+def points(value: float) -> str:
+    """Points without needless decimals: 15, 7.5."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def clean(text: str) -> str:
+    """Text of a student's program, without control characters that could rewrite the screen."""
+    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def print_stage(console: Console, stage: StageResult, verbose: bool = False) -> None:
+    """Print the block of a stage."""
+    console.print()
+    title = f"Stage {stage.number}: {stage.title}"
+    score = f"{points(stage.points)} of {points(stage.max_points)} points"
+    console.print(Text(f"{title:<58}{score:>18}", style="bold"))
+    hints: set[str] = set()  # those that were printed; one mistake often explains several tests
+    for test in stage.tests:
+        print_test(console, test, verbose, hints)
+
+
+def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str]) -> None:
+    line = Text("  ")
+    line.append(f"{test.status:<12}", style=STYLES[test.status])
+    line.append(f"{test.name:<46}")
+    line.append(f"{points(test.points):>4} of {points(test.max_points):<3}")
+    console.print(line)
+    if test.status == "passed" and not verbose:
+        return
+    _indented(console, test.title, "dim")
+    if test.hidden and test.status != "passed":
+        _indented(console, "The visible test passed, the hidden one did not:")
+    if test.message:
+        _indented(console, test.message, "" if test.status == "not started" else "bold")
+    if test.hints:
+        again = test.mistake in hints
+        hints.add(test.mistake)
+        _indented(console, "Known mistake: " + ("the same." if again else test.hints[0]), "cyan")
+        if not again:
+            _indented(console, test.hints[1] if verbose else "(--verbose says where to read again)", "cyan")
+    shown = test.details if verbose or test.status not in ("fault", "not started") else ()
+    for detail in shown:
+        _indented(console, detail)
+    if test.printed.strip() and verbose:
+        _indented(console, "your code printed:", "dim")
+        for row in clean(test.printed).splitlines():
+            _indented(console, "| " + row, "dim")
+
+
+def _indented(console: Console, text: str, style: str = "") -> None:
+    for row in clean(text).splitlines():
+        for part in Text(row, style=style).wrap(console, max(20, console.width - 14)):
+            console.print(Text(" " * 14).append(part))
+
+
+def print_total(console: Console, report: Report) -> None:
+    """Print how the modules work together, and the sum with the extra credit apart."""
+    whole = report.end_to_end
+    if whole and whole.status != "not started":
+        console.print()
+        console.print(Text("End to end, with your own modules only (no points)", style="bold"))
+        console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))
+        if whole.message:
+            _indented(console, whole.message)
+    extra = sum(stage.points for stage in report.stages if stage.extra_credit)
+    extra_note = f", {points(extra)} of them extra credit" if extra else ""
+    console.print()
+    total = f"Total: {points(report.points)} of {points(report.max_points)} points{extra_note}"
+    console.print(Text(total, style="bold green" if report.complete else "bold"), end="")
+    console.print(Text(f"  ({report.seconds:.1f} s)", style="dim"))
+    if report.hidden_seed is not None:
+        console.print(Text(f"Visible and hidden tests, seed {report.hidden_seed}."))
+    if report.confined is False:
+        console.print(Text(UNCONFINED, style="bold yellow"))
+    for note in report.review if report.hidden_seed is not None else ():
+        console.print(Text("For review: ", style="bold yellow").append(clean(note)))
+    if report.faulty:
+        console.print(Text("The grader itself failed; this says nothing about the submission.", style="bold magenta"))

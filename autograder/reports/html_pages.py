@@ -1,0 +1,94 @@
+"""What the HTML reports share: the templates, the escaping, the look of a status, the content security policy."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from autograder.reports.console import clean, points
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a status appears: always its word, with a symbol; the tone only adds a colour to them."""
+
+    symbol: str
+    tone: str  # class in style.css
+    meaning: str  # in the words of the student
+
+
+LOOKS = {
+    "passed": Look("✓", "good", "right"),
+    "failed": Look("✗", "bad", "your code ran, and its result is wrong"),
+    "error": Look("!", "bad", "your code raised an exception or crashed"),
+    "timed out": Look("…", "bad", "your code did not finish in time"),
+    "forbidden": Look("⊘", "bad", "your code uses a ready-made part, which this assignment does not allow"),
+    "not started": Look("○", "open", "nothing is written here yet"),
+    "blocked": Look("↷", "open", "a module that this test needs cannot be imported"),
+    "fault": Look("?", "fault", "the grader itself failed; this says nothing about your code"),
+}
+UNKNOWN = Look("•", "bad", "")
+
+
+def look(status: str) -> Look:
+    """How a status appears."""
+    return LOOKS.get(status, UNKNOWN)
+
+
+def number(value: float) -> str:
+    """A whole number with separators: 10,000."""
+    return f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share without decimals; what is not quite nothing or everything does not look like it."""
+    return "<1%" if 0 < share < 0.01 else ">99%" if 0.99 < share < 1 else f"{100 * share:.0f}%"
+
+
+def signed(value: float) -> str:
+    """A correlation with two decimals and a true minus sign."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
+
+
+def seconds(value: float) -> str:
+    """A duration: 0.4 s, 12 s, 3 min 5 s."""
+    if value < 9.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _neutral(value: Any) -> Any:
+    # Every value that a template shows passes here before it is escaped. What a macro made is HTML and left alone.
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return clean(value.replace("\r\n", "\n").expandtabs())
+    return value
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_neutral,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(points=points, look=look, number=number, percent=percent, signed=signed, seconds=seconds)
+    return environment
+
+
+def render(template: str, **values: Any) -> str:
+    """A page, complete in itself: its policy allows nothing but its own style, so no script in it can run."""
+    environment = _environment()
+    style = environment.get_template("style.css").render()
+    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return environment.get_template(template).render(policy=policy, **values)

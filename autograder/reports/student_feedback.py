@@ -1,0 +1,70 @@
+"""The feedback page: what one student gets, as one self-contained HTML file."""
+
+from dataclasses import replace
+
+from autograder.grading.results import Report, StageResult, TestResult
+from autograder.reports.html_pages import LOOKS, render
+
+HIDDEN = "The visible part of this test passed, the hidden part did not."
+ADVICE = "Try sizes, lengths, masks and values other than those of the visible part."
+FAULT = "The grader itself failed here. This says nothing about your code; your instructor sees it too."
+
+
+def feedback_html(report: Report) -> str:
+    """The feedback page of one submission, for the student who wrote it.
+
+    It is complete in itself (no other file, no script) and holds only what students may see. Write it as UTF-8.
+
+    Args:
+        report: what grading gave; `report.submission` is shown as the name and should be the student's, not a path.
+    """
+    shown = for_student(report)
+    tests = (*shown.tests, *((shown.end_to_end,) if shown.end_to_end else ()))
+    found = {test.status for test in tests if test.status != "passed"}
+    return render(
+        "feedback.html",
+        report=shown,
+        hidden=report.hidden_seed is not None,
+        statuses=[status for status in LOOKS if status in found],
+    )
+
+
+def for_student(report: Report) -> Report:
+    """The report without what is not for students.
+
+    Of a hidden test they see the verdict and the hint of a known mistake, whose text is fixed; neither inputs nor
+    values, and nothing that the code said or printed when it had seen them. Of a fault of the grader they see no
+    traceback. Review notes and the seed are left out.
+    """
+    return replace(
+        report,
+        stages=tuple(map(_stage, report.stages)),
+        end_to_end=_test(report.end_to_end) if report.end_to_end else None,
+        hidden_seed=None,
+        review=(),
+    )
+
+
+def _stage(stage: StageResult) -> StageResult:
+    tests: list[TestResult] = []
+    first: dict[str, str] = {}  # the title of the first test with each known mistake, where its hints are
+    for test in map(_test, stage.tests):
+        if test.hints and test.mistake in first:
+            test = replace(test, hints=(f"It is the same as in “{first[test.mistake]}”.",))
+        elif test.hints:
+            first[test.mistake] = test.title.rstrip(".")
+        tests.append(test)
+    return replace(stage, tests=tuple(tests))
+
+
+def _test(test: TestResult) -> TestResult:
+    if test.status == "fault":
+        return replace(test, message=FAULT, details=(), mistake="", hints=(), printed="")
+    if test.hidden:
+        if test.status == "passed":
+            return replace(test, message="", details=(), printed="")
+        return replace(test, message=HIDDEN, details=() if test.hints else (ADVICE,), printed="")
+    if test.status == "not started":
+        # Where the stub raises is no news.
+        return replace(test, details=())
+    return test

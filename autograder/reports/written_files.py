@@ -1,0 +1,30 @@
+"""Files that are written for people: whole or not at all, and with nothing in them that a spreadsheet executes."""
+
+import os
+from pathlib import Path
+
+from course.errors import UserError
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all, whenever the process or the machine stops.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {path}: {error.strerror}. What was graded is kept; the same command goes on"
+        ) from error
+
+
+def harmless(text: str) -> str:
+    """Text for a cell that a spreadsheet takes for a formula otherwise."""
+    return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text

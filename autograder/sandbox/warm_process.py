@@ -1,0 +1,167 @@
+"""A warm process (Linux): has torch imported and holds nothing secret; every worker is a fork of it.
+
+Importing torch takes seconds, a fork milliseconds. The grader talks to this process over a Unix socket: one byte
+"F" with two file descriptors (the worker's socket, the file for what it prints) asks for a worker and is answered by
+its process id; "W" and a process id asks how that worker ended; "I" and a number asks to import one of OPTIONAL, which
+is too slow to be done for all. The process stays single-threaded, which forking needs.
+"""
+
+import contextlib
+import gc
+import importlib
+import importlib.abc
+import os
+import resource
+import signal
+import socket
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, libraries_are_public, packages, prepare
+from autograder.sandbox.inside_worker import prepare_torch, serve
+from autograder.sandbox.limits import PRINTED
+from autograder.sandbox.wire import PROCESS_ID as ID
+from autograder.sandbox.worker_processes import OPTIONAL
+
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h, prctl(2)
+# What modules import, and what Python and torch import late by themselves: every fork has it without reading a file.
+MODULES = (
+    "__future__ abc array bisect cmath collections.abc copy csv dataclasses datetime decimal enum fractions functools "
+    "getpass heapq inspect io itertools json linecache logging math numbers operator os.path pathlib pprint random re "
+    "secrets statistics string struct textwrap time timeit token tokenize traceback types typing unittest warnings "
+    "weakref numpy.linalg numpy.random torch.linalg torch.nn.functional torch.nn.init torch.nn.utils.rnn "
+    "typing_extensions encodings.ascii encodings.idna encodings.latin_1 encodings.utf_8_sig einops tqdm"
+)
+
+
+def call_prctl(option: int, value: int) -> None:
+    """Set something of this process (prctl(2))."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+class LibraryFinder(importlib.abc.MetaPathFinder):
+    """Finds the modules that a confined worker can read; others are missing for it, rather than refused files."""
+
+    def __init__(self) -> None:
+        self.known = packages() | sys.stdlib_module_names
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in self.known else None
+
+
+def be_worker(connection: int, output: int, rules: tuple[int | None, bool] | None, parent: int) -> None:
+    """The life of a worker, from the fork to its end."""
+    os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
+    call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    if rules is None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
+        os.closerange(3, connection)
+        os.closerange(connection + 1, 256)
+    else:
+        os.environ.clear()
+        # torch's optimizers ask for the user and for folders, in which they then write nothing.
+        os.environ.update(HOME="/", USER="student", TORCHINDUCTOR_CACHE_DIR="/", OMP_NUM_THREADS="1")
+        sys.meta_path[sys.meta_path.index(PathFinder)] = LibraryFinder()
+        tempfile.tempdir = "/"
+        confine(rules[0], connection, rules[1])
+    if os.getppid() != parent:
+        return  # it ended before this process asked to end with it
+    with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:
+        serve(requests, replies)
+
+
+def prepare_confinement(landlock: bool) -> tuple[int | None, bool]:
+    """Import what modules will want, make the rules, and see that a fork can be confined.
+
+    Args:
+        landlock: whether there are rules; without them, workers have to become another user.
+
+    Returns:
+        What `confine` has to be told: the rules, and whether workers become another user.
+
+    Raises:
+        RuntimeError: if it cannot; then there are no workers, rather than free ones.
+    """
+    import torch
+
+    for name in MODULES.split():
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
+    torch.set_num_threads = lambda nthreads: None
+    rules = prepare() if landlock else None, libraries_are_public()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            confine(rules[0], 2, rules[1])
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    if os.waitpid(pid, 0)[1] != 0:
+        raise RuntimeError("a worker cannot be confined")
+    return rules
+
+
+def end_strays(workers: set[int]) -> None:
+    """End what dead workers have left behind: as their children lose their parent, they become ours."""
+    mine = Path(f"/proc/self/task/{os.getpid()}/children")
+    while mine.exists() and (strays := {int(pid) for pid in mine.read_text().split()} - workers):
+        for pid in strays:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None:
+    """Fork workers until the grader is gone."""
+    # The end of the connection tells that the grader is gone. PR_SET_PDEATHSIG would speak of the thread that started
+    # this process, and that may end earlier.
+    call_prctl(PR_SET_CHILD_SUBREAPER, 1)
+    gc.disable()  # imports leave nothing to collect, but much to look through
+    prepare_torch()
+    rules = prepare_confinement(landlock) if confined else None
+    # What is here now is never garbage. A fork that looked through it for garbage would copy the memory that it shares.
+    gc.freeze()
+    gc.enable()
+    control = socket.socket(fileno=control_fd)
+    workers: set[int] = set()
+    own = os.getpid()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 + ID.size, 2)
+        if not message:
+            os._exit(0)
+        if message[:1] == b"F":
+            pid = os.fork()
+            if pid == 0:
+                with contextlib.suppress(BaseException):
+                    control.close()
+                    connection, output = descriptors
+                    be_worker(connection, output, rules, own)
+                with contextlib.suppress(BaseException):
+                    sys.stdout.flush()
+                os._exit(0)
+            workers.add(pid)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            control.sendall(ID.pack(pid))
+        elif message[:1] == b"I":
+            with contextlib.suppress(Exception):
+                importlib.import_module(OPTIONAL[ID.unpack(message[1:])[0]])
+        else:
+            pid = ID.unpack(message[1:])[0]
+            _, status = os.waitpid(pid, 0)
+            workers.discard(pid)
+            end_strays(workers)
+            control.sendall(ID.pack(os.waitstatus_to_exitcode(status)))

@@ -1,0 +1,101 @@
+"""The wire between the grader and a worker: framed messages of JSON and tensors, never pickle.
+
+    magic (4 bytes) | length of the header (u32) | length of the body (u64) | header (JSON) | body (safetensors)
+
+A value is sent as JSON in which every tensor is replaced by {"$tensor": name}, the tensor itself standing in the body
+under that name, and every object that stays in the worker by {"$handle": number}. {"$transposed": name} is a tensor
+whose last two axes are swapped in memory. Nothing is executed on arrival.
+"""
+
+import json
+import struct
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from autograder.sandbox.limits import MAX_BODY, MAX_DEPTH, MAX_HEADER
+
+MAGIC = b"GRD1"
+PREFIX = struct.Struct(">4sIQ")
+LEAVES = ("$tensor", "$transposed", "$handle")
+PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
+
+
+class FrameError(Exception):
+    """What arrived is not a frame, or is larger than allowed."""
+
+
+def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
+    """Send one frame."""
+    encoded = json.dumps(header).encode("utf-8")
+    stream.write(PREFIX.pack(MAGIC, len(encoded), len(body)))
+    stream.write(encoded)
+    stream.write(body)
+    stream.flush()
+
+
+def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, Any], bytes]:
+    """Receive one frame.
+
+    Raises:
+        EOFError: if the other side is gone.
+        FrameError: if the bytes are not a frame or exceed a limit.
+    """
+    magic, header_length, body_length = PREFIX.unpack(_read(stream, PREFIX.size))
+    if magic != MAGIC:
+        raise FrameError("the message does not start as a frame does")
+    if header_length > MAX_HEADER:
+        raise FrameError(f"the header has {header_length} bytes, more than {MAX_HEADER}")
+    if body_length > max_body:
+        raise FrameError(f"the result has {body_length} bytes, more than {max_body}")
+    try:
+        header = json.loads(_read(stream, header_length))
+    except (ValueError, RecursionError) as error:
+        raise FrameError("the header is not JSON") from error
+    if not isinstance(header, dict):
+        raise FrameError("the header is not an object")
+    return header, _read(stream, body_length)
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    """Exactly `size` bytes. Memory grows with what arrives, not with what the sender claims."""
+    data = bytearray()
+    while len(data) < size:
+        chunk = stream.read(min(size - len(data), 1 << 20))
+        if not chunk:
+            raise EOFError
+        data += chunk
+    return bytes(data)
+
+
+def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int = 0) -> Any:
+    """Turn a value into JSON. `leaf` gives the replacement of a tensor or an object, or None for anything else.
+
+    Raises:
+        TypeError: if the value holds something that cannot be sent.
+    """
+    if depth > MAX_DEPTH:
+        raise TypeError("the value is nested too deeply")
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if (replacement := leaf(value)) is not None:
+        return replacement
+    if isinstance(value, (list, tuple)):
+        return [flatten(item, leaf, depth + 1) for item in value]
+    raise TypeError(f"a value of type {type(value).__name__} cannot be sent")
+
+
+def unflatten(value: Any, leaf: Callable[[str, Any], Any], depth: int = 0) -> Any:
+    """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number.
+
+    Raises:
+        FrameError: if the JSON is not of the form that `flatten` makes.
+    """
+    if depth > MAX_DEPTH:
+        raise FrameError("the value is nested too deeply")
+    if isinstance(value, list):
+        return [unflatten(item, leaf, depth + 1) for item in value]
+    if isinstance(value, dict):
+        if len(value) != 1 or next(iter(value)) not in LEAVES:
+            raise FrameError("the value holds an unknown object")
+        return leaf(*next(iter(value.items())))
+    return value

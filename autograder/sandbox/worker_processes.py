@@ -1,0 +1,236 @@
+"""Start, stop and watch workers: forks of a warm process on Linux, processes of their own elsewhere."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.limits import KEPT_OUTPUT
+from autograder.sandbox.wire import PROCESS_ID as ID
+from course.errors import UserError
+
+# What honest modules import although they do not need it. A confined worker cannot: it writes files when imported.
+OPTIONAL = ("matplotlib.pyplot",)
+
+
+def python_command(call: str) -> list[str]:
+    """A Python that runs `call`, isolated from the environment, with our own import path.
+
+    The current folder and the folder of the script are left out: a torch.py that lies there must not be imported.
+    """
+    package_root = str(Path(__file__).absolute().parent.parent.parent)
+    left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
+    left_out -= {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}  # where a kernel's launcher lies
+    path = [entry for entry in sys.path if os.path.isabs(entry) and entry not in left_out]
+    return [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {[*path, package_root]!r}; {call}"]
+
+
+def clean_environment() -> dict[str, str]:
+    """What a worker may know of the environment: nothing that the system does not need to start a program."""
+    kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "HOME")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    # Graded on the processor: a graphics card would be one more thing that differs between machines.
+    # With glibc: memory that was in use once stays with the process, and comes in pages of 2 MB. A fork that gets its
+    # memory in pages of 4 KB spends a third of its time on them.
+    malloc = {"hugetlb": 1, "mmap_threshold": 2**30, "trim_threshold": 2**30, "top_pad": 2**26}
+    memory = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}={value}" for name, value in malloc.items())}
+    threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return {**environment, **memory, **threads, "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+class Printed:
+    """What a worker prints: a temporary file that the worker writes and the grader reads."""
+
+    def __init__(self) -> None:
+        self.descriptor, self._path = tempfile.mkstemp(prefix="printed-")
+        # Opened a second time, since a duplicate would share the position in the file.
+        self._reader = Path(self._path).open("rb")  # noqa: SIM115, closed by close()
+        self._named = os.name == "nt"
+        if not self._named:
+            os.unlink(self._path)  # nothing is left behind, even if this process is killed
+
+    def take(self) -> str:
+        """What came since the last call, the last 16 KiB of it."""
+        start = self._reader.tell()
+        end = self._reader.seek(0, os.SEEK_END)
+        self._reader.seek(max(start, end - KEPT_OUTPUT))
+        return self._reader.read(KEPT_OUTPUT).decode("utf-8", errors="replace")
+
+    def close(self) -> None:
+        self._reader.close()
+        os.close(self.descriptor)
+        if self._named:
+            os.unlink(self._path)
+
+
+class WorkerProcess(Protocol):
+    """A running worker."""
+
+    reader: Any  # a binary stream, as writer
+    writer: Any
+    printed: Printed
+
+    def kill(self) -> None:
+        """End the worker now, whatever it does; a blocked read or write of ours returns."""
+
+    def exit_code(self) -> int:
+        """Wait for the end of the worker; negative numbers are signals."""
+
+
+class ForkedWorker:
+    """A fork of the warm process."""
+
+    def __init__(self, pid: int, channel: socket.socket, printed: Printed, wait: Callable[[int], int]) -> None:
+        self.pid, self.channel, self.printed, self._wait = pid, channel, printed, wait
+        self.reader = self.writer = channel.makefile("rwb")
+        self._code: int | None = None
+
+    def kill(self) -> None:
+        if self._code is None:
+            # The process is not waited for before exit_code, so its number cannot belong to another one.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            self.channel.shutdown(socket.SHUT_RDWR)
+
+    def exit_code(self) -> int:
+        if self._code is None:
+            self._code = self._wait(self.pid)
+        return self._code
+
+
+class ForkingWorkers:
+    """Makes workers by forking the warm process, which starts at once and gets ready in the background."""
+
+    def __init__(self, confined: bool = False, landlock: bool = True) -> None:
+        self.confined = confined
+        self._control, theirs = socket.socketpair()
+        self._provided: set[str] = set()
+        self._asking = threading.Lock()  # stages may be graded at the same time
+        self._complaints = Printed()
+        command = python_command(
+            f"from autograder.sandbox.warm_process import main; main({theirs.fileno()}, {confined=}, {landlock=})"
+        )
+        self._process = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            env=clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self._complaints.descriptor,
+            start_new_session=True,  # an interrupt from the keyboard or of a notebook is for the grader
+        )
+        theirs.close()
+
+    def start(self) -> WorkerProcess:
+        ours, theirs = socket.socketpair()
+        printed = Printed()
+        with theirs, self._asking:
+            with contextlib.suppress(ConnectionError):  # the process has ended; the answer will say why
+                socket.send_fds(self._control, [b"F" + ID.pack(0)], [theirs.fileno(), printed.descriptor])
+            return ForkedWorker(self._answer(), ours, printed, self._wait)
+
+    def provide(self, sources: Iterable[str]) -> None:
+        """Have what confined workers cannot import ready for modules with these texts."""
+        wanted = [name for name in OPTIONAL if self.confined and name.partition(".")[0] in " ".join(sources)]
+        for name in set(wanted) - self._provided:
+            self._provided.add(name)
+            with self._asking:
+                self._control.sendall(b"I" + ID.pack(OPTIONAL.index(name)))
+
+    def _wait(self, pid: int) -> int:
+        with self._asking:
+            self._control.sendall(b"W" + ID.pack(pid))
+            return self._answer()
+
+    def _answer(self) -> int:
+        data = b""
+        with contextlib.suppress(ConnectionError):
+            data = self._control.recv(ID.size, socket.MSG_WAITALL)
+        if len(data) < ID.size:
+            code = self._process.wait()
+            raise RuntimeError(
+                f"the process that imports torch ended with exit code {code}:\n{self._complaints.take()}"
+            )
+        return int(ID.unpack(data)[0])
+
+    def close(self) -> None:
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+        self._complaints.close()
+
+
+class PlainWorker:
+    """A process of its own, with requests on its stdin and replies on its stdout."""
+
+    def __init__(self) -> None:
+        self.printed = Printed()
+        self._process = subprocess.Popen(
+            python_command("from autograder.sandbox.inside_worker import main; main()"),
+            env=clean_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.printed.descriptor,
+            start_new_session=True,  # as above
+        )
+        self.writer: Any = self._process.stdin
+        self.reader: Any = self._process.stdout
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def exit_code(self) -> int:
+        return self._process.wait()
+
+
+class PlainWorkers:
+    """Makes workers that import torch themselves; some are started ahead, to import while others work."""
+
+    confined = False
+
+    def __init__(self, ahead: int = 2) -> None:
+        self._spare = [PlainWorker() for _ in range(ahead)]
+
+    def start(self) -> WorkerProcess:
+        self._spare.append(PlainWorker())
+        return self._spare.pop(0)
+
+    def provide(self, sources: Iterable[str]) -> None:
+        """Nothing to do: these workers can import whatever is installed."""
+
+    def close(self) -> None:
+        for worker in self._spare:
+            worker.kill()
+            worker.exit_code()
+            worker.printed.close()
+
+
+Workers = ForkingWorkers | PlainWorkers
+
+
+def make_workers(plain: bool = False, confined: bool = False, landlock: bool = True) -> Any:
+    """The quickest kind of workers that this system has.
+
+    Args:
+        plain: processes of their own, as on systems that cannot fork.
+        confined: workers for code of others, which can reach nothing but the grader (see `confine`).
+        landlock: whether confined workers are kept from files by Landlock, or only by being another user (when root).
+
+    Raises:
+        UserError: if workers cannot be confined here.
+    """
+    if confined and (reason := "plain workers are never confined" if plain else unsupported(landlock)):
+        raise UserError(f"code of others cannot be confined here: {reason}")
+    return PlainWorkers() if plain or not sys.platform.startswith("linux") else ForkingWorkers(confined, landlock)

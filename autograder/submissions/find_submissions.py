@@ -1,0 +1,193 @@
+"""Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted."""
+
+import hashlib
+import os
+import re
+import stat
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from autograder.manifest import Assignment
+from autograder.submissions.read_submission import Submission, nothing_readable, read_tree, read_zip
+from autograder.submissions.untrusted_files import (
+    DAMAGED,
+    MAX_CLASS_MEMBERS,
+    UNINTERESTING,
+    Archive,
+    Folder,
+    Member,
+    Unreadable,
+    members,
+    open_zip,
+    printable,
+)
+from course.errors import UserError
+
+RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # names that Windows keeps for devices
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A submission that was found and not yet read."""
+
+    student: str  # as the folder or the zip file is called
+    path: Path
+    assignment: Assignment
+    inside: str = ""  # folder or zip file in a download of the whole class
+    safe_name: str = ""  # for file names: ASCII letters, digits, ".", "_" and "-", different for each student
+
+    def read(self) -> Submission:
+        """Read the modules. Whatever is wrong with the files is said in the submission."""
+        try:
+            if self.inside:
+                return self._read_inside(_open_download(self.path, os.getpid()))
+            mode = self.path.lstat().st_mode
+            if stat.S_ISREG(mode):
+                return read_zip(self.student, self.path, self.assignment)
+            if stat.S_ISDIR(mode):
+                return read_tree(self.student, Folder(self.path), self.assignment)
+            why = "is a symbolic link, which is not followed" if stat.S_ISLNK(mode) else "is not an ordinary file"
+        except DAMAGED as error:
+            why = f"cannot be read: {printable(str(error))}"
+        return nothing_readable(self.student, f"{printable(self.path.name)} {why}", self.assignment)
+
+    def _read_inside(self, download: "Download") -> Submission:
+        parts = tuple(self.inside.split("/"))
+        own = download.members_of(parts)
+        if [member.parts for member in own] == [parts]:  # a zip file, not a folder
+            try:
+                tree = open_zip(Archive(download.archive, own, 1), self.inside)
+            except Unreadable as error:
+                return nothing_readable(self.student, f"{printable(parts[-1])} {error}", self.assignment)
+            return read_tree(self.student, tree, self.assignment)
+        tree = Archive(download.archive, [member.below(parts) for member in own], 1)
+        return read_tree(self.student, tree, self.assignment)
+
+
+class Download:
+    """A zip file with the submissions of a class."""
+
+    def __init__(self, path: Path) -> None:
+        self.archive = zipfile.ZipFile(path)
+        if (count := len(self.archive.infolist())) > MAX_CLASS_MEMBERS:
+            raise UserError(f"{path} holds {count:,} files, more than {MAX_CLASS_MEMBERS:,}: split it")
+        self.members = list(members(self.archive))
+        self._by_student: dict[tuple[str, ...], list[Member]] | None = None
+
+    def members_of(self, parts: tuple[str, ...]) -> list[Member]:
+        """The files of one student."""
+        if self._by_student is None:
+            by_student = defaultdict(list)
+            for member in self.members:
+                by_student[member.parts[: len(parts)]].append(member)
+            self._by_student = dict(by_student)
+        return self._by_student[parts]
+
+
+@lru_cache(maxsize=1)
+def _open_download(path: Path, process: int) -> Download:
+    """The download, opened once in each process: forks must not share the position in a file."""
+    return Download(path)
+
+
+def find_submissions(path: Path, assignment: Assignment) -> list[Found]:
+    """The submissions below a path, by the names of students.
+
+    Args:
+        path: a folder with a folder or a zip file for each student, such as nbgrader's `submitted`; a download of the
+            class, which is one zip file with a folder or a zip file for each student; or what one student handed in.
+
+    Raises:
+        UserError: if there is nothing to grade.
+    """
+    if path.is_dir():
+        found = _in_folder(path, assignment)
+    elif path.is_file() and path.suffix.lower() == ".zip":
+        found = _in_zip(path, assignment)
+    else:
+        raise UserError(f"there is no folder or zip file {path}")
+    if not found:
+        raise UserError(f"{path} holds no submissions: a folder or a zip file for each student is expected")
+    return _with_safe_names(found)
+
+
+def _in_folder(path: Path, assignment: Assignment) -> list[Found]:
+    modules = [f"{module}.py" for module in assignment.modules]
+    if any((folder / name).is_file() for name in modules for folder in (path, path / assignment.name)):
+        return [Found(printable(path.resolve().name), path, assignment)]
+    found: dict[str, Found] = {}
+    try:
+        with os.scandir(path) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    for entry in listed:
+        is_folder, is_file = entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)
+        is_zip = entry.name.lower().endswith(".zip") and not is_folder
+        if entry.name.startswith(".") or entry.name in UNINTERESTING or (is_file and not is_zip):
+            continue
+        _add(found, Found(printable(entry.name[:-4] if is_zip else entry.name), path / entry.name, assignment))
+    return list(found.values())
+
+
+def _add(found: dict[str, Found], one: Found) -> None:
+    """Add a submission under the student's name; a folder and a zip file of the same name are told apart."""
+    student, number = one.student, 1
+    while student in found:
+        number += 1
+        student = f"{one.student} ({number})"
+    found[student] = replace(one, student=student)
+
+
+def _in_zip(path: Path, assignment: Assignment) -> list[Found]:
+    student = printable(path.stem)
+    try:
+        download = _open_download(path, os.getpid())
+    except DAMAGED as error:
+        raise UserError(f"{path} is not a zip file or is damaged ({error})") from error
+    modules = {f"{module}.py" for module in assignment.modules}
+    files = [member.parts for member in download.members if not member.refused and not member.uninteresting]
+    roots = {parts[:-1] for parts in files if parts[-1] in modules}
+    zips = {parts for parts in files if parts[-1].lower().endswith(".zip")}
+    top = _common([*roots, *(parts[:-1] for parts in zips)])
+    # Modules at the top, or in one place only, are those of one student.
+    if top in roots or (assignment.name,) in roots or (not zips and len(roots) <= 1):
+        return [Found(student, path, assignment)]
+    depth = len(top) + 1
+    below = {parts[:depth]: len(parts) == depth for parts in files if parts[: len(top)] == top}
+    found: dict[str, Found] = {}
+    for parts, is_file in sorted(below.items()):
+        if not is_file or parts in zips:
+            name = parts[-1][:-4] if is_file else parts[-1]
+            _add(found, Found(printable(name), path, assignment, "/".join(parts)))
+    return list(found.values())
+
+
+def _common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The folder in which all of these lie."""
+    common: list[str] = []
+    for parts in zip(*paths, strict=False):
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+    return tuple(common)
+
+
+def _with_safe_names(found: Iterable[Found]) -> list[Found]:
+    """Give each a name for files. It depends on the student's name only, unless two would be the same."""
+    found = list(found)
+    clean = [re.sub(r"[^A-Za-z0-9._-]+", "_", one.student)[:60].strip(".-_ ") for one in found]
+    used = Counter(name.lower() for name in clean)
+    named = []
+    for one, name in zip(found, clean, strict=True):
+        # A name that looks like one with a hash gets a hash too, so that nobody can take the name of another.
+        odd = name != one.student or RESERVED.match(name) or re.search("-[0-9a-f]{12}$", name)
+        if odd or used[name.lower()] > 1:
+            name = f"{name or 'student'}-{hashlib.sha256(one.student.encode()).hexdigest()[:12]}"
+            name = f"_{name}" if RESERVED.match(name) else name
+        named.append(replace(one, safe_name=name))
+    return named

@@ -1,0 +1,155 @@
+"""A submission: the source texts of a student's modules, read by name from a folder or a zip file."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from autograder.manifest import Assignment
+from autograder.submissions.untrusted_files import (
+    MAX_ARCHIVE,
+    MAX_FILE,
+    Archive,
+    Folder,
+    Listing,
+    Tree,
+    Unreadable,
+    open_zip,
+    printable,
+    read_regular,
+)
+from course.errors import UserError
+
+MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into the header of a frame
+MAX_NOTES = 8
+IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # what Python would load by itself if it lay in its path
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a student handed in."""
+
+    name: str
+    sources: dict[str, str]
+    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
+    review: tuple[str, ...] = ()  # what an instructor should know about the files
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what counts for the grade: the same for the same modules, wherever they lie."""
+        content = json.dumps([sorted(self.sources.items()), sorted(self.unreadable.items())])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+
+def read_submission(path: Path, assignment: Assignment) -> Submission:
+    """Read the modules of an assignment from one student's folder or zip file; other files are not looked at.
+
+    Raises:
+        UserError: if it does not exist or holds none of the modules.
+    """
+    if path.suffix.lower() == ".zip" and path.is_file():
+        submission = read_zip(str(path), path, assignment)
+    elif path.is_dir():
+        submission = read_tree(str(path), Folder(path), assignment)
+    else:
+        raise UserError(f"there is no folder {path}")
+    if not submission.sources and set(submission.unreadable.values()) == set(_missing(assignment).values()):
+        raise UserError(f"{path} holds none of the modules {_names(assignment)}")
+    return submission
+
+
+def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
+    """Read the modules from one student's zip file; a damaged one makes all modules unreadable."""
+    try:
+        archive = Archive.of_bytes(read_regular(path, MAX_ARCHIVE))
+    except Unreadable as error:
+        return nothing_readable(name, f"{printable(path.name)} {error}", assignment)
+    return read_tree(name, archive, assignment)
+
+
+def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
+    """Read the modules from a folder or an archive: from its top, a folder named after the assignment, or another.
+
+    A zip file is opened where there are no modules beside it.
+    """
+    allowed = {f"{module}.py": module for module in assignment.modules}
+    listing = tree.listing()
+    folders: dict[str, list[str]] = {}  # folder -> the modules in it
+    for file in map(PurePosixPath, listing.files):
+        if file.name in allowed:
+            folders.setdefault(str(file.parent), []).append(file.name)
+    if not folders:
+        zips = [path for path in listing.files if path.lower().endswith(".zip")]
+        if len(zips) == 1:
+            try:
+                return read_tree(name, open_zip(tree, zips[0]), assignment)
+            except Unreadable as error:
+                return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
+        return Submission(name, {}, _missing(assignment, listing.files), _notes(listing, set()))
+
+    def rank(folder: str) -> tuple[bool, int, bool]:
+        return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
+
+    best = max(map(rank, folders))
+    chosen, *others = sorted(folder for folder in folders if rank(folder) == best)
+    if others:
+        where = ", ".join(map(printable, [chosen, *others][:4]))
+        return nothing_readable(name, f"there are modules in several folders ({where}): hand in one", assignment)
+
+    sources: dict[str, str] = {}
+    unreadable = _missing(assignment, listing.files)
+    for file_name in sorted(folders[chosen]):
+        path, module = str(PurePosixPath(chosen, file_name)), allowed[file_name]
+        try:
+            if why := listing.files[path]:
+                raise Unreadable(why)
+            sources[module] = _text(tree.read(path, MAX_FILE))
+            del unreadable[module]
+        except Unreadable as error:
+            unreadable[module] = f"{file_name} {error}"
+    while len(json.dumps(sources)) > MAX_TOTAL:
+        largest = max(sources, key=lambda module: len(json.dumps(sources[module])))
+        unreadable[largest] = f"{largest}.py is too large: all modules together may have {MAX_TOTAL:,} bytes"
+        del sources[largest]
+    used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen]}
+    order = [module for module in assignment.modules if module in sources]
+    return Submission(name, {module: sources[module] for module in order}, unreadable, _notes(listing, used))
+
+
+def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
+    """The submission of a student whose modules cannot be reached, for one reason."""
+    return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,))
+
+
+def _text(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable("is not UTF-8 text") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _names(assignment: Assignment) -> str:
+    return ", ".join(f"{module}.py" for module in assignment.modules)
+
+
+def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str]:
+    """For each module that it is missing, and whether there is one that differs in upper and lower case only."""
+    others = {name.lower(): name for name in (PurePosixPath(path).name for path in files) if name != name.lower()}
+    reasons = {}
+    for module in assignment.modules:
+        reasons[module] = f"{module}.py is missing from the submission"
+        if other := others.get(f"{module}.py"):
+            reasons[module] += f" (there is {printable(other)}: the name must be in lower case)"
+    return reasons
+
+
+def _notes(listing: Listing, used: set[str]) -> tuple[str, ...]:
+    """What was left out, files that Python would load by itself and odd ones by name."""
+    others = ((path, why) for path, why in listing.files.items() if path not in used)
+    ignored = [path for path, why in others if why or path.lower().endswith(IMPORTED)]
+    if not ignored:
+        return tuple(listing.notes[:MAX_NOTES])
+    more = f" and {len(ignored) - MAX_NOTES} more" if len(ignored) > MAX_NOTES else ""
+    return (*listing.notes[:MAX_NOTES], f"ignored {', '.join(map(printable, ignored[:MAX_NOTES]))}{more}")

@@ -1,0 +1,1 @@
+"""What the notebooks use: check, load, exploring, trained, verdicts, maps of errors, and the attention explorer."""

@@ -1,0 +1,122 @@
+"""What `check` keeps in a kernel: the warm process, the last results, and the verdict as a table."""
+
+import atexit
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.grading.results import Report
+from autograder.grading.warm_session import Session
+from autograder.manifest import Assignment, Stage
+from autograder.reports.console import points
+from autograder.reports.html_pages import look, render
+from autograder.reports.student_feedback import for_student
+from autograder.submissions.read_submission import read_submission
+
+if TYPE_CHECKING:
+    from autograder.diagnosis.compare_tensors import Incorrect
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a stage stands in the progress strip."""
+
+    stage: Stage
+    points: float | None = None  # None: its modules have not been graded as they are now
+
+    @property
+    def state(self) -> str:
+        """Full points, not all of them, or not known."""
+        if self.points is None:
+            return "todo"
+        return "full" if self.points == self.stage.max_points else "part"
+
+    @property
+    def words(self) -> str:
+        return "…" if self.points is None else f"{points(self.points)} of {points(self.stage.max_points)}"
+
+
+class Verdict:
+    """A verdict as a notebook shows it."""
+
+    def __init__(self, html: str, text: str) -> None:
+        self.html, self.text = html, text
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Desk:
+    """The checks of one kernel."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.session = Session(self.assignment)
+        self.last: Stage | None = None
+        self._results: dict[str, tuple[float, str]] = {}  # stage -> points, digest of its modules
+        atexit.register(self.session.close)
+
+    def check(self, stage: Stage, folder: Path) -> Report:
+        """Grade a stage and remember the result."""
+        self.last = stage
+        return self._grade(stage, folder)
+
+    def _grade(self, stage: Stage, folder: Path) -> Report:
+        before = self._digest(stage, folder)
+        report = self.session.grade(folder, [stage])
+        if not report.faulty:
+            self._results[stage.name] = report.points, before
+        return report
+
+    def progress(self, folder: Path) -> list[Standing]:
+        """How all stages stand, as far as that is known."""
+        standings = []
+        for stage in self.assignment.stages:
+            known, digest = self._results.get(stage.name, (None, ""))
+            standings.append(Standing(stage, known if digest == self._digest(stage, folder) else None))
+        return standings
+
+    def catch_up(self, folder: Path) -> bool:
+        """Grade the stages whose standing is not known; whether there were any."""
+        unknown = [standing.stage for standing in self.progress(folder) if standing.points is None]
+        for stage in unknown:
+            self._grade(stage, folder)
+        return bool(unknown)
+
+    def mistake(self, stage: Stage) -> tuple[str, "Incorrect"] | None:
+        """The first failed test of a stage whose tensor can be compared with the expected one, element by element."""
+        found = self.session.mistakes.get(stage.name, [])
+        return next(((test, error) for test, error in found if error.expected is not None), None)
+
+    def show(self, stage: Stage, report: Report, folder: Path) -> Verdict:
+        """The verdict as a table, with the progress of all stages above it."""
+        (result,) = for_student(report).stages
+        errors = ""
+        if (mistake := self.mistake(stage)) is not None:
+            from course.notebook.error_maps import error_image
+
+            errors = error_image(mistake[1])
+        html = render(
+            "verdict.html",
+            stage=result,
+            tests=result.tests,
+            progress=self.progress(folder),
+            errors=errors,
+            failing=mistake[0] if mistake else "",
+            seconds=report.seconds,
+        )
+        text = [f"Stage {result.number}: {points(result.points)} of {points(result.max_points)} points"]
+        text += [
+            f"{look(test.status).symbol} {test.status}: {test.title} {test.message}".rstrip() for test in result.tests
+        ]
+        return Verdict(re.sub(r"\n\s*\n", "\n", html), "\n".join(text))
+
+    def _digest(self, stage: Stage, folder: Path) -> str:
+        submission = read_submission(folder, self.assignment)
+        texts = [submission.sources.get(module, "") for module in stage.modules]
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()
