@@ -4,7 +4,7 @@ Nothing in this process is secret and nothing that it says is believed: it never
 or a verdict, and the grader looks at the tensors themselves. Requests (see `frames` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
-            replace: {module: methods that are taken from its stand-in}
+            replace: {module: functions and methods that are taken from its stand-in}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
@@ -84,15 +84,17 @@ class Worker:
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
     def import_module(self, request: dict[str, Any], body: bytes) -> None:
-        """Import one module, then replace the methods that are not part of the stage."""
+        """Import one module, then replace the functions and methods that are not part of the stage."""
         name = request["module"]
         module = importlib.import_module(name)
         for path in self.replace.get(name, []):
-            class_name, method = path.split(".")
-            standin = getattr(importlib.import_module(STANDIN + name), class_name)
-            # A method without a stand-in (extra credit) is not called while other stages are graded.
-            if hasattr(module, class_name) and hasattr(standin, method):
-                setattr(getattr(module, class_name), method, getattr(standin, method))
+            owner, _, method = path.rpartition(".")
+            ours, standin = module, importlib.import_module(STANDIN + name)
+            if owner:
+                ours, standin = getattr(ours, owner, None), getattr(standin, owner)
+            # What has no stand-in (extra credit) is not called while other stages are graded.
+            if ours is not None and hasattr(standin, method):
+                setattr(ours, method, getattr(standin, method))
 
     def call(self, request: dict[str, Any], body: bytes) -> Any:
         """Call a function, construct an object, or call an object or one of its methods."""
@@ -102,8 +104,7 @@ class Worker:
         tensors = load(body) if body else {}
         target = request["target"]
         if isinstance(target, str):
-            module, _, name = target.partition(".")
-            function = getattr(importlib.import_module(module), name)
+            function = named(target)
         else:
             function = self.objects[target]
             if request["method"] is not None:
@@ -114,6 +115,8 @@ class Worker:
         def leaf(kind: str, key: Any) -> Any:
             if kind == "$handle":
                 return self.objects[key]
+            if kind == "$function":
+                return named(key)
             tensor = tensors[key] if kind == "$tensor" else tensors[key].transpose(-1, -2)
             if tensor.is_floating_point() and "cotangents" in request:
                 inputs.append(tensor.requires_grad_())
@@ -127,7 +130,9 @@ class Worker:
             if request["take"]:
                 return take(value, **request["take"])
             return [*arguments, *keywords.values()] if request["arguments"] else value
-        self.objects[target].zero_grad()
+        parameters = [] if isinstance(target, str) else list(self.objects[target].named_parameters())
+        for _, parameter in parameters:
+            parameter.grad = None
         with dropout_as(request["dropout"]):
             value = function(*arguments, **keywords)
         outputs = value if isinstance(value, (tuple, list)) else [value]
@@ -135,8 +140,7 @@ class Worker:
         total = sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True))
         if total.requires_grad:  # it does not where the code leaves the graph
             total.backward()
-        parameters = [[name, parameter.grad] for name, parameter in self.objects[target].named_parameters()]
-        return [value, [tensor.grad for tensor in inputs], parameters]
+        return [value, [tensor.grad for tensor in inputs], [[name, parameter.grad] for name, parameter in parameters]]
 
     def get(self, request: dict[str, Any], body: bytes) -> Any:
         """Read an attribute, for instance "self_attn.W_q.weight"."""
@@ -209,6 +213,12 @@ class Worker:
         except TypeError:
             header = {"value": None, "type": type(value).__name__}
         return header, save(tensors) if tensors else b""
+
+
+def named(path: str) -> Any:
+    """A function or class: "module.name"."""
+    module, _, name = path.partition(".")
+    return getattr(importlib.import_module(module), name)
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ class Code:
     """The source texts of a submission and what takes the place of the parts that are not graded now."""
 
     sources: dict[str, str]  # the student's modules and the stand-ins of the others
-    replace: dict[str, list[str]]  # module -> "Class.method" to be taken from its stand-in
+    replace: dict[str, list[str]]  # module -> "function" or "Class.method" to be taken from its stand-in
     modules: tuple[str, ...]  # the student's modules, in the order of import
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
     reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
@@ -216,9 +216,9 @@ class ObjectProxy:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(None)(*args, **kwargs)
 
-    def _function(self, method: str | None, **options: Any) -> "RemoteFunction":
+    def _function(self, method: str | None) -> "RemoteFunction":
         name = f"{self._name}.{method}" if method else self._name
-        return RemoteFunction(self._student, self._handle, method, name, **self._options, **options)
+        return RemoteFunction(self._student, self._handle, method, name, **self._options)
 
     def load_state(self, tensors: Mapping[str, np.ndarray], stored: str | None = None) -> None:
         """Load weights by name, all of them, and switch to evaluation mode.
@@ -244,22 +244,13 @@ class ObjectProxy:
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Call the object (or a method) and give back what has become of the arguments."""
-        values = self._function(method, arguments=True)(**kwargs)
-        try:
-            return dict(zip(kwargs, values, strict=True))
-        except (TypeError, ValueError) as error:
-            raise Crashed("the arguments cannot be read", self._student.last_call) from error
+        return self._function(method).arguments_after(**kwargs)
 
     def gradients(
         self, cotangents: list[np.ndarray], *args: Any, method: str | None = None, **kwargs: Any
     ) -> Gradients:
         """Call the object (or a method) and differentiate the sum of its outputs times `cotangents`."""
-        reply = self._function(method, cotangents=cotangents)(*args, **kwargs)
-        try:
-            value, inputs, parameters = reply
-            return Gradients(value, list(inputs), dict(parameters))
-        except (TypeError, ValueError) as error:
-            raise Crashed("the gradients cannot be read", self._student.last_call) from error
+        return self._function(method).gradients(cotangents, *args, **kwargs)
 
     def attribute(self, path: str) -> Any:
         """The value of an attribute, for instance "self_attn.W_q.weight"."""
@@ -276,21 +267,46 @@ class RemoteFunction:
         target: str | int,
         method: str | None,
         name: str,
-        cotangents: list[np.ndarray] | None = None,
         dropout: float | None = None,
-        arguments: bool = False,
         take: dict[str, Any] | None = None,
     ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
-        self._cotangents = cotangents
-        self._options = {"dropout": dropout, "arguments": arguments, "take": take}
+        self._options = {"dropout": dropout, "take": take}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs)
+
+    def arguments_after(self, **kwargs: Any) -> dict[str, Any]:
+        """Call it and give back what has become of the arguments."""
+        values = self._call((), kwargs, arguments=True)
+        try:
+            return dict(zip(kwargs, values, strict=True))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the arguments cannot be read", self._student.last_call) from error
+
+    def gradients(self, cotangents: list[np.ndarray], *args: Any, **kwargs: Any) -> Gradients:
+        """Call it and differentiate the sum of its outputs times `cotangents`."""
+        reply = self._call(args, kwargs, cotangents)
+        try:
+            value, inputs, parameters = reply
+            return Gradients(value, list(inputs), dict(parameters))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the gradients cannot be read", self._student.last_call) from error
+
+    def _call(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        cotangents: list[np.ndarray] | None = None,
+        arguments: bool = False,
+    ) -> Any:
         tensors: dict[str, np.ndarray] = {}
 
         def leaf(value: Any) -> dict[str, Any] | None:
             if isinstance(value, ObjectProxy):
                 return {"$handle": value._handle}
+            if isinstance(value, RemoteFunction):
+                return {"$function": value._target}
             if not isinstance(value, np.ndarray):
                 return None
             # A transposed array arrives as a transposed tensor, so that tests can hand over one that is not contiguous.
@@ -307,10 +323,11 @@ class RemoteFunction:
             "method": self._method,
             "args": [flatten(value, leaf) for value in args],
             "kwargs": {name: flatten(value, leaf) for name, value in kwargs.items()},
+            "arguments": arguments,
             **self._options,
         }
-        if self._cotangents is not None:
-            request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in self._cotangents]
+        if cotangents is not None:
+            request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in cotangents]
         shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
         result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
         if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):
@@ -326,4 +343,4 @@ def _show(value: Any) -> str:
         return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
     if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         return f"[{', '.join(_show(item) for item in value)}]"
-    return repr(value)
+    return value._name if isinstance(value, RemoteFunction) else repr(value)

@@ -41,8 +41,9 @@ def _standin(folder: Path, module: str) -> str:
 
 @cache
 def ungraded(standins: Path, module: str, graded: tuple[str, ...]) -> str:
-    """The stand-in of a module without the graded methods: it lies where the student's code can reach it."""
+    """The stand-in of a module without what is graded now: it lies where the student's code can reach it."""
     tree = ast.parse(_standin(standins, module))
+    tree.body = [node for node in tree.body if f"{module}.{getattr(node, 'name', '')}" not in graded]
     for part in tree.body:
         if isinstance(part, ast.ClassDef):
             prefix = f"{module}.{part.name}."
