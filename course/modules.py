@@ -31,8 +31,8 @@ def default_folder() -> Path:
     return reference if reference.is_dir() else ROOT / "notebooks" / "transformer"
 
 
-def load_modules(folder: Path | None = None) -> SimpleNamespace:
-    """Import `mha`, `pe`, `encoder`, `decoder` and `transformer` from a folder.
+def load_modules(folder: Path | None = None, names: tuple[str, ...] = MODULE_NAMES) -> SimpleNamespace:
+    """Import modules from a folder: `mha`, `pe`, `encoder`, `decoder` and `transformer`, or others.
 
     The modules import each other by these bare names. They are taken out of `sys.modules` again, so that two folders
     can be loaded side by side and an edited file is never hidden by an older import.
@@ -41,10 +41,10 @@ def load_modules(folder: Path | None = None) -> SimpleNamespace:
         UserError: if the folder or a module is missing.
     """
     folder = default_folder() if folder is None else folder
-    if missing := [f"{name}.py" for name in MODULE_NAMES if not (folder / f"{name}.py").is_file()]:
+    if missing := [f"{name}.py" for name in names if not (folder / f"{name}.py").is_file()]:
         raise UserError(f"{folder} lacks {', '.join(missing)}")
     with _fresh(folder):
-        return SimpleNamespace(**{name: importlib.import_module(name) for name in MODULE_NAMES})
+        return SimpleNamespace(**{name: importlib.import_module(name) for name in names})
 
 
 def load_module(name: str, folder: Path) -> ModuleType:

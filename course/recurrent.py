@@ -1,18 +1,23 @@
 """The recurrent translator of the assignment `attention`: its configuration, and translating many sentences."""
 
-import dataclasses
-import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
-from course.config import BOS, EOS, PAD
-from course.errors import UserError
-from course.text import in_batches, pad
+from course.config import BOS, CHECKPOINTS, CONFIG, EOS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, SavedConfig
+from course.modules import ROOT, load_modules
+from course.text import Tokenizer, in_batches, pad
+
+if TYPE_CHECKING:
+    from course.checkpoint import Checkpoint
+
+DEFAULT = CHECKPOINTS / "gru-de-en"
+NAMES = ("pooling", "scoring", "seq2seq")
 
 
 @dataclass(frozen=True)
-class RecurrentConfig:
+class RecurrentConfig(SavedConfig):
     """Everything that is needed to build a `Seq2Seq` before its weights are loaded."""
 
     src_vocab_size: int
@@ -25,23 +30,35 @@ class RecurrentConfig:
     attention_size: int = 256
     dropout_prob: float = 0.2
 
-    def save(self, path: Path) -> None:
-        """Write the configuration as JSON."""
-        path.write_text(json.dumps(dataclasses.asdict(self), indent=2) + "\n", encoding="utf-8")
 
-    @classmethod
-    def load(cls, path: Path) -> "RecurrentConfig":
-        """Read a configuration.
+def load_recurrent_modules(folder: Path | None = None) -> SimpleNamespace:
+    """Import `pooling`, `scoring` and `seq2seq` from a folder; without, the reference where it is, or the student's.
 
-        Raises:
-            UserError: if the file is missing, is not JSON, or has missing or unknown entries.
-        """
-        try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except OSError as error:
-            raise UserError(f"cannot read the model configuration {path}: {error.strerror}") from error
-        except (ValueError, TypeError) as error:
-            raise UserError(f"the model configuration {path} is wrong: {error}") from error
+    Raises:
+        UserError: if the folder or a module is missing.
+    """
+    folders = [ROOT / place / "attention" for place in ("solutions", "notebooks")]
+    return load_modules(folder or next(filter(Path.is_dir, folders), folders[-1]), NAMES)
+
+
+def build_recurrent(config: RecurrentConfig, modules: SimpleNamespace) -> Any:
+    """Build a `Seq2Seq` with fresh weights."""
+    return modules.seq2seq.Seq2Seq(**asdict(config))
+
+
+def load_recurrent(folder: Path = DEFAULT, modules: SimpleNamespace | None = None) -> "Checkpoint":
+    """Load a checkpoint into the reference modules, or into other modules of the same interface.
+
+    Raises:
+        UserError: if a file is missing or damaged, or names or shapes of the weights do not fit the modules.
+    """
+    from course.checkpoint import Checkpoint, fill, load_weights
+
+    config = RecurrentConfig.load(folder / CONFIG)
+    model = build_recurrent(config, load_recurrent_modules() if modules is None else modules)
+    fill(model, load_weights(folder / WEIGHTS), folder)
+    model.eval()
+    return Checkpoint(config, model, Tokenizer(folder / SOURCE_TOKENIZER), Tokenizer(folder / TARGET_TOKENIZER))
 
 
 def translate_all(model: Any, sources: list[list[int]], max_tokens: int = 4096) -> list[list[int]]:

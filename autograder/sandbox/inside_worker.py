@@ -129,7 +129,9 @@ class Worker:
                 value = function(*arguments, **keywords)
             if request["take"]:
                 return take(value, **request["take"])
-            return [*arguments, *keywords.values()] if request["arguments"] else value
+            if request["arguments"]:  # functions and objects stay here
+                return [None if callable(argument) else argument for argument in (*arguments, *keywords.values())]
+            return value
         parameters = [] if isinstance(target, str) else list(self.objects[target].named_parameters())
         for _, parameter in parameters:
             parameter.grad = None
@@ -153,7 +155,7 @@ class Worker:
         """Load weights, every name and shape exactly, and switch to evaluation mode."""
         from safetensors.torch import load
 
-        weights = STORED[request["stored"]] if request["stored"] else load(body)
+        weights = STORED[request["stored"]] if request["stored"] else load(body) if body else {}
         self.objects[request["target"]].load_state_dict(weights, strict=True)
         self.objects[request["target"]].eval()
 

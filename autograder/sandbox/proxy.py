@@ -314,7 +314,7 @@ class RemoteFunction:
             name = f"t{len(tensors)}"
             sent = value.swapaxes(-1, -2) if transposed else value
             floating = np.issubdtype(value.dtype, np.floating)
-            tensors[name] = np.ascontiguousarray(sent, self._student.dtype if floating else None)
+            tensors[name] = np.asarray(sent, self._student.dtype if floating else None, order="C")
             return {"$transposed" if transposed else "$tensor": name}
 
         request: dict[str, Any] = {

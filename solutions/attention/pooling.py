@@ -85,7 +85,8 @@ def attention_pooling(
         keys: (n_k, d).
         values: (n_k, d_v), one value for each key.
         kernel: `gaussian`, `boxcar` or any other function of the scaled distances, element by element.
-        width: the distance that counts as 1, a number or a tensor with one element. Gradients flow back to a tensor.
+        width: the distance that counts as 1, a number or a tensor of shape (). Gradients flow back to a tensor, and
+            are finite numbers even where a query reaches no key.
 
     Returns:
         estimates: (n_q, d_v).

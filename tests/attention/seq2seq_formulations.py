@@ -139,7 +139,8 @@ SEQ2SEQ = [
             result = one(state, tgt[:, column])
             state = result[1]
             results.append(result)
-        return torch.stack([r[0] for r in results]).transpose(0, 1), torch.stack([r[2] for r in results]).permute(1, 0, 2)
+        logits, weights = (torch.stack([result[part] for result in results]) for part in (0, 2))
+        return logits.transpose(0, 1), weights.permute(1, 0, 2)
         """,
         """
         memory, state = self.encoder(src, src_lengths)

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent, indent
 
-from course.modules import MODULE_NAMES
-
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
 
@@ -17,7 +15,7 @@ class Formulation:
 
     id: str
     module: str
-    regions: Mapping[str, tuple[str, ...]]  # "Class.function" -> the text of each of its regions, in order
+    regions: Mapping[str, tuple[str, ...]]  # "Class.function" or "function" -> the text of each of its regions, in order
     imports: str = ""  # what the student imports in addition
     # Whether the result for a query that may attend to nothing is finite, as the docstring asks. Graded comparisons
     # leave such queries out, since NaN is what the widespread filling with -inf gives.
@@ -25,12 +23,12 @@ class Formulation:
 
 
 def apply(formulation: Formulation, solution_dir: Path) -> dict[str, str]:
-    """The sources of the five modules, with the formulation in place of the solution's.
+    """The sources of the modules in a folder, with the formulation in place of the solution's.
 
     Raises:
         ValueError: if the module does not have the regions that the formulation replaces.
     """
-    sources = {name: (solution_dir / f"{name}.py").read_text(encoding="utf-8") for name in MODULE_NAMES}
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in solution_dir.glob("*.py")}
     sources[formulation.module] = _replace(sources[formulation.module], formulation)
     return sources
 
@@ -43,7 +41,9 @@ def _replace(source: str, formulation: Formulation) -> str:
     for line in source.splitlines():
         if found := re.match(r"class (\w+)", line):
             class_name = found[1]
-        elif found := re.match(r"    def (\w+)", line):
+        elif found := re.match(r"def (\w+)", line):
+            class_name, function = "", found[1]
+        elif class_name and (found := re.match(r"    def (\w+)", line)):
             function = f"{class_name}.{found[1]}"
         if imports and line.startswith(("import ", "from ")):
             lines.append(imports)
