@@ -52,7 +52,7 @@ c.GenerateFeedback.preprocessors = [ClearHiddenTests, *GenerateFeedback().prepro
 # zip_collect: archives that are named after the student, or one with a folder or an archive for each student; the files
 # lie at the top or in the assignment's folder.
 files = {module for assignment in assignments().values() for module in assignment.modules}
-files |= {stage.notebook.removesuffix(".ipynb") for assignment in assignments().values() for stage in assignment.stages}
+files |= {name.removesuffix(".ipynb") for assignment in assignments().values() for name in assignment.notebooks}
 names = "|".join(assignments())
 c.FileNameCollectorPlugin.valid_ext = [".py", ".ipynb"]
 c.FileNameCollectorPlugin.named_regexp = (

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from autograder.manifest import ROOT, Assignment, assignments
+from autograder.manifest import ROOT, Assignment, assignments, broken
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
@@ -16,12 +16,14 @@ from course.errors import UserError, run_command
 COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 # Modules with a main() of their own.
 COMMANDS = {
+    "audit": "autograder.authoring.audit.command",
     "batch": "autograder.classroom.batch",
     "doctor": "autograder.grading.machine_check",
     "expected": "autograder.authoring.stored_tensors",
     "export": "autograder.classroom.export",
     "gradescope": "autograder.authoring.packing.gradescope_archive",
     "handout": "autograder.authoring.packing.handout",
+    "new": "autograder.authoring.new",
     "release": "autograder.authoring.release",
 }
 
@@ -88,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)
-        if args.assignment is None and args.submission is None and len(assignments()) > 1:
+        if args.assignment is None and args.submission is None and len(assignments()) + len(broken()) > 1:
             from autograder.grading.other_assignments import others
 
             console.print(Text(others(chosen)))

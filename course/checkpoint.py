@@ -8,13 +8,12 @@ from typing import Any
 
 import torch
 
-from course.config import CHECKPOINTS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
+from course.config import CHECKPOINTS, CHECKSUMS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
 from course.errors import UserError, first_reason
 from course.modules import load_modules
 from course.text import Tokenizer
 
 DEFAULT = CHECKPOINTS / "de-en"
-CHECKSUMS = "SHA256SUMS"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.grading.machine_check import Finding, show, worker
+from course.config import CHECKSUMS
 from course.modules import ROOT
 
 FOLDER = ROOT / "notebooks" / "transformer"
@@ -113,7 +114,7 @@ def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
 def checkpoint(folder: Path | None = None) -> Finding:
     """Whether the files of the trained model are what they were."""
     try:
-        from course.checkpoint import CHECKSUMS, DEFAULT, checksums
+        from course.checkpoint import DEFAULT, checksums
     except ImportError:
         return Finding("trained model", "cannot be looked at without torch", fine=False)
     folder = folder or DEFAULT

@@ -25,7 +25,7 @@ from autograder.manifest import assignment
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
 SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
-VARIANTS = [SOLUTION, ROOT / "tests" / "variants" / "einsum", ROOT / "tests" / "variants" / "loops"]
+VARIANTS = [SOLUTION, *(ASSIGNMENT.folder / "formulations" / name for name in ("einsum", "loops"))]
 SAMPLE_SECONDS = 0.5
 # Classes that hold as many submissions of each variant.
 VISIBLE, NBGRADED = (3, 30), (3, 6)

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from autograder.__main__ import main
+from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.local_jobs import Outcome, Settings
 from autograder.classroom.records import Records
 from autograder.grading.results import Report, StageResult, TestResult, to_json
@@ -35,7 +36,7 @@ def write_results(folder: Path, students: Results) -> Path:
     """Results of students: (points, extra credit), FAULT or NOT_GRADED."""
     records = Records(folder)
     try:
-        records.seed(ASSIGNMENT, 5)
+        seed_of_class(records.folder, ASSIGNMENT, 5)
         settings = Settings(ASSIGNMENT.name, 5, 60.0, True, "hash")
         found = [
             Found(student, folder / student, ASSIGNMENT, safe_name=f"student-{number}")

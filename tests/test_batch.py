@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
+from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.local_jobs import Queue, Settings, grade_here
 from autograder.classroom.records import Records, grader_hash
 from autograder.grading.grade_submission import grade
@@ -169,9 +170,9 @@ def test_only_what_changed_is_graded_again(graded, tmp_path, capsys):
 
 def test_a_fresh_seed_is_secret_and_kept(tmp_path):
     records = [Records(tmp_path / name) for name in ("a", "b")]
-    seeds = [one.seed(ASSIGNMENT, None) for one in records]
+    seeds = [seed_of_class(one.folder, ASSIGNMENT, None) for one in records]
     assert seeds[0] != seeds[1]
-    assert [one.seed(ASSIGNMENT, None) for one in records] == seeds
+    assert [seed_of_class(one.folder, ASSIGNMENT, None) for one in records] == seeds
 
 
 def test_a_submission_has_a_limited_time(tmp_path):

@@ -169,7 +169,7 @@ def test_the_strip_shows_how_all_stages_stand(kernel):
     output = kernel.run('check("mha")')
     assert dict(strip(output))["Positional encoding"] == "0 of 5"
     output = kernel.run(
-        "from course.notebook.check import _desk; from pathlib import Path; p = Path(); print(_desk(None, p).catch_up(p))"
+        "from course.notebook.check import _desk; from pathlib import Path\nprint(_desk(None, Path()).catch_up(Path()))"
     )
     assert output.printed == "False\n"
 

@@ -7,23 +7,26 @@ from pathlib import Path
 import pytest
 
 from course.figures.__main__ import main
+from course.figures.architecture import architecture
 from course.figures.drawing import STYLE
 from course.figures.drawings import ALL
 
 ROOT = Path(__file__).resolve().parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWINGS = pytest.mark.parametrize("name", ALL)
+DRAWN = {**ALL, "architecture": architecture}
+DRAWINGS = pytest.mark.parametrize("name", DRAWN)
 
 
 def test_the_committed_drawings_are_those_that_make_figures_draws(tmp_path, capsys):
-    assert main(["--out", str(tmp_path / "img")]) == 0
+    assert main(["--out", str(tmp_path / "img"), "--docs", str(tmp_path / "docs")]) == 0
     made = {path.name: path.read_bytes() for path in (tmp_path / "img").iterdir()}
     assert made == {path.name: path.read_bytes() for path in (ROOT / "img").glob("*.svg")}
+    assert (tmp_path / "docs" / "architecture.svg").read_bytes() == (ROOT / "docs" / "architecture.svg").read_bytes()
 
 
 @DRAWINGS
 def test_a_drawing_says_what_it_shows_and_needs_nothing_else(name):
-    text = ALL[name]().svg()
+    text = DRAWN[name]().svg()
     root = ET.fromstring(text)
     assert root.get("role") == "img"
     assert root.findtext(f"{SVG}title")
@@ -34,7 +37,7 @@ def test_a_drawing_says_what_it_shows_and_needs_nothing_else(name):
 
 @DRAWINGS
 def test_everything_stands_inside_the_drawing_and_has_a_style(name):
-    root = ET.fromstring(ALL[name]().svg())
+    root = ET.fromstring(DRAWN[name]().svg())
     width, height = float(root.get("width", 0)), float(root.get("height", 0))
     styled = set(re.findall(r"\.([a-z]+)", STYLE))
     for element in root.iter():

@@ -192,5 +192,5 @@ def test_plain_workers_give_the_same_verdict():
 
 @pytest.mark.parametrize("variant", ["einsum", "loops"])
 def test_independent_implementations_get_full_marks(workers, variant):
-    report = grade(read_submission(ROOT / "tests" / "variants" / variant, ASSIGNMENT), ASSIGNMENT, workers)
+    report = grade(read_submission(ASSIGNMENT.folder / "formulations" / variant, ASSIGNMENT), ASSIGNMENT, workers)
     assert points(report) == FULL, [test for test in report.tests if test.status != "passed"]

@@ -109,7 +109,16 @@ def test_only_the_folders_of_students_are_shipped(shipped):
     ):
         assert name not in shipped
     rooms = {name.split("/")[1] for name in shipped if name.startswith("autograder/") and name.count("/") > 1}
-    assert rooms == {"assignments", "diagnosis", "forbidden", "grading", "reports", "sandbox", "submissions"}
+    assert rooms == {
+        "assignments",
+        "diagnosis",
+        "forbidden",
+        "grading",
+        "manifest",
+        "reports",
+        "sandbox",
+        "submissions",
+    }
 
 
 def test_the_hints_are_those_of_the_visible_tests(shipped):

@@ -59,7 +59,7 @@ def test_the_solution_passes(workers, seed):
 @pytest.mark.parametrize("seed", [3, 2**40])
 @pytest.mark.parametrize("name", ["einsum", "loops"])
 def test_independent_implementations_pass(workers, name, seed):
-    variant = read_submission(ROOT / "tests" / "variants" / name, ASSIGNMENT)
+    variant = read_submission(ASSIGNMENT.folder / "formulations" / name, ASSIGNMENT)
     assert lost(hidden_only(workers, variant.sources, seed)) == []
 
 
@@ -132,7 +132,7 @@ def test_known_answers_give_the_same_report(workers, book, name):
     if name in mistakes:
         submission = Submission(name, mistakes[name].apply(SOURCES))
     else:
-        folders = {"solution": ASSIGNMENT.solution, "einsum": ROOT / "tests" / "variants" / "einsum"}
+        folders = {"solution": ASSIGNMENT.solution, "einsum": ASSIGNMENT.folder / "formulations" / "einsum"}
         submission = read_submission(folders.get(name, ROOT / "notebooks" / "transformer"), ASSIGNMENT)
     reports = [grade(submission, ASSIGNMENT, workers, stages, hidden_seed=3, book=known) for known in (None, book)]
     asked, known = ([replace(test, seconds=0) for test in report.tests] for report in reports)

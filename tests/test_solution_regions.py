@@ -8,8 +8,8 @@ from autograder.authoring.release import make_stubs, strip_module
 from autograder.manifest import Assignment, Stage
 from course.errors import UserError
 
-STAGE = Stage("small", 7, "one", "One", "1.ipynb", ("m.C.f", "m.g"), "test_one", {"test": 1.0}, (), False)
-SMALL = Assignment("small", 1, "Small", ("m",), "", "", (STAGE,))
+STAGE = Stage("small", 7, "one", "One", "1.ipynb", ("m.C.f", "m.g"), "test_one", {"test": 1.0}, {}, (), False)
+SMALL = Assignment("small", 1, "Small", ("m",), (), "", (STAGE,))
 MODULE = '''"""A module."""
 import math
 
@@ -107,10 +107,10 @@ def test_a_region_must_not_reach_into_the_next_function():
 def test_the_manifest_writes_only_in_modules_of_the_assignment(tmp_path: Path):
     (tmp_path / "m.py").write_text(MODULE, encoding="utf-8")
     stage = Stage(
-        "small", 7, "one", "One", "1.ipynb", ("m.C.f", "m.g", "other.f"), "test_one", {"test": 1.0}, (), False
+        "small", 7, "one", "One", "1.ipynb", ("m.C.f", "m.g", "other.f"), "test_one", {"test": 1.0}, {}, (), False
     )
     with pytest.raises(UserError, match="write in other"):
-        make_stubs(tmp_path, Assignment("small", 1, "Small", ("m",), "", "", (stage,)))
+        make_stubs(tmp_path, Assignment("small", 1, "Small", ("m",), (), "", (stage,)))
 
 
 def test_a_missing_module_is_named(tmp_path: Path):

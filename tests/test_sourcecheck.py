@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import pytest
 
+from autograder.authoring.formulations import correct_submissions
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.forbidden.rules import check_modules
 from autograder.grading.forbidden_parts import check_submission
@@ -12,7 +13,6 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
-from tests.variants.formulations import FORMULATIONS, apply
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
@@ -233,14 +233,10 @@ def test_fine(case):
 
 def honest() -> dict[str, dict[str, str]]:
     """Everything in the project that students might have written."""
-    folders = [
-        SOLUTION,
-        ROOT / "notebooks" / "transformer",
-        *(ROOT / "tests" / "variants" / n for n in ("einsum", "loops")),
-    ]
-    found = {folder.name + folder.parent.name: read_submission(folder, ASSIGNMENT).sources for folder in folders}
-    found |= {formulation.id: apply(formulation, SOLUTION) for formulation in FORMULATIONS}
-    solution = read_submission(SOLUTION, ASSIGNMENT).sources
+    folders = [SOLUTION, ROOT / "notebooks" / "transformer"]
+    found = {folder.parent.name: read_submission(folder, ASSIGNMENT).sources for folder in folders}
+    found |= {name: submission.sources for name, (submission, _) in correct_submissions(ASSIGNMENT).items()}
+    solution = found["solutions"]
     return found | {mistake.id: mistake.apply(solution) for mistake in all_mistakes("transformer")}
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from course.modules import MODULE_NAMES, ROOT, load_modules
-from tests.variants.models import SIZES, assert_close, random_batch, random_mask, randomise, run, twins
+from tests.random_models import SIZES, assert_close, random_batch, random_mask, randomise, run, twins
 
 SOLUTION, STANDINS = (
     ROOT / "solutions" / "transformer",

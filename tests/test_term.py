@@ -90,7 +90,7 @@ def attack(folder: Path) -> None:
 
 
 TERM = {
-    "perfect": Student(FULL, source=ROOT / "tests" / "variants" / "einsum"),
+    "perfect": Student(FULL, source=ASSIGNMENT.folder / "formulations" / "einsum"),
     "partial": Student({**NOTHING, "mha": 30, "pe": 5}, spoil=keep_stubs_of("encoder", "decoder", "transformer")),
     "stubs": Student(NOTHING, source=STUBS),
     "mistakes": Student({**FULL, "mha": 15, "pe": 0}, changes=(("mha", *MASK), mistake("pe.base-1000"))),

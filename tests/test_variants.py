@@ -9,12 +9,17 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.assignments.transformer.formulations import FORMULATIONS
+from autograder.assignments.transformer.formulations.mha import SDPA
+from autograder.authoring.formulations import Formulation
+from autograder.manifest import assignment
+from autograder.submissions.read_submission import read_submission
 from course.modules import ROOT, load_modules
-from tests.variants.formulations import FORMULATIONS, Formulation, apply
-from tests.variants.mha_formulations import SDPA
-from tests.variants.models import SIZES, assert_close, random_batch, random_mask, run, twins
+from tests.random_models import SIZES, assert_close, random_batch, random_mask, run, twins
 
-SOLUTION, VARIANTS = ROOT / "solutions" / "transformer", Path(__file__).parent / "variants"
+SOLUTION = ROOT / "solutions" / "transformer"
+SOURCES = read_submission(SOLUTION, assignment("transformer")).sources
+FOLDERS = assignment("transformer").folder / "formulations"
 # The largest differences that the grader accepts, see `autograder.diagnosis.compare_tensors`.
 LIMIT, OWN_ENCODING_LIMIT, FLOAT32_LIMIT = 1e-5, 1e-3, 1e-3
 OTHER_SIZES = {**SIZES, "d_model": 20, "num_heads": 2, "num_layers": 3, "d_ff": 11, "max_seq_length": 9}
@@ -36,7 +41,7 @@ def _float64():
 
 
 def load(formulation: Formulation, folder: Path) -> SimpleNamespace:
-    for name, source in apply(formulation, SOLUTION).items():
+    for name, source in formulation.apply(SOURCES).items():
         (folder / f"{name}.py").write_text(source, encoding="utf-8")
     return load_modules(folder)
 
@@ -172,7 +177,7 @@ def check_inference(solution: SimpleNamespace, variant: SimpleNamespace) -> None
 
 @pytest.mark.parametrize("name", ["einsum", "loops"])
 def test_complete_submission(solution, name):
-    variant = load_modules(VARIANTS / name)
+    variant = load_modules(FOLDERS / name)
     check_attention(solution, variant)
     check_encoding(solution, variant)
     check_layers(solution, variant)
@@ -250,7 +255,7 @@ def test_the_checks_see_mistakes(solution, tmp_path, module, regions, checked):
 
 
 def test_a_formulation_has_to_fit_the_regions():
-    with pytest.raises(ValueError, match=r"more texts than there are regions in PositionalEncoding\.forward"):
-        apply(Formulation("surplus", "pe", {"PositionalEncoding.forward": ("return x", "return x")}), SOLUTION)
-    with pytest.raises(ValueError, match=r"too few texts for the regions of TransformerEncoderLayer\.forward"):
-        apply(Formulation("short", "encoder", {"TransformerEncoderLayer.forward": ("pass",)}), SOLUTION)
+    with pytest.raises(ValueError, match=r"2 text.* for the 1 region.* of PositionalEncoding\.forward in pe"):
+        Formulation("surplus", "pe", {"PositionalEncoding.forward": ("return x", "return x")}).apply(SOURCES)
+    with pytest.raises(ValueError, match=r"1 text.* for the 2 region.* of TransformerEncoderLayer\.forward"):
+        Formulation("short", "encoder", {"TransformerEncoderLayer.forward": ("pass",)}).apply(SOURCES)

@@ -1,6 +1,6 @@
 """Measure how far correct code deviates and how far mistakes do: `python -m tests.tolerance` (`make tolerance`).
 
-Every correct formulation of tests/variants and every known mistake goes through the visible and the hidden tests of
+Every correct formulation of the assignment and every known mistake goes through the visible and the hidden tests of
 its stages. The table says how far both sides are away from the limits of the grader.
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from autograder.assignments.transformer.trained import ENCODING_LIMIT
+from autograder.authoring.formulations import correct_submissions
 from autograder.diagnosis.compare_tensors import LIMITS
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.grading.run_test import run_test, stage_tests
@@ -22,9 +23,7 @@ from autograder.sandbox.proxy import Student
 from autograder.sandbox.worker_processes import Workers, make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
-from tests.variants.formulations import FORMULATIONS, apply
 
-SUBMISSIONS = Path(__file__).parent / "variants"
 Key = tuple[str, str]  # stage, precision
 TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # at the end of a module; workers have one thread
 
@@ -75,9 +74,7 @@ def measure_all(seeds: list[int]) -> Table:
     """Run all formulations and all mistakes."""
     chosen, workers, table = assignment("transformer"), make_workers(), Table()
     solution = read_submission(chosen.solution, chosen)
-    variants = {f.id: (Submission(f.id, apply(f, chosen.solution)), {f.module}) for f in FORMULATIONS}
-    for name in ("einsum", "loops"):
-        variants[name] = (read_submission(SUBMISSIONS / name, chosen), set(chosen.modules))
+    variants = correct_submissions(chosen)
     variants |= {
         f"{name}, two threads": (Submission(name, {m: text + TWO_THREADS for m, text in code.sources.items()}), modules)
         for name, (code, modules) in variants.items()
@@ -109,6 +106,7 @@ def measure_all(seeds: list[int]) -> Table:
 
 def markdown(table: Table, seeds: list[int]) -> str:
     """The table as the documentation shows it."""
+    chosen = assignment("transformer")
     lines = [
         "# Tolerance",
         "",
@@ -117,7 +115,7 @@ def markdown(table: Table, seeds: list[int]) -> str:
         "encoding is in it; for gradients it grows with the size of the numbers.",
         "",
         "Made by `make tolerance`:",
-        f"{len(FORMULATIONS) + 2} correct formulations and {len(all_mistakes('transformer'))} known mistakes,",
+        f"{len(correct_submissions(chosen))} correct formulations and {len(all_mistakes(chosen.name))} known mistakes,",
         f"the visible tests and hidden ones of {len(seeds)} seed(s), torch {torch.__version__}.",
         "Correct code ran with one thread and with two.",
         "A mistake counts with the check that sees it best; mistakes that show in another way (a wrong shape, an",

@@ -22,7 +22,7 @@ UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
-    """Releases the stubs of the modules together with each notebook, and nothing else."""
+    """Releases each notebook, with the points of the manifest, and the stubs of the modules; nothing else."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Drop what nbgrader has copied, and hand the stubs to the writer of the notebook."""
@@ -30,6 +30,10 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         known = assignment(ids["assignment"])
         if f"{ids['notebook']}.ipynb" not in notebook_names(known):
             raise UserError(f"{ids['notebook']}.ipynb belongs to no stage; declare it in the manifest or move it away")
+        stage = next((stage for stage in known.stages if stage.notebook == f"{ids['notebook']}.ipynb"), None)
+        for cell in nb.cells:
+            if stage is not None and utils.is_grade(cell):
+                cell.metadata.nbgrader["points"] = stage.max_points  # the manifest says them, and nothing else
         release = course.format_path(course.release_directory, ".", known.name)
         drop_other_files(Path(release), notebook_names(known))
         source = course.format_path(course.source_directory, ".", known.name)

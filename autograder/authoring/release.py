@@ -15,12 +15,12 @@ import sys
 import sysconfig
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder.manifest import ROOT, Assignment, assignments
+from autograder.manifest import ROOT, Assignment, assignment, every_assignment
 from course.errors import UserError
 
 SOURCE, RELEASE = "solutions", "notebooks"
@@ -103,6 +103,16 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
     raise UserError(f"{place}: the region must lie inside one function or method")
 
 
+def functions_of(regions: list[Region], lines: list[str], file: str) -> list[str]:
+    """The function or method that each of a module's regions stands in, by its dotted name.
+
+    Raises:
+        UserError: if the module cannot be parsed or a region does not stand in one function.
+    """
+    functions = list(_functions(_parse("\n".join(lines), file)))
+    return [_function_of(region, lines, functions, file) for region in regions]
+
+
 def _written(module: str, assignment: Assignment) -> list[str]:
     """What students write in a module, by dotted names."""
     written = [path.partition(".") for stage in assignment.stages for path in stage.writes]
@@ -113,8 +123,11 @@ def _indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def strip_module(source: str, module: str, assignment: Assignment) -> str:
+def strip_module(source: str, module: str, assignment: Assignment, keep: Container[str] = ()) -> str:
     """The stub of a module: every solution region replaced by a line that raises NotImplementedError.
+
+    Args:
+        keep: what stays as it is written, by the names of the manifest.
 
     Raises:
         UserError: if the regions are malformed or do not agree with what the manifest says that students write.
@@ -122,8 +135,7 @@ def strip_module(source: str, module: str, assignment: Assignment) -> str:
     file = f"{module}.py"
     lines = source.split("\n")
     regions = find_regions(lines, file)
-    functions = list(_functions(_parse(source, file)))
-    names = [_function_of(region, lines, functions, file) for region in regions]
+    names = functions_of(regions, lines, file)
     for name in _written(module, assignment):
         if name not in names:
             raise UserError(f"{file}: the manifest has students write {name}, but no solution region stands in it")
@@ -134,6 +146,8 @@ def strip_module(source: str, module: str, assignment: Assignment) -> str:
         if stage is None:
             raise UserError(f"{file}, line {region.begin}: no stage of the manifest has students write {name}")
         seen[name] += 1
+        if f"{module}.{name}" in keep:
+            continue
         part = f", part {seen[name]} of {parts[name]}," if parts[name] > 1 else ""
         stub += lines[copied : region.begin - 1]
         indentation = _indentation(lines[region.begin - 1])
@@ -168,7 +182,7 @@ def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
 
 def notebook_names(assignment: Assignment) -> set[str]:
     """The file names of an assignment's notebooks."""
-    return {stage.notebook for stage in assignment.stages}
+    return set(assignment.notebooks)
 
 
 def _code(line: str) -> str:
@@ -218,8 +232,8 @@ def read_release(folder: Path) -> dict[str, str]:
     }
 
 
-def generate(root: Path) -> dict[str, str]:
-    """Generate the release of all assignments of a course folder with nbgrader, without writing into the folder.
+def generate(root: Path, chosen: Iterable[Assignment]) -> dict[str, str]:
+    """Generate the release of assignments of a course folder with nbgrader, without writing into the folder.
 
     Returns:
         The text of every file by its path in the release folder.
@@ -228,15 +242,15 @@ def generate(root: Path) -> dict[str, str]:
         UserError: if a module cannot be stripped, nbgrader fails, a file is missing, or a solution is left.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        for name, assignment in assignments().items():
-            make_stubs(root / SOURCE / name, assignment)  # a mistake is found before nbgrader takes its seconds
-            _run_nbgrader(root, name, Path(scratch))
+        for one in chosen:
+            make_stubs(root / SOURCE / one.name, one)  # a mistake is found before nbgrader takes its seconds
+            _run_nbgrader(root, one.name, Path(scratch))
         release = read_release(Path(scratch, RELEASE))
-    for name, assignment in assignments().items():
-        expected = {f"{module}.py" for module in assignment.modules} | notebook_names(assignment)
-        if missing := {f"{name}/{file}" for file in expected} - set(release):
+    for one in chosen:
+        expected = {f"{module}.py" for module in one.modules} | notebook_names(one)
+        if missing := {f"{one.name}/{file}" for file in expected} - set(release):
             raise UserError(f"{SOURCE} lacks {', '.join(sorted(missing))}")
-        if leaks := find_leaks(release, secret_lines(root / SOURCE / name, assignment)):
+        if leaks := find_leaks(release, secret_lines(root / SOURCE / one.name, one)):
             raise UserError("the release would hold lines of the solution\n  " + "\n  ".join(leaks))
     return release
 
@@ -258,19 +272,24 @@ def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
         raise UserError(f"nbgrader generate_assignment {assignment} failed; its report stands above")
 
 
-def write_release(release: dict[str, str], folder: Path) -> None:
-    """Replace a release folder. The bytes are the same on every system."""
-    if folder.exists():
-        shutil.rmtree(folder)
+def write_release(release: dict[str, str], folder: Path, replaced: Iterable[Path]) -> None:
+    """Write a release into its folder, in place of some folders. The bytes are the same on every system."""
+    for old in replaced:
+        if old.exists():
+            shutil.rmtree(old)
     for name, text in release.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def differences(release: dict[str, str], folder: Path) -> list[str]:
-    """How a folder differs from a release, a line for each file."""
-    present = read_release(folder)
+def differences(release: dict[str, str], folder: Path, of: str = "") -> list[str]:
+    """How a folder differs from a release, a line for each file.
+
+    Args:
+        of: look only at the files whose paths begin with this.
+    """
+    present = {name: text for name, text in read_release(folder).items() if name.startswith(of)}
     states = {
         "is missing": set(release) - set(present),
         "does not belong there": set(present) - set(release),
@@ -279,16 +298,22 @@ def differences(release: dict[str, str], folder: Path) -> list[str]:
     return sorted(f"{folder.name}/{name} {state}" for state, names in states.items() for name in names)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m autograder release", description="Make what students receive.")
+    parser.add_argument("--assignment", metavar="NAME", help="this one only (all)")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if notebooks/ is not current")
-    check = parser.parse_args(arguments).check
-    release = generate(ROOT)
-    if not check:
-        write_release(release, ROOT / RELEASE)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    args = parse_arguments(arguments)
+    chosen = [assignment(args.assignment)] if args.assignment else every_assignment()
+    release, folder = generate(ROOT, chosen), ROOT / RELEASE
+    if not args.check:
+        write_release(release, folder, [folder / args.assignment if args.assignment else folder])
         print(f"wrote {len(release)} files to {RELEASE}/")
         return 0
-    if found := differences(release, ROOT / RELEASE):
+    if found := differences(release, folder, f"{args.assignment}/" if args.assignment else ""):
         print("\n".join([*found, "Run `python -m autograder release` and commit the result."]))
         return 1
     print(f"{RELEASE}/ is current and holds no solution")

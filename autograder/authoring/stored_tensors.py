@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.manifest import Assignment, assignments, package_of
+from autograder.manifest import Assignment, assignment, every_assignment, package_of
 
 
 def make(folder: Path, chosen: Assignment) -> None:
@@ -72,10 +72,11 @@ def _names(folder: Path) -> set[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder expected", description=__doc__)
+    parser.add_argument("--assignment", metavar="NAME", help="this one only (all)")
     parser.add_argument("--check", action="store_true", help="only compare with the stored files")
     args = parser.parse_args(arguments)
     found = []
-    for chosen in assignments().values():
+    for chosen in [assignment(args.assignment)] if args.assignment else every_assignment():
         folder = chosen.expected
         if not args.check:
             make(folder, chosen)

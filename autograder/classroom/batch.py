@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import TracebackType
 
+from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.local_jobs import Outcome, Queue, Settings, grade_here
 from autograder.classroom.records import Records, grader_hash
 from autograder.manifest import Assignment
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     found = find_submissions(args.submissions, chosen)
     records = Records(args.out)
     try:
-        seed = records.seed(chosen, args.seed)
+        seed = seed_of_class(args.out, chosen, args.seed)
         settings = Settings(
             assignment=chosen.name,
             seed=None if args.visible_only else seed,

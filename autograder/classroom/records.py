@@ -11,7 +11,6 @@ import csv
 import hashlib
 import io
 import json
-import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
@@ -27,7 +26,14 @@ from course.config import CHECKPOINTS
 from course.errors import UserError
 
 # What decides about a grade; a change in the other rooms, which read, print or write, is no reason to grade again.
-DECIDING = ("manifest.py", "forbidden/*.py", "sandbox/*.py", "diagnosis/*.py", "grading/*.py", "submissions/stage_*.py")
+DECIDING = (
+    "manifest/*.py",
+    "forbidden/*.py",
+    "sandbox/*.py",
+    "diagnosis/*.py",
+    "grading/*.py",
+    "submissions/stage_*.py",
+)
 OF_ASSIGNMENT = ("*.toml", "*.py", "visible/*", "hidden/*", "standins/*", "mistakes/*", "expected/*")
 
 
@@ -37,7 +43,7 @@ def grader_hash(name: str) -> str:
     chosen = assignment(name)
     paths = [path for pattern in DECIDING for path in (ROOT / "autograder").glob(pattern)]
     paths += [path for pattern in OF_ASSIGNMENT for path in chosen.folder.glob(pattern) if path.is_file()]
-    paths += (CHECKPOINTS / chosen.checkpoint).iterdir()
+    paths += [path for name in chosen.checkpoints for path in (CHECKPOINTS / name).iterdir()]
     paths += [path for module in chosen.modules if (path := chosen.solution / f"{module}.py").exists()]
     digest = hashlib.sha256()
     for path in sorted(paths):
@@ -72,31 +78,6 @@ class Records:
     def close(self) -> None:
         """Unlock the folder."""
         self._lock.release()
-
-    def seed(self, chosen: Assignment, wanted: int | None) -> int:
-        """The seed of the hidden tests: the recorded one; in a new folder the one that is wanted, or a fresh one.
-
-        Raises:
-            UserError: if something else was graded into this folder.
-        """
-        path = self.folder / "batch.json"
-        if path.exists():
-            try:
-                recorded = json.loads(path.read_text(encoding="utf-8"))
-                name, seed = str(recorded["assignment"]), int(recorded["seed"])
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise UserError(f"{path} cannot be read: restore it, or choose another --out") from error
-            if name != chosen.name:
-                raise UserError(f"{self.folder} holds results of the assignment {name}: choose another --out")
-            if wanted not in (None, seed):
-                raise UserError(
-                    f"{self.folder} holds grades with another seed, which {path} names: leave out --seed to go on "
-                    "with it, or choose another --out"
-                )
-            return seed
-        seed = secrets.randbits(63) if wanted is None else wanted
-        write_whole(path, json.dumps({"assignment": chosen.name, "seed": seed}).encode())
-        return seed
 
     def _path(self, found: Found) -> Path:
         return self.folder / "results" / f"{found.safe_name}.json"
@@ -138,19 +119,27 @@ class Records:
         return from_json(entry["report"]) if entry and not entry["fault"] else None
 
     def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
-        """Write grades.csv."""
-        tests = [(stage.name, test) for stage in chosen.stages for test in stage.points]
+        """Write grades.csv: a column for each test, followed by those of its parts."""
+        tests = [
+            (stage.name, test, part)
+            for stage in chosen.stages
+            for test in stage.points
+            for part in ("", *stage.parts.get(test, ()))
+        ]
         text = io.StringIO()
         writer = csv.writer(text)
         stages = [stage.name for stage in chosen.stages]
-        writer.writerow(["student", *(f"{stage}.{test}" for stage, test in tests), *stages, "total", "status"])
+        writer.writerow(["student", *(".".join(filter(None, test)) for test in tests), *stages, "total", "status"])
         for found in students:
             row: list[Any] = [harmless(found.student)]
             if (report := self.report(found)) is None:
                 row += [""] * (len(tests) + len(stages) + 1) + ["grader fault" if self.read(found) else "not graded"]
             else:
-                points = {(test.stage, test.name): test.points for test in report.tests}
-                row += [points[test] for test in tests]
+                points = {(test.stage, test.name, ""): test.points for test in report.tests}
+                points |= {
+                    (test.stage, test.name, part.name): part.points for test in report.tests for part in test.parts
+                }
+                row += [points.get(test, 0) for test in tests]  # what is forbidden as a whole has no parts
                 row += [*(stage.points for stage in report.stages), report.points, "graded"]
             writer.writerow(row)
         # The mark at the beginning lets spreadsheets know that this is UTF-8.

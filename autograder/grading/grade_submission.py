@@ -69,7 +69,9 @@ def grade(
     results = []
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(grade_one, stage) for stage in chosen]
-        whole = pool.submit(end_to_end, submission, assignment, workers, clock) if stages is None else None
+        whole = None
+        if stages is None and assignment.end_to_end:
+            whole = pool.submit(end_to_end, submission, assignment, workers, clock)
         for stage, future in zip(chosen, futures, strict=True):
             result, known = future.result()
             # Of stages that met the same failure at the same time, the first one says so.
@@ -96,7 +98,7 @@ def end_to_end(
     name = assignment.end_to_end
     stage = next(stage for stage in assignment.stages if name in stage.points)
     case = stage_tests(stage)[name]
-    case.part = FEW
+    case.few = FEW
     for dtype in ("float64", "float32"):
         case.student = Student(workers, code_of_all(submission, assignment), dtype, clock)
         try:
@@ -105,7 +107,7 @@ def end_to_end(
             case.student.close()
         if not is_dtype_conflict(error):
             break
-    return replace(result, title=case.shortDescription() or name, points=0, max_points=0)
+    return replace(result, title=case.shortDescription() or name, points=0, max_points=0, parts=())
 
 
 def grade_stage(
@@ -133,7 +135,8 @@ def grade_stage(
     try:
         # All visible tests come first, so that what they show of the student's code cannot carry a hidden input.
         for name, case in [item for suite in suites for item in suite.items()]:
-            if name in tests and tests[name].status != "passed":
+            visible = tests.get(name)
+            if visible is not None and (visible.status == "fault" or not visible.points):
                 continue
             case.seed = book.hidden_seed if book else 0
             for case.student, case.reference in itertools.zip_longest(students, references):
@@ -145,7 +148,9 @@ def grade_stage(
             if error is not None and not case.hidden:
                 on_error(stage, name, error)
             if (found := signature(error, case.checks)) is not None:
-                shown[name] = found
+                shown.setdefault(name, found)
+            if visible is not None:
+                tests[name] = visible.guarded_by(tests[name])
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
             dtype = case.student.dtype
         for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, book, dtype).items():

@@ -1,7 +1,8 @@
 """The base class of the graded tests: ordinary unittest test cases with the student's modules at hand."""
 
+import contextlib
 import unittest
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,6 +11,7 @@ import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
 from autograder.manifest import Stage, assignment
+from autograder.sandbox.faults import StudentFault, TimedOut
 from autograder.sandbox.proxy import Student
 
 
@@ -31,7 +33,8 @@ class StageTestCase(unittest.TestCase):
     hidden = False
     answers: Any = None  # of the reference, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
-    part: int | None = None  # only so many of the stored sentences, for a look that gives no points
+    few: int | None = None  # only so many of the stored sentences, for a look that gives no points
+    outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
@@ -39,6 +42,25 @@ class StageTestCase(unittest.TestCase):
         tensors = read_tensors(assignment(self.stage.assignment).expected / f"{self.stage.name}.safetensors")
         start = prefix + "/"
         return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """A part of the test, with points of its own in the manifest: what fails in it does not end the test.
+
+        Parts do not depend on each other: what two of them need is made before the first. After a call that did not
+        end in time no further part is tried.
+        """
+        if name not in self.stage.parts.get(self._testMethodName, {}):
+            raise LookupError(f"the manifest names no part {name!r} of {self._testMethodName}")
+        error: BaseException | None = None
+        try:
+            yield
+        except (Incorrect, StudentFault) as caught:
+            error = caught
+            if isinstance(caught, TimedOut):
+                raise
+        finally:
+            self.outcomes[name] = (error, self.checks)
 
     def assert_tensor(
         self,

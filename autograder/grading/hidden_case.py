@@ -1,7 +1,8 @@
 """The base class of the hidden tests: the student's modules beside the reference, each in a worker of its own."""
 
+import contextlib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,10 +46,21 @@ class HiddenTestCase(StageTestCase):
     recorded: Answers | None = None  # takes the answers down
 
     def setUp(self) -> None:
-        self.asked = 0
+        self.begin("")
+
+    def begin(self, part: str) -> None:
+        """What comes is a part of the test, with random numbers and answers of its own; "" is what is in none."""
+        self.current, self.asked = part, 0
         # numpy's PCG64 gives the same numbers on every processor.
-        test = zlib.crc32(self._testMethodName.encode())
-        self.rng = np.random.Generator(np.random.PCG64([self.seed, test]))
+        name = zlib.crc32(f"{self._testMethodName} {part}".rstrip().encode())
+        self.rng = np.random.Generator(np.random.PCG64([self.seed, name]))
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        self.begin(name)
+        with super().part(name):
+            yield
+        self.begin(f"after {name}")
 
     # Random inputs
 
@@ -88,9 +100,10 @@ class HiddenTestCase(StageTestCase):
             given: what `run` takes from the student's results, if it does that.
         """
         if self.answers is not None:
-            known, value = self.answers[self.asked] if self.asked < len(self.answers) else (None, None)
+            answers = self.answers.get(self.current, [])
+            known, value = answers[self.asked] if self.asked < len(answers) else (None, None)
             self.asked += 1
-            if known != given or self.asked > len(self.answers):
+            if known != given or self.asked > len(answers):
                 raise Unanswered
             return value
         try:
@@ -98,7 +111,9 @@ class HiddenTestCase(StageTestCase):
         except StudentFault as fault:
             raise ReferenceFault(f"{fault.call}: {fault.message}") from fault
         if self.recorded is not None:
-            self.recorded.append((given, None if isinstance(value, ObjectProxy) else value))
+            self.recorded.setdefault(self.current, []).append(
+                (given, None if isinstance(value, ObjectProxy) else value)
+            )
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:

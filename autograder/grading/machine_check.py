@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.manifest import assignments
+from autograder.manifest import assignments, broken
 from autograder.sandbox import confine
-from course.config import CHECKPOINTS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS
+from course.config import CHECKPOINTS, CHECKSUMS, WEIGHTS
 
 READY, BROKEN = 0, 1
 PACKAGES = ("torch", "numpy", "safetensors", "rich")
@@ -55,18 +55,29 @@ def findings() -> Iterator[Finding]:
 
 def stored_files() -> Iterator[Finding]:
     """Whether checkpoints and expected tensors can be read to the end, and whether hidden tests can be run."""
+    for name, error in broken().items():
+        yield Finding(f"assignment {name}", str(error), fine=False)
+    for name in sorted({name for assignment in assignments().values() for name in assignment.checkpoints}):
+        folder = CHECKPOINTS / name
+        problem = damage(folder / WEIGHTS) or missing(folder)
+        yield Finding(f"checkpoint {name}", problem or "complete", not problem)
     for assignment in assignments().values():
-        folder = CHECKPOINTS / assignment.checkpoint
-        weights = damage(folder / WEIGHTS)
-        absent = [name for name in (CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER) if not (folder / name).is_file()]
-        problem = weights or (f"{', '.join(absent)} missing in {folder}" if absent else "")
-        yield Finding(f"checkpoint {assignment.checkpoint}", problem or "complete", not problem)
         files = [assignment.expected / f"{stage.name}.safetensors" for stage in assignment.stages]
         problem = "; ".join(filter(None, map(damage, files)))
-        yield Finding("expected tensors", problem or f"{len(files)} stages, complete", not problem)
+        yield Finding(f"{assignment.name}: expected tensors", problem or f"{len(files)} stages, complete", not problem)
         reference = assignment.solution.is_dir()
         words = "here, so hidden tests can be run" if reference else "not here: only visible tests, as for students"
-        yield Finding("reference modules", words, reference, needed=False)
+        yield Finding(f"{assignment.name}: reference modules", words, reference, needed=False)
+
+
+def missing(folder: Path) -> str:
+    """What is missing of the files that the checksums of a checkpoint list, or ""."""
+    try:
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        return f"its checksums cannot be read: {error}"
+    absent = [name for _, name in map(str.split, lines) if not (folder / name).is_file()]
+    return f"{', '.join(absent)} missing in {folder}" if absent else ""
 
 
 def damage(file: Path) -> str:

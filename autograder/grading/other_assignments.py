@@ -1,11 +1,12 @@
 """How the assignments stand that are not graded now, as far as the text of the modules tells."""
 
-from autograder.manifest import ROOT, Assignment, Stage, assignments
+from autograder.manifest import ROOT, Assignment, Stage, assignments, broken
 
 
 def others(chosen: Assignment) -> str:
     """The other assignments in one line."""
     lines = [f"{one.name} ({standing(one)})" for one in assignments().values() if one.name != chosen.name]
+    lines += [f"{name} (its manifest is wrong: {error})" for name, error in broken().items()]
     return f"Not graded now: {', '.join(lines)}; python grade.py --assignment NAME grades them."
 
 

@@ -9,7 +9,8 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
-Answers = list[tuple[Any, Any]]  # (what a call took from the student's results, the value), in the order of the calls
+# By the parts of a test: (what a call took from the student's results, the value), in the order of the calls.
+Answers = dict[str, list[tuple[Any, Any]]]
 
 
 class AnswerBook:
@@ -37,7 +38,7 @@ class AnswerBook:
         code = code_of_stage(read_submission(self.assignment.solution, self.assignment), stage, self.assignment, {})
         case: Any = stage_tests(stage, hidden=True)[test]
         case.student, case.reference = (Student(self.workers, code, dtype) for _ in range(2))
-        case.seed, case.recorded = self.hidden_seed, []
+        case.seed, case.recorded = self.hidden_seed, {}
         try:
             _, error = run_test(test, case, stage)
         finally:

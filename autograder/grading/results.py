@@ -1,10 +1,22 @@
 """The results of grading: plain data, from which every report is made."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 # What can become of a test. "fault" is a failure of the grader itself, never of the student.
 STATUSES = ("passed", "failed", "not started", "error", "timed out", "forbidden", "blocked", "fault")
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """The outcome of a part of a test that has points of its own."""
+
+    name: str
+    status: str
+    points: float
+    max_points: float
+    message: str = ""
+    hidden: bool = False  # whether a hidden test gave this outcome
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,20 @@ class TestResult:
     hidden: bool = False  # whether a hidden test gave this outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
+    parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
+
+    def guarded_by(self, hidden: "TestResult") -> "TestResult":
+        """This outcome of a visible test together with that of the hidden test that guards its points.
+
+        A part is earned if both earn it. What is told is what the visible test says, as long as it says something.
+        """
+        if not self.parts or hidden.status == "fault":
+            return hidden
+        others = {part.name: part for part in hidden.parts}
+        parts = tuple(others.get(part.name, part) if part.status == "passed" else part for part in self.parts)
+        told = hidden if self.status == "passed" else self
+        seconds = self.seconds + hidden.seconds
+        return replace(told, parts=parts, points=sum(part.points for part in parts), seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -97,7 +123,9 @@ def from_json(entry: dict[str, Any]) -> Report:
     """
 
     def test(fields: dict[str, Any]) -> TestResult:
-        return TestResult(**{**fields, "details": tuple(fields["details"]), "hints": tuple(fields["hints"])})
+        parts = tuple(PartResult(**part) for part in fields.get("parts", ()))  # older reports have none
+        lists = {name: tuple(fields[name]) for name in ("details", "hints")}
+        return TestResult(**{**fields, **lists, "parts": parts})
 
     def stage(fields: dict[str, Any]) -> StageResult:
         return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})

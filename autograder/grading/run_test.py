@@ -4,12 +4,11 @@ import importlib
 import time
 import traceback
 import unittest
-from dataclasses import replace
 from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import StageTestCase
-from autograder.grading.results import TestResult
+from autograder.grading.results import PartResult, TestResult
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.faults import Place, StudentFault
 
@@ -54,42 +53,63 @@ def stage_tests(stage: Stage, hidden: bool = False) -> dict[str, StageTestCase]:
 
 
 def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, BaseException | None]:
-    """Run one test. Gives back its result and the exception that ended it, if there was one.
+    """Run one test. Gives back its result and the exception that ended it or its first part that failed, if any did.
 
     A hidden test that the known answers of the reference do not cover is run again with the reference itself.
+    `case.checks` is then the number of the check that failed.
     """
     started = time.monotonic()
     collector = Collector()
-    case.checks = 0
+    case.checks, case.outcomes = 0, {}
     case.run(collector)
-    result = TestResult(
-        stage=stage.name,
-        name=name,
-        title=name,
-        status="passed",
-        points=stage.points[name],
-        max_points=stage.points[name],
-        hidden=case.hidden,
-        printed=case.student.take_printed(),
-        seconds=time.monotonic() - started,
-    )
     error = collector.error
     if isinstance(error, Unanswered):
         case.answers = None
         return run_test(name, case, stage)
+    worth = stage.parts.get(name, {})
+    if error is None and worth and not case.hidden and (missing := worth.keys() - case.outcomes.keys()):
+        error = LookupError(f"{name} has no part {', '.join(sorted(missing))}, which the manifest names")
+    # What ended the whole test ended all parts that had not been tried; a fault of the grader says nothing about any.
+    known = case.outcomes if error is None or isinstance(error, (Incorrect, StudentFault)) else {}
+    outcomes = {part: known.get(part, (error, case.checks)) for part in worth}
     if error is None:
-        return result, None
-    result = replace(result, points=0)
+        error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
+    status, message, details = _told(error)
+    parts = tuple(_part(part, outcomes[part][0], points, case.hidden) for part, points in worth.items())
+    result = TestResult(
+        stage=stage.name,
+        name=name,
+        title=name,
+        status=status,
+        points=sum(part.points for part in parts) if parts else stage.points[name] if error is None else 0,
+        max_points=stage.points[name],
+        message=message,
+        details=details,
+        hidden=case.hidden,
+        printed=case.student.take_printed(),
+        seconds=time.monotonic() - started,
+        parts=parts,
+    )
+    return result, error
+
+
+def _part(name: str, error: BaseException | None, points: float, hidden: bool) -> PartResult:
+    status, message, _ = _told(error)
+    return PartResult(name, status, points if error is None else 0, points, message, hidden)
+
+
+def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
+    """The status, the message and the details of what ended a test."""
+    if error is None:
+        return "passed", "", ()
     if isinstance(error, StudentFault):
         details = [f"called    {error.call}"] if error.call else []
         details += [_line(place) for place in error.where[-3:]]
-        return replace(result, status=error.status, message=error.message, details=tuple(details)), error
+        return error.status, error.message, tuple(details)
     if isinstance(error, Incorrect):
-        details = [f"called    {error.call}", *error.wrong.details]
-        return replace(result, status="failed", message=error.wrong.message, details=tuple(details)), error
+        return "failed", error.wrong.message, (f"called    {error.call}", *error.wrong.details)
     lines = "".join(traceback.format_exception(error)).splitlines()
-    message = f"the grader failed: {type(error).__name__}: {error}"
-    return replace(result, status="fault", message=message, details=tuple(lines)), error
+    return "fault", f"the grader failed: {type(error).__name__}: {error}", tuple(lines)
 
 
 def _line(place: Place) -> str:

@@ -3,13 +3,13 @@
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
 import numpy as np
 
-from autograder.grading.results import Report, StageResult, TestResult
+from autograder.grading.results import PartResult, Report, StageResult, TestResult
 from autograder.reports.html_pages import LOOKS, render
 from autograder.reports.item_analysis import FEWEST, Bin, Item, histogram, item_analysis
 
@@ -77,6 +77,8 @@ class Summary:
             self.stages.setdefault(stage.name, stage)
         for test in report.tests:
             self.statuses[test.stage, test.name][test.status] += 1
+            for part in test.parts:
+                self.statuses[test.stage, part_name(test, part)][part.status] += 1
             if test.mistake:
                 mistake = self.mistakes.setdefault(test.mistake, Note(test.mistake, test.hints))
                 mistake.tests += 1
@@ -97,6 +99,11 @@ class Summary:
         self.students.append(_student(report))
 
 
+def part_name(test: TestResult, part: PartResult) -> str:
+    """What the tables call a part of a test."""
+    return f"{test.name}: {part.name}"
+
+
 def _student(report: Report) -> Student:
     notes = {
         "grader failed": report.faulty,
@@ -106,7 +113,8 @@ def _student(report: Report) -> Student:
     return Student(
         name=report.submission,
         points={(stage.name, ""): stage.points for stage in report.stages}
-        | {(test.stage, test.name): test.points for test in report.tests},
+        | {(test.stage, test.name): test.points for test in report.tests}
+        | {(test.stage, part_name(test, part)): part.points for test in report.tests for part in test.parts},
         total=report.points,
         complete=report.complete,
         sound=not any(test.status == "fault" for test in report.tests),
@@ -172,18 +180,36 @@ def _rows(
     summary: Summary, sound: Sequence[Student], stages: Sequence[StageResult]
 ) -> list[tuple[StageResult, Row, list[Row]]]:
     """Each stage with its tests: how hard they were, how well they discriminate, and what became of them."""
-    columns: list[tuple[StageResult, TestResult | None]] = []
-    for stage in stages:
-        columns += [(stage, None), *((stage, test) for test in stage.tests)]
-    keys = [(stage.name, test.name if test else "") for stage, test in columns]
+    whole = [Column(stage, "", stage.title, stage.max_points) for stage in stages]
+    columns = [column for stage, first in zip(stages, whole, strict=True) for column in (first, *_columns(stage))]
+    keys = [(column.stage.name, column.name) for column in columns]
     points = np.array([[student.points.get(key, np.nan) for key in keys] for student in sound])
-    maxima = [test.max_points if test else stage.max_points for stage, test in columns]
     totals = np.array([student.total for student in sound])
+    maxima = [column.max_points for column in columns]
     items = item_analysis(points.reshape(len(sound), len(keys)), maxima, totals)
     rows: list[tuple[StageResult, Row, list[Row]]] = []
-    for (stage, test), key, item in zip(columns, keys, items, strict=True):
-        if test is None:
-            rows.append((stage, Row(stage.title, "", stage.max_points, item, {}), []))
+    for column, key, item in zip(columns, keys, items, strict=True):
+        row = Row(column.title, column.name, column.max_points, item, summary.statuses[key] if column.name else {})
+        if column.name:
+            rows[-1][2].append(row)
         else:
-            rows[-1][2].append(Row(test.title, test.name, test.max_points, item, summary.statuses[key]))
+            rows.append((column.stage, row, []))
     return rows
+
+
+@dataclass(frozen=True)
+class Column:
+    """A stage, a test of it, or a part of a test, of which each student has points."""
+
+    stage: StageResult
+    name: str
+    title: str
+    max_points: float
+
+
+def _columns(stage: StageResult) -> Iterator[Column]:
+    """The tests of a stage, each followed by its parts."""
+    for test in stage.tests:
+        yield Column(stage, test.name, test.title, test.max_points)
+        for part in test.parts:
+            yield Column(stage, part_name(test, part), f"Part of it: {part.name}", part.max_points)

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
-from autograder.grading.results import Report, StageResult, TestResult
+from autograder.grading.results import PartResult, Report, StageResult, TestResult
 
 STYLES = {
     "passed": "green",
@@ -48,6 +48,8 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     if test.status == "passed" and not verbose:
         return
     _indented(console, test.title, "dim")
+    for part in test.parts:
+        _indented(console, part_line(part), STYLES[part.status])
     if test.hidden and test.status != "passed":
         _indented(console, "The visible test passed, the hidden one did not:")
     if test.message:
@@ -65,6 +67,12 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
         _indented(console, "your code printed:", "dim")
         for row in clean(test.printed).splitlines():
             _indented(console, "| " + row, "dim")
+
+
+def part_line(part: PartResult) -> str:
+    """A part of a test in one line."""
+    line = f"{part.name}: {points(part.points)} of {points(part.max_points)}"
+    return line if part.status == "passed" else f"{line}, {part.status}" + (f": {part.message}" if part.message else "")
 
 
 def _indented(console: Console, text: str, style: str = "") -> None:

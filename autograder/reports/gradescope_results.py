@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.results import Report, TestResult
-from autograder.reports.console import UNCONFINED, clean
+from autograder.reports.console import UNCONFINED, clean, part_line
+from autograder.reports.student_feedback import part_for_student as for_student
 from course.errors import UserError
 
 FAULT = (
@@ -42,15 +43,15 @@ def results(report: Report) -> dict[str, Any]:
 
 def output(test: TestResult) -> str:
     """What the student reads about a test; of a hidden test neither inputs nor values."""
+    parts = [part_line(for_student(part)) for part in test.parts]
     if test.hidden and test.status != "passed":
-        return clean(
-            "\n".join([test.title, f"{test.status}: the visible test passed, a hidden one did not", *test.hints])
-        )
+        verdict = f"{test.status}: the visible test passed, a hidden one did not"
+        return clean("\n".join([test.title, verdict, *parts, *test.hints]))
     if test.status == "fault":  # what failed is for the instructor, who finds it on the console
         return clean(f"{test.title}\nThe grader itself failed; this says nothing about your code.")
     details = () if test.status in ("not started", "passed") else test.details
     verdict = f"{test.status}: {test.message}" if test.message else test.status
-    return clean("\n".join([test.title, verdict, *details, *test.hints]))
+    return clean("\n".join([test.title, verdict, *parts, *details, *test.hints]))
 
 
 def write_results(report: Report, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from autograder.grading.results import Report, StageResult, TestResult
+from autograder.grading.results import PartResult, Report, StageResult, TestResult
 from autograder.reports.html_pages import LOOKS, render
 
 HIDDEN = "The visible part of this test passed, the hidden part did not."
@@ -57,7 +57,19 @@ def _stage(stage: StageResult) -> StageResult:
     return replace(stage, tests=tuple(tests))
 
 
+def part_for_student(part: PartResult) -> PartResult:
+    """A part without what is not for students."""
+    if part.status == "fault":
+        return replace(part, message="")
+    return replace(part, message="the visible part passed, the hidden one did not") if _guarded(part) else part
+
+
+def _guarded(part: PartResult) -> bool:
+    return part.hidden and part.status != "passed"
+
+
 def _test(test: TestResult) -> TestResult:
+    test = replace(test, parts=tuple(map(part_for_student, test.parts)))
     if test.status == "fault":
         return replace(test, message=FAULT, details=(), mistake="", hints=(), printed="")
     if test.hidden:

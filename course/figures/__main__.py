@@ -1,10 +1,13 @@
-"""Write the drawings of the notebooks: `python -m course.figures [--out img]`."""
+"""Write the drawings of notebooks and documents: `python -m course.figures [--out img] [--docs docs]`."""
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from course.errors import UserError, run_command
+from course.figures.architecture import architecture
+from course.figures.drawing import Drawing
 from course.figures.drawings import ALL
 from course.modules import ROOT
 
@@ -12,15 +15,26 @@ from course.modules import ROOT
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course.figures", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "img", help="folder to write into (%(default)s)")
-    folder = parser.parse_args(arguments).out
-    for name, draw in ALL.items():
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder for that of the documents")
+    args = parser.parse_args(arguments)
+    write(args.out, ALL)
+    write(args.docs, {"architecture": architecture})
+    return 0
+
+
+def write(folder: Path, drawings: Mapping[str, Callable[[], Drawing]]) -> None:
+    """Write drawings as SVG files.
+
+    Raises:
+        UserError: if they cannot be written.
+    """
+    for name, draw in drawings.items():
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.svg").write_text(draw().svg(), encoding="utf-8", newline="\n")
         except OSError as error:
             raise UserError(f"cannot write into {folder}: {error.strerror}") from error
-    print(f"wrote {len(ALL)} drawings to {folder}")
-    return 0
+    print(f"wrote {len(drawings)} drawings to {folder}")
 
 
 if __name__ == "__main__":

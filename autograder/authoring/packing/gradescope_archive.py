@@ -30,7 +30,7 @@ PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "r
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
 SETTINGS = "settings.json"
-ROOMS = ("authoring", "diagnosis", "forbidden", "grading", "reports", "sandbox", "submissions")
+ROOMS = ("authoring", "diagnosis", "forbidden", "grading", "manifest", "reports", "sandbox", "submissions")
 GRADER = (
     *("autograder/*.py", *(f"autograder/{room}/**/*.py" for room in ROOMS), "autograder/assignments/__init__.py"),
     *("course/**/*.*", "constraints.txt"),
@@ -120,9 +120,10 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
             *GRADER,
             *(f"solutions/{chosen.name}/{module}.py" for module in chosen.modules),
             f"autograder/assignments/{chosen.name}/**/*.*",
-            f"checkpoints/{chosen.checkpoint}/*",
+            *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
         ],
     )
+    files = {name: data for name, data in files.items() if "/formulations/" not in name}
     # Under the names that Gradescope wants.
     files |= {
         name: collect(ROOT, [template])[template]

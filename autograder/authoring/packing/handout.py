@@ -17,18 +17,16 @@ from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
 # The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
-ENGINE = (
-    *("autograder/*.py", "autograder/assignments/__init__.py", "autograder/forbidden/*.py", "autograder/sandbox/*.py"),
-    *("autograder/submissions/*.py", "autograder/diagnosis/*.py", "autograder/grading/*.py", "autograder/reports/*.py"),
-)
+ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "grading", "reports")
+ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
-    *("reports/item_analysis.py", "reports/gradescope_results.py"),
+    *("reports/item_analysis.py", "reports/gradescope_results.py", "reports/written_files.py"),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # What of an assignment's folder is for students.
-OF_ASSIGNMENT = ("assignment.toml", "__init__.py", "trained.py", "visible/*.py", "standins/*.py", "expected/*")
+OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE", "docs/student-guide.md")
 # A line of a solution that says nothing about it.
 TRIVIAL = re.compile(r"if \w+ is (not )?None:")
@@ -44,9 +42,9 @@ def shipped(chosen: Assignment) -> list[str]:
         *LIBRARY,
         *(f"autograder/reports/templates/{name}" for name in SHOWN),
         *(f"autograder/assignments/{chosen.name}/{pattern}" for pattern in OF_ASSIGNMENT),
-        f"checkpoints/{chosen.checkpoint}/*",
+        *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
-        *(f"{RELEASE}/{chosen.name}/{stage.notebook}" for stage in chosen.stages),
+        *(f"{RELEASE}/{chosen.name}/{notebook}" for notebook in chosen.notebooks),
     ]
 
 
@@ -60,7 +58,7 @@ def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
         UserError: if a file is missing, a stub or a notebook is not as it was released, or a solution is in it.
     """
     files = collect(root, shipped(chosen))
-    for name in INSTRUCTORS:
+    for name in (*INSTRUCTORS, f"assignments/{chosen.name}/make_expected.py"):
         del files[f"autograder/{name}"]
     check_release(root, chosen, files)
     mistakes = f"autograder/assignments/{chosen.name}/expected/mistakes.json"
@@ -88,9 +86,9 @@ def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> No
     folder = f"{RELEASE}/{chosen.name}"
     stubs = make_stubs(solution, chosen)
     changed = [name for name, text in stubs.items() if files[f"{folder}/{name}"] != text.encode()]
-    for stage in chosen.stages:
-        cells = json.loads(files[f"{folder}/{stage.notebook}"])["cells"]
-        changed += [stage.notebook] if any(cell.get("outputs") for cell in cells) else []
+    for notebook in chosen.notebooks:
+        cells = json.loads(files[f"{folder}/{notebook}"])["cells"]
+        changed += [notebook] if any(cell.get("outputs") for cell in cells) else []
     if changed:
         raise UserError(f"{', '.join(changed)} in {folder} differ from what is released: run make release first")
 

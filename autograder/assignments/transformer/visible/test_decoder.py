@@ -10,7 +10,7 @@ class TestDecoder(TrainedTestCase):
     def test_encoder_decoder_predictions(self):
         """Predict every next English token of our sentence pairs."""
         stored = self.stored("sentences")
-        rows = slice(self.part)
+        rows = slice(self.few)
         inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
         inputs["src"] = inputs["src"][:, : inputs["src_lengths"].max()]
         real = inside(inputs["tgt_lengths"])

@@ -1,6 +1,6 @@
 """Other correct ways to write stages 3 and 4 of `attention`: the decoder with attention, and translating."""
 
-from tests.variants.regions import Formulation
+from autograder.authoring.formulations import Formulation
 
 STEP, UNROLL, MODEL = "AttentionDecoder.step", "AttentionDecoder.forward", "Seq2Seq.forward"
 TRANSLATE, BLEU = "Seq2Seq.translate", "sentence_bleu"

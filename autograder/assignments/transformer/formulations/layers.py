@@ -1,6 +1,6 @@
 """Formulations of the encoder layer, the decoder layer and one-step decoding."""
 
-from tests.variants.regions import Formulation
+from autograder.authoring.formulations import Formulation
 
 ENCODER_LAYER, DECODER_LAYER = "TransformerEncoderLayer.forward", "TransformerDecoderLayer.forward"
 LAYER_STEP, DECODER_STEP = "TransformerDecoderLayer.forward_one_step_ec", "TransformerDecoder.forward_one_step_ec"

@@ -1,6 +1,6 @@
 """Formulations of multi-head attention: masks, scale, softmax, heads."""
 
-from tests.variants.regions import Formulation
+from autograder.authoring.formulations import Formulation
 
 QKV = "MultiHeadAttention.compute_mh_qkv_transformation"
 SDPA = "MultiHeadAttention.compute_scaled_dot_product_attention"

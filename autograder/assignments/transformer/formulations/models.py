@@ -1,6 +1,6 @@
 """Formulations of the positional encoding, of the whole model with its masks, and of inference."""
 
-from tests.variants.regions import Formulation
+from autograder.authoring.formulations import Formulation
 
 PE_INIT, PE_FORWARD = "PositionalEncoding.__init__", "PositionalEncoding.forward"
 FORWARD_ENCODER, FORWARD_DECODER = "Transformer.forward_encoder", "Transformer.forward_decoder"

@@ -1,21 +1,12 @@
-"""The manifest: which assignments, stages and tests there are, found by their folders and read from assignment.toml."""
+"""What the manifest says, as plain data: an assignment, its stages, their tests and points."""
 
-import sys
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 from course.errors import UserError
 
-ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENTS = Path(__file__).resolve().with_name("assignments")
-FILE = "assignment.toml"
+ROOT = Path(__file__).resolve().parent.parent.parent
+ASSIGNMENTS = ROOT / "autograder" / "assignments"
 
 
 @dataclass(frozen=True)
@@ -27,9 +18,10 @@ class Stage:
     name: str
     title: str
     notebook: str
-    writes: tuple[str, ...]  # "module.Class.method"
+    writes: tuple[str, ...]  # "module.Class.method" or "module.function"
     tests: str
     points: dict[str, float]  # test name -> points, in teaching order
+    parts: dict[str, dict[str, float]]  # test name -> points of its named parts, for tests that have some
     builds_on: tuple[str, ...]
     extra_credit: bool
 
@@ -51,9 +43,20 @@ class Assignment:
     order: int  # the assignments are taught in this order; the first is meant where none is named
     title: str
     modules: tuple[str, ...]
-    checkpoint: str
-    end_to_end: str
+    checkpoints: tuple[str, ...]  # the trained models that its tests and notebooks load, by their folders
+    end_to_end: str  # the test that is run once more with the student's own modules only; "" for none
     stages: tuple[Stage, ...]
+    more_notebooks: tuple[str, ...] = ()  # those that belong to no stage
+
+    @property
+    def notebooks(self) -> tuple[str, ...]:
+        """The file names of all notebooks."""
+        return (*(stage.notebook for stage in self.stages), *self.more_notebooks)
+
+    @property
+    def max_points(self) -> float:
+        """The points of all stages, extra credit included."""
+        return sum(stage.max_points for stage in self.stages)
 
     @property
     def folder(self) -> Path:
@@ -95,52 +98,3 @@ class Assignment:
 def package_of(assignment: str) -> str:
     """The Python package of an assignment's tests and mistakes."""
     return f"autograder.assignments.{assignment}"
-
-
-def _stage(assignment: str, number: int, entry: dict[str, Any]) -> Stage:
-    return Stage(
-        assignment=assignment,
-        number=number,
-        name=entry["name"],
-        title=entry["title"],
-        notebook=entry["notebook"],
-        writes=tuple(entry["writes"]),
-        tests=entry["tests"],
-        points=dict(entry["points"]),
-        builds_on=tuple(entry["builds_on"]),
-        extra_credit=entry.get("extra_credit", False),
-    )
-
-
-def _read(path: Path) -> Assignment:
-    with path.open("rb") as file:
-        entry = tomllib.load(file)
-    name = path.parent.name
-    return Assignment(
-        name=name,
-        order=entry["order"],
-        title=entry["title"],
-        modules=tuple(entry["modules"]),
-        checkpoint=entry["checkpoint"],
-        end_to_end=entry["end_to_end"],
-        stages=tuple(_stage(name, number, stage) for number, stage in enumerate(entry["stage"], start=1)),
-    )
-
-
-@cache
-def assignments() -> dict[str, Assignment]:
-    """All assignments by name, in teaching order."""
-    found = map(_read, ASSIGNMENTS.glob(f"*/{FILE}"))
-    return {entry.name: entry for entry in sorted(found, key=lambda entry: (entry.order, entry.name))}
-
-
-def assignment(name: str) -> Assignment:
-    """The assignment of a name.
-
-    Raises:
-        UserError: if there is none; the message lists the names.
-    """
-    try:
-        return assignments()[name]
-    except KeyError:
-        raise UserError(f"there is no assignment {name!r}; there is {', '.join(assignments())}") from None

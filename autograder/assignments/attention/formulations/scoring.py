@@ -1,6 +1,6 @@
 """Other correct ways to write stage 2 of `attention`: masked softmax and three scores."""
 
-from tests.variants.regions import Formulation
+from autograder.authoring.formulations import Formulation
 
 DOT, BILINEAR, ADDITIVE = (f"{name}Attention.forward" for name in ("DotProduct", "Bilinear", "Additive"))
 F = "import torch.nn.functional as F"

@@ -1,6 +1,6 @@
 """Other correct ways to write stage 1 of `attention`: kernels, pooling, leaving one out."""
 
-from tests.variants.regions import Formulation
+from autograder.authoring.formulations import Formulation
 
 LOO = "KernelRegression.leave_one_out"
 FORWARD = "KernelRegression.forward"

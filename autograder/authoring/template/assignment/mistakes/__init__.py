@@ -1,0 +1,28 @@
+"""The known mistakes of each stage: small changes to the reference modules, with hints. Never shipped."""
+
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+VARIANCE = "variance = x.var(dim=-1, correction=0, keepdim=True)"
+ROOT = "torch.sqrt(variance + self.eps)"
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        id="norm.unbiased-variance",
+        module="NEWNAME",
+        old=VARIANCE,
+        new=VARIANCE.replace("correction=0", "correction=1"),
+        looks_like="Your result equals one whose variance is divided by one less than the number of features.",
+        read_again="That estimate is for samples of something larger. A vector of features is all there is; the "
+        "docstring says what its variance is divided by.",
+    ),
+    Mistake(
+        id="norm.eps-outside-root",
+        module="NEWNAME",
+        old=ROOT,
+        new="(torch.sqrt(variance) + self.eps)",
+        looks_like="Your result equals one in which the small number is added to the standard deviation.",
+        read_again="The docstring adds it to the variance. For usual vectors that is nearly the same, for vectors that "
+        "hardly vary it is not.",
+    ),
+)

@@ -1,0 +1,37 @@
+"""The seed of the hidden tests of a class, kept in batch.json: all submissions get the same ones, also later."""
+
+import json
+import secrets
+from pathlib import Path
+
+from autograder.manifest import Assignment
+from autograder.reports.written_files import write_whole
+from course.errors import UserError
+
+FILE = "batch.json"
+
+
+def seed_of_class(folder: Path, chosen: Assignment, wanted: int | None) -> int:
+    """The seed of the hidden tests: the recorded one; in a new folder the one that is wanted, or a fresh one.
+
+    Raises:
+        UserError: if something else was graded into this folder.
+    """
+    path = folder / FILE
+    if path.exists():
+        try:
+            recorded = json.loads(path.read_text(encoding="utf-8"))
+            name, seed = str(recorded["assignment"]), int(recorded["seed"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path} cannot be read: restore it, or choose another --out") from error
+        if name != chosen.name:
+            raise UserError(f"{folder} holds results of the assignment {name}: choose another --out")
+        if wanted not in (None, seed):
+            raise UserError(
+                f"{folder} holds grades with another seed, which {path} names: leave out --seed to go on "
+                "with it, or choose another --out"
+            )
+        return seed
+    seed = secrets.randbits(63) if wanted is None else wanted
+    write_whole(path, json.dumps({"assignment": chosen.name, "seed": seed}).encode())
+    return seed

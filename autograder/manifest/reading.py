@@ -1,0 +1,169 @@
+"""Read an assignment.toml, and see that everything that it names is there."""
+
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from autograder.manifest.assignment import ROOT, Assignment, Stage
+from autograder.manifest.table import Table
+from course.config import CHECKPOINTS
+from course.errors import UserError
+
+FILE = "assignment.toml"
+TEST = re.compile(r"^ +def (test_\w+)\(", re.MULTILINE)
+
+
+def parse(path: Path) -> dict[str, Any]:
+    """The content of a manifest, unchecked.
+
+    Raises:
+        UserError: if it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{shown(path)} cannot be read: {error}") from error
+
+
+def shown(path: Path) -> str:
+    """A path as messages have it."""
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+
+
+def read(path: Path) -> Assignment:
+    """The assignment of a manifest.
+
+    Raises:
+        UserError: if something is missing or wrong; the message is a sentence with file and key.
+    """
+    table = Table(parse(path), shown(path))
+    folder = path.parent
+    if not folder.name.isidentifier():
+        raise UserError(f"{shown(folder)}: the name of an assignment must be one of Python, of letters, digits and _")
+    order, title = table.take("order", int), table.take("title", str)
+    modules = table.names("modules")
+    for module in modules:
+        if not module.isidentifier():
+            table.wrong("modules", f"names {module!r}, which is no name of a Python module")
+        if not (folder / "standins" / f"{module}.py").is_file():
+            table.wrong("modules", f"names {module}, but there is no standins/{module}.py")
+    entries = table.take("stage", list)
+    if not modules or not entries:
+        table.wrong("stage" if modules else "modules", "must not be empty")
+    stages: list[Stage] = []
+    for number, entry in enumerate(entries, start=1):
+        if type(entry) is not dict:
+            table.wrong("stage", "must be a list of tables: write [[stage]]")
+        stages.append(_stage(Table(entry, f"{shown(path)}, stage {number}"), folder, number, modules, stages))
+    found = Assignment(
+        name=folder.name,
+        order=order,
+        title=title,
+        modules=modules,
+        checkpoints=_checkpoints(table),
+        end_to_end=table.take("end_to_end", str, ""),
+        stages=tuple(stages),
+        more_notebooks=table.names("more_notebooks", []),
+    )
+    if found.end_to_end and not any(found.end_to_end in stage.points for stage in stages):
+        table.wrong("end_to_end", f"names {found.end_to_end}, which no stage gives points for")
+    for notebook in found.more_notebooks:
+        _notebook(table, "more_notebooks", notebook, (stage.notebook for stage in stages))
+    if idle := set(modules) - {module for stage in stages for module in stage.modules}:
+        table.wrong("modules", f"names {', '.join(sorted(idle))}, in which no stage writes anything")
+    table.end()
+    return found
+
+
+def _stage(table: Table, folder: Path, number: int, modules: tuple[str, ...], earlier: list[Stage]) -> Stage:
+    """A stage, checked against the earlier ones."""
+    name = table.take("name", str)
+    if not name.isidentifier():
+        table.wrong("name", f"must be of letters, digits and _, not {name!r}")
+    table.where += f" ({name})"
+    if any(stage.name == name for stage in earlier):
+        table.wrong("name", "is that of an earlier stage too")
+    title, notebook = table.take("title", str), table.take("notebook", str)
+    _notebook(table, "notebook", notebook, (stage.notebook for stage in earlier))
+    writes = table.names("writes")
+    for written in writes:
+        module, *path = written.split(".")
+        if module not in modules:
+            table.wrong("writes", f"names {written}, but {module} is no module of the assignment")
+        if len(path) not in (1, 2) or not all(part.isidentifier() for part in path):
+            table.wrong("writes", f"names {written!r}; it should be module.Class.method or module.function")
+        if any(written in stage.writes for stage in earlier):
+            table.wrong("writes", f"names {written}, which an earlier stage writes")
+    builds_on = table.names("builds_on", [])
+    for other in builds_on:
+        if not any(stage.name == other for stage in earlier):
+            table.wrong("builds_on", f"names {other}, which is no earlier stage")
+    tests = table.take("tests", str)
+    points, parts = _points(Table(table.take("points", dict), f"{table.where}, points"), earlier)
+    if not writes or not points:
+        table.wrong("points" if writes else "writes", "must not be empty")
+    _tests(table, folder, tests, points)
+    extra_credit = table.take("extra_credit", bool, False)
+    table.end()
+    return Stage(folder.name, number, name, title, notebook, writes, tests, points, parts, builds_on, extra_credit)
+
+
+def _notebook(table: Table, key: str, name: str, others: Iterable[str]) -> None:
+    """See that a notebook has a name of its own."""
+    if Path(name).suffix != ".ipynb" or Path(name).name != name:
+        table.wrong(key, f"must name a notebook like 1_first.ipynb, not {name!r}")
+    if name in others:
+        table.wrong(key, f"names {name}, which belongs to a stage already")
+
+
+def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """Points of the tests, and of the parts of those that have parts."""
+    points: dict[str, float] = {}
+    parts: dict[str, dict[str, float]] = {}
+    for test, given in table.rest().items():
+        if any(test in stage.points for stage in earlier):
+            table.wrong(test, "is a test of an earlier stage too")
+        if isinstance(given, dict):
+            parts[test] = {name: _number(table, f"{test}.{name}", value) for name, value in given.items()}
+            if not given:
+                table.wrong(test, "has no parts: give it a number, or name its parts")
+        points[test] = sum(parts[test].values()) if test in parts else _number(table, test, given)
+    return points, parts
+
+
+def _number(table: Table, key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        table.wrong(key, f"must be a number of points above 0, not {value!r}")
+    return value
+
+
+def _tests(table: Table, folder: Path, module: str, points: dict[str, float]) -> None:
+    """See that the tests are there: the visible ones, and where there are hidden ones, these too."""
+    for kind in ("visible", "hidden"):
+        if kind == "hidden" and not (folder / kind).is_dir():
+            continue  # students have none
+        if not (folder / kind / f"{module}.py").is_file():
+            table.wrong("tests", f"names {module}, but there is no {kind}/{module}.py")
+        texts = [path.read_text(encoding="utf-8") for path in (folder / kind).glob("*.py")]
+        defined = {name for text in texts for name in TEST.findall(text)}  # a base class may lie in another file
+        if missing := points.keys() - defined:
+            table.wrong("points", f"names {min(missing)}, but no file in {kind}/ defines it")
+        own = TEST.findall((folder / kind / f"{module}.py").read_text(encoding="utf-8"))
+        if extra := set(own) - points.keys():
+            table.wrong("points", f"lacks {min(extra)}, which {kind}/{module}.py defines")
+
+
+def _checkpoints(table: Table) -> tuple[str, ...]:
+    names = table.names("checkpoint", [], single=True)
+    for name in names:
+        if CHECKPOINTS.is_dir() and not (CHECKPOINTS / name).is_dir():
+            table.wrong("checkpoint", f"names {name}, but there is no folder checkpoints/{name}")
+    return names

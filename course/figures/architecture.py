@@ -1,0 +1,52 @@
+"""The drawing of docs/architecture.md: the rooms of the autograder, each above what it uses."""
+
+from course.figures.drawing import Drawing
+
+# (name, what is in it, x, width), from the top floor to the ground.
+FLOORS = [
+    [
+        ("authoring", "release, stored tensors, archives,\nnew and audit of assignments", 190, 400),
+        ("classroom", "batch, jobs, Dask cluster,\nrecords of a class, exports", 610, 390),
+    ],
+    [("gradebooks", "Canvas, Moodle, nbgrader; hand-in times, late policy", 190, 810)],
+    [("reports", "console, notebook, feedback page, class report, results.json, --watch", 190, 810)],
+    [("grading", "runs the tests of each stage, hidden ones beside the reference; results", 190, 810)],
+    [
+        ("submissions", "read by name, never extracted;\nput together with stand-ins", 190, 400),
+        ("diagnosis", "where a tensor is wrong, and how;\nsignatures of known mistakes", 610, 390),
+    ],
+    [("sandbox", "workers that run the student's code, the wire to them, limits, confinement", 190, 810)],
+    [
+        ("manifest.py", "assignments, stages, points", 190, 400),
+        ("forbidden", "search for ready-made parts", 610, 390),
+    ],
+]
+KINDS = ["linear", "linear", "norm", "attention", "network", "token", "kept"]
+FLOOR, HEIGHT = 74, 58
+
+
+def architecture() -> Drawing:
+    d = Drawing(
+        1020,
+        550,
+        "The rooms of the autograder",
+        "Seven floors. On the top floor authoring and classroom; below them gradebooks, then reports, then grading, "
+        "then submissions and diagnosis, then the sandbox, and on the ground the manifest and the search for forbidden "
+        "parts. Each room uses only rooms below it. At the side stand the assignments, a folder each with tests, "
+        "stand-ins, mistakes and stored tensors, which grading finds through the manifest and never by name.",
+    )
+    for number, (floor, kind) in enumerate(zip(FLOORS, KINDS, strict=True)):
+        y = 30 + FLOOR * number
+        for name, words, x, width in floor:
+            d.box(x, y, width, HEIGHT, "", kind)
+            d.text(x + 14, y + HEIGHT / 2, name, "strong", "start")
+            d.text(x + 135, y + HEIGHT / 2, words, "small", "start")
+    top, bottom = 30 + 3 * FLOOR, 30 + 6 * FLOOR + HEIGHT
+    d.frame(20, top - 8, 150, bottom - top + 8, "assignments/")
+    for number, words in enumerate(("assignment.toml", "visible/  hidden/", "standins/", "mistakes/", "expected/")):
+        d.text(35, top + 48 + 30 * number, words, "small", "start")
+    d.arrow((170, top + 31), (190, top + 31))
+    d.text(35, top + 240, "found through the\nmanifest, never\nby name", "small", "start")
+    d.text(95, 60, "a room uses\nonly rooms\nbelow it", "small")
+    d.arrow((95, 100), (95, 160))
+    return d
