@@ -62,11 +62,16 @@ class Student:
     def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
         self.dtype, self.last_call, self.import_failure = dtype, "", ""
         self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
-        self._workers, self._code, self._seconds = workers, code, CALL_SECONDS
+        self.code = code
+        self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
         self._printed = ""
         self._clock = clock or Clock()
+
+    def with_code(self, code: Code) -> "Student":
+        """The same submission with other code, in a worker of its own."""
+        return Student(self._workers, code, self.dtype, self._clock)
 
     def __getattr__(self, module: str) -> "ModuleProxy":
         if module.startswith("_"):
@@ -84,16 +89,16 @@ class Student:
             raise self._failed
         if self._worker is not None:
             return
-        self._workers.provide(self._code.sources.get(module, "") for module in self._code.modules)
+        self._workers.provide(self.code.sources.get(module, "") for module in self.code.modules)
         self._worker = self._workers.start()
-        code = self._code
+        code = self.code
         load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
         self._ask({**load, "dtype": self.dtype})
-        for module in self._code.modules:
+        for module in self.code.modules:
             try:
-                if module in self._code.unreadable:
-                    raise StudentFault(self._code.unreadable[module])
-                if stage := self._code.reported.get(module):
+                if module in self.code.unreadable:
+                    raise StudentFault(self.code.unreadable[module])
+                if stage := self.code.reported.get(module):
                     raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
                 self._ask({"do": "import", "module": module}, call=f"import {module}")
             except StudentFault as fault:

@@ -1,10 +1,11 @@
 """The code of a stage: the student's modules for what it grades, stand-ins for everything that other stages grade."""
 
 import ast
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from autograder.manifest import Assignment, Stage
+from autograder.manifest import Assignment, Stage, assignment
 from autograder.sandbox.inside_worker import STANDIN
 from autograder.sandbox.proxy import Code
 from autograder.submissions.read_submission import Submission
@@ -19,19 +20,33 @@ def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, 
     standins = {module: _standin(assignment.standins, module) for module in assignment.modules}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
-    replace = {module: [path for owner, path in others if owner == module] for module in stage.modules}
-    replace = {module: paths for module, paths in replace.items() if paths}
+    replaced = {module: [path for owner, path in others if owner == module] for module in stage.modules}
+    replaced = {module: paths for module, paths in replaced.items() if paths}
     return Code(
         sources={
             **standins,
             **student,
-            **{STANDIN + module: ungraded(assignment.standins, module, stage.writes) for module in replace},
+            **{STANDIN + module: ungraded(assignment.standins, module, stage.writes) for module in replaced},
         },
-        replace=replace,
+        replace=replaced,
         modules=stage.modules,
         unreadable=submission.unreadable,
         reported=reported,
     )
+
+
+def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
+    """The code of a stage with stand-ins for some of what the stage itself has students write.
+
+    Args:
+        used: "module.function" or "module.Class.method", what a test uses and does not grade.
+    """
+    standins, graded = assignment(stage.assignment).standins, tuple(path for path in stage.writes if path not in used)
+    sources, replaced = dict(code.sources), {module: list(paths) for module, paths in code.replace.items()}
+    for module, _, path in (written.partition(".") for written in used):
+        sources[STANDIN + module] = ungraded(standins, module, graded)
+        replaced.setdefault(module, []).append(path)
+    return replace(code, sources=sources, replace=replaced)
 
 
 @cache

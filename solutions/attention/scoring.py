@@ -21,8 +21,7 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
     Returns:
         (B, T_q, T_k): weights that sum to 1 over the keys, exactly 0 for the keys that are not allowed.
 
-    A length of 0 leaves a query nothing to attend to. Its weights should still be finite numbers; which ones does not
-    matter.
+    A length of 0 leaves a query nothing to attend to. Its weights must be finite numbers; which ones does not matter.
     """
     ### BEGIN SOLUTION
     if valid_lens is None:

@@ -79,11 +79,11 @@ def scoring(module: Any, rng: np.random.Generator) -> Tensors:
     import torch
 
     B, T_q, T_k, d_v = 3, 3, 5, 4
-    lengths = {"sequences": torch.tensor([4, 1, 5]), "queries": torch.tensor([[1, 3, 5], [5, 2, 2], [4, 4, 1]])}
+    lengths = {"of_sequences": torch.tensor([4, 1, 5]), "of_queries": torch.tensor([[1, 3, 5], [5, 2, 2], [4, 4, 1]])}
     # Some of the scores are low, so that a fill value that is not far lower shows.
     scores = 2 * random(rng, B, T_q, T_k) - torch.tensor([0.0, 40.0, -10.0])[:, None, None]
     tensors = named("softmax", scores=scores)
-    tensors |= named("softmax_all", weights=module.masked_softmax(scores))
+    tensors |= named("softmax_no_lengths", weights=module.masked_softmax(scores))
     for name, valid_lens in lengths.items():
         weights = module.masked_softmax(scores, valid_lens)
         tensors |= named(f"softmax_{name}", valid_lens=valid_lens, weights=weights)
@@ -100,8 +100,7 @@ def scoring(module: Any, rng: np.random.Generator) -> Tensors:
         inputs = {"queries": random(rng, B, T_q, query_size), "keys": random(rng, B, T_k, key_size)}
         inputs["values"] = random(rng, B, T_k, d_v)
         result, weights = attention(**inputs), attention.attention_weights
-        # Scores with the same softmax, for the checks of what follows from another one.
-        tensors |= named(case, **inputs, result=result, weights=weights, scores=weights.log())
+        tensors |= named(case, **inputs, result=result, weights=weights)
         tensors |= named(f"{case}_weights", **state)
         for name, valid_lens in lengths.items():
             results = {f"valid_lens_{name}": valid_lens, f"result_{name}": attention(**inputs, valid_lens=valid_lens)}

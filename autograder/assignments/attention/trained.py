@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from autograder.assignments.attention.following import FollowingTestCase
-from autograder.grading.graded_case import read_tensors
+from autograder.grading.graded_case import StageTestCase, read_tensors
 from autograder.sandbox.proxy import Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS
 from course.recurrent import RecurrentConfig
@@ -11,7 +10,7 @@ from course.recurrent import RecurrentConfig
 CHECKPOINT = "gru-de-en"
 
 
-class TrainedTestCase(FollowingTestCase):
+class TrainedTestCase(StageTestCase):
     """A test of the student's Seq2Seq with the weights of the checkpoint."""
 
     def trained_config(self) -> RecurrentConfig:

@@ -6,8 +6,8 @@ DOT, BILINEAR, ADDITIVE = (f"{name}Attention.forward" for name in ("DotProduct",
 F = "import torch.nn.functional as F"
 
 
-def _softmax(name: str, text: str, imports: str = "", finite: bool = True) -> Formulation:
-    return Formulation(f"softmax-{name}", "scoring", {"masked_softmax": (text,)}, imports, finite)
+def _softmax(name: str, text: str, imports: str = "") -> Formulation:
+    return Formulation(f"softmax-{name}", "scoring", {"masked_softmax": (text,)}, imports)
 
 
 def _scores(name: str, dot: str, bilinear: str, additive: str, imports: str = "") -> Formulation:
@@ -25,10 +25,9 @@ SCORING = [
         if valid_lens.ndim == 1:
             valid_lens = valid_lens.unsqueeze(1).expand(-1, scores.shape[1])
         mask = torch.arange(scores.shape[2]).view(1, 1, -1) < valid_lens.unsqueeze(-1)
-        return F.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
+        return F.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1).masked_fill(~mask, 0)
         """,
         F,
-        finite=False,
     ),
     _softmax(
         "repeat-interleave",

@@ -1,8 +1,4 @@
-"""What the hidden tests of `attention` share: functions and gradients beside the reference's, small models, sentences.
-
-Which questions a test asks the reference must not depend on the student's code, so a check that is left out for what
-the student wrote elsewhere has asked before.
-"""
+"""What the hidden tests of `attention` share: functions and gradients beside the reference, small models, sentences."""
 
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -11,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.assignments.attention.following import FollowingTestCase
 from autograder.assignments.attention.trained import CHECKPOINT
 from autograder.grading.hidden_case import HiddenTestCase, Twins
 from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
@@ -21,7 +16,7 @@ CLEAR = 1e-3  # two scores that are nearer than this are a near tie
 FACTOR = 1.25  # in place of dropout
 
 
-class AttentionTestCase(FollowingTestCase, HiddenTestCase):
+class AttentionTestCase(HiddenTestCase):
     """A hidden test of this assignment."""
 
     def function(self, module: str, name: str) -> Twins:
@@ -44,7 +39,6 @@ class AttentionTestCase(FollowingTestCase, HiddenTestCase):
         twins: Twins,
         arguments: Mapping[str, Any],
         outputs: list[np.ndarray],
-        counts: bool = True,
         but: Collection[str] = (),
         method: str | None = None,
     ) -> None:
@@ -52,13 +46,10 @@ class AttentionTestCase(FollowingTestCase, HiddenTestCase):
 
         Args:
             outputs: the gradients at the outputs.
-            counts: whether to look; if not, only the reference is asked.
             but: arguments that are not looked at.
         """
         options = {} if method is None else {"method": method}
         right = self.right(lambda model: model.gradients(outputs, **options, **arguments), twins.reference)
-        if not counts:
-            return
         actual = twins.student.gradients(outputs, **options, **arguments)
         names = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]
         gradients = dict(zip(names, actual.inputs, strict=False))

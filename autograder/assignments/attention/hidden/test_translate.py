@@ -18,6 +18,8 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         config = self.config()
         model = self.both(lambda modules: modules.seq2seq.Seq2Seq(**config))
         weights, batch = self.ends_in_the_middle(config, model)
+        rows = [sentences()[index][0] for index in self.rng.permutation(len(sentences()))[:4]]
+        src, src_lengths = padded(rows)
         self.translate(config, model, batch, LIMIT)
         for shift in (FAR, -FAR):
             self.load(model, self.with_eos(config, weights, shift))
@@ -25,8 +27,6 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         self.translate(config, model, batch, 1)
         self.keeps_arguments(model.student, {**batch, "max_output_length": 2}, "translate")
         trained = Twins(self.trained_seq2seq(), self.right(self.trained_seq2seq, self.reference))
-        rows = [sentences()[index][0] for index in self.rng.permutation(len(sentences()))[:4]]
-        src, src_lengths = padded(rows)
         self.translate(vars(self.trained_config()), trained, {"src": src, "src_lengths": src_lengths}, 25)
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:

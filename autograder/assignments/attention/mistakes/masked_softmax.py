@@ -171,6 +171,15 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Methods whose names end in an underscore, and assignments to parts of a tensor, write into what "
         "belongs to the caller; a view or a reshape is the same memory.",
     ),
+    Mistake(
+        id="scoring.filled-with-minus-infinity",
+        module="scoring",
+        old=SOFTMAX,
+        new=SOFTMAX.replace("torch.finfo(scores.dtype).min", "-torch.inf"),
+        looks_like="Your weights are not finite numbers where a length is 0.",
+        read_again="A softmax of minus infinity everywhere divides 0 by 0, and such a number spreads through the whole "
+        "model. There are large numbers that are finite.",
+    ),
     # The visible tests compute no gradients.
     Mistake(
         id="scoring.softmax-detached",
