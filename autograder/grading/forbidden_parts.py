@@ -39,6 +39,11 @@ class Checked:
     forbidden: dict[str, list[Line]] = field(default_factory=dict)  # stage -> lines, the first of which is told
     review: tuple[str, ...] = ()
 
+    @property
+    def modules(self) -> frozenset[str]:
+        """The modules in which something is forbidden."""
+        return frozenset(line.module for lines in self.forbidden.values() for line in lines)
+
 
 def check_submission(submission: Submission, assignment: Assignment, workers: Workers) -> Checked:
     """Search the modules of a submission for ready-made parts. A check that fails is a note, never a verdict."""

@@ -1,24 +1,25 @@
 """Grade a submission: run the tests of each stage against workers and collect the results."""
 
-import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
 from autograder.diagnosis.mistake_signatures import Signature, hints, signature
 from autograder.grading.find_mistakes import find_mistakes
 from autograder.grading.forbidden_parts import check_submission, forbidden_stage
+from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.faults import is_dtype_conflict
+from autograder.sandbox.faults import Raised, is_dtype_conflict
 from autograder.sandbox.proxy import Student
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
-from autograder.submissions.stage_with_standins import code_of_all, code_of_stage
+from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_own_methods
 
 FEW = 6  # sentences show whether the student's own modules work together
 
@@ -61,7 +62,9 @@ def grade(
         known = dict(failed)
         if lines := checked.forbidden.get(stage.name):
             return forbidden_stage(stage, lines), known
-        result, failure = grade_stage(submission, stage, assignment, workers, known, book, clock, on_error)
+        result, failure = grade_stage(
+            submission, stage, assignment, workers, known, book, clock, on_error, checked.modules
+        )
         if failure:
             failed[failure] = min(failed.get(failure, stage.name), stage.name, key=names.index)
         return result, known
@@ -110,6 +113,15 @@ def end_to_end(
     return replace(result, title=case.shortDescription() or name, points=0, max_points=0, parts=())
 
 
+class Attempt(NamedTuple):
+    """A run of a test: its result, what ended it, the number of checks until then, and the precision."""
+
+    result: TestResult
+    error: BaseException | None
+    checks: int
+    dtype: str
+
+
 def grade_stage(
     submission: Submission,
     stage: Stage,
@@ -119,11 +131,15 @@ def grade_stage(
     book: AnswerBook | None = None,
     clock: Clock | None = None,
     on_error: Callable[[Stage, str, BaseException], None] = lambda stage, test, error: None,
+    forbidden: Set[str] = frozenset(),
 ) -> tuple[StageResult, str]:
     """Grade one stage; its result, and the module that could not be imported, if there is one."""
-    code = code_of_stage(submission, stage, assignment, reported)
+    code = code_of_stage(submission, stage, assignment, reported, forbidden)
     # Correct code that computes a part in float32 does not run in float64; it is right in the students' own float32.
     students = [Student(workers, code, dtype, clock) for dtype in ("float64", "float32")]
+    # Methods of two stages may share state or a changed given part. The student's own then replace the stand-ins'.
+    if not forbidden & set(stage.modules) and (own := with_own_methods(code)) != code:
+        students.append(Student(workers, own, "float64", clock))
     references: list[Student] = []
     suites = [stage_tests(stage)]
     if book is not None:
@@ -139,20 +155,27 @@ def grade_stage(
             if visible is not None and (visible.status == "fault" or not visible.points):
                 continue
             case.seed = book.hidden_seed if book else 0
-            for case.student, case.reference in itertools.zip_longest(students, references):
+
+            def attempt(number: int, name: str = name, case: StageTestCase = case) -> Attempt:
+                case.student = students[number]
+                case.reference = references[number] if references else None
                 if book and book.ahead and case.hidden:
                     case.answers = book.of(stage, name, case.student.dtype)
-                tests[name], error = run_test(name, case, stage)
-                if not is_dtype_conflict(error):
-                    break
+                return Attempt(*run_test(name, case, stage), case.checks, case.student.dtype)
+
+            done = attempt(0)
+            if is_dtype_conflict(done.error):
+                done = attempt(1)
+            elif isinstance(done.error, Raised) and len(students) > 2 and not (again := attempt(2)).error:
+                done = again
+            tests[name], error, checks, dtype = done
             if error is not None and not case.hidden:
                 on_error(stage, name, error)
-            if (found := signature(error, case.checks)) is not None:
+            if (found := signature(error, checks)) is not None:
                 shown.setdefault(name, found)
             if visible is not None:
                 tests[name] = visible.guarded_by(tests[name])
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
-            dtype = case.student.dtype
         for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, book, dtype).items():
             tests[name] = replace(tests[name], mistake=mistake, hints=hints(assignment.name, mistake))
     finally:

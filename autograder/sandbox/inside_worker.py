@@ -4,7 +4,8 @@ Nothing in this process is secret and nothing that it says is believed: it never
 or a verdict, and the grader looks at the tensors themselves. Requests (see `frames` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
-            replace: {module: functions and methods that are taken from its stand-in}
+            replace: {module: functions and methods that are taken from its stand-in},
+            lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
@@ -28,10 +29,11 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, BinaryIO
 
 from autograder.forbidden import rules
+from autograder.sandbox.lent_names import Lender
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
 
 STANDIN = "standin_"
@@ -42,8 +44,9 @@ STORED: dict[str, dict[str, Any]] = {}
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports modules from text that is held in memory."""
 
-    def __init__(self, sources: dict[str, str], own: list[str]) -> None:
-        self.sources, self.own = sources, own
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.sources, self.own, self.replace = request["sources"], request["own"], request["replace"]
+        self.lent, self.withheld = request["lent"], request["withheld"]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -55,10 +58,46 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
         # Only the student's own modules have names that `describe` shows.
-        filename, text = f"{name}.py" if name in self.own else f"<stand-in {name}>", self.sources[name]
-        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-        code: CodeType = compile(text, filename, "exec", dont_inherit=True)
-        exec(code, module.__dict__)
+        if name in self.own:
+            self.run_own(module, self.sources[name])
+            return
+        standin = compiled(f"<stand-in {name}>", self.sources[name])
+        if name not in self.lent and name not in self.withheld:
+            exec(standin, module.__dict__)
+            return
+        text = self.lent.get(name, "")
+        lender = Lender(module, standin, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
+
+    def run_own(self, module: ModuleType, text: str) -> None:
+        """Run the student's text as a file that lies in the working folder."""
+        module.__file__ = f"{module.__name__}.py"
+        exec(compiled(module.__file__, text), module.__dict__)
+
+    def lend(self, name: str, text: str, lender: Lender) -> ModuleType:
+        """The student's module behind a stand-in; its classes have the stand-in's methods."""
+        module = ModuleType(name)
+        self.run_own(module, text)
+        put_in(module, SimpleNamespace(**lender.interface), self.replace.get(name, []))
+        return module
+
+
+def compiled(filename: str, text: str) -> CodeType:
+    """A text as code; messages show its lines."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    code: CodeType = compile(text, filename, "exec", dont_inherit=True)
+    return code
+
+
+def put_in(module: Any, standins: Any, paths: list[str]) -> None:
+    """Replace functions and methods of the student, "function" or "Class.method", by those of the stand-in."""
+    for path in paths:
+        class_name, _, name = path.rpartition(".")
+        own, standin = module, standins
+        if class_name:
+            own, standin = getattr(module, class_name, None), getattr(standins, class_name)
+        # What has no stand-in (extra credit) is not called while other stages are graded.
+        if own is not None and name in vars(standin):
+            setattr(own, name, vars(standin)[name])
 
 
 class Worker:
@@ -67,10 +106,9 @@ class Worker:
     def __init__(self) -> None:
         self.objects: dict[int, Any] = {}
         self.finder: SourceFinder | None = None
-        self.replace: dict[str, list[str]] = {}
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
-        """Take the source texts. `replace` names, for each module, the methods to be taken from its stand-in."""
+        """Take the source texts."""
         import torch
 
         if self.finder is not None:
@@ -78,23 +116,17 @@ class Worker:
             for name in self.finder.sources:
                 sys.modules.pop(name, None)
         self.objects.clear()
-        self.finder = SourceFinder(request["sources"], request["own"])
-        self.replace = request["replace"]
+        self.finder = SourceFinder(request)
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
     def import_module(self, request: dict[str, Any], body: bytes) -> None:
         """Import one module, then replace the functions and methods that are not part of the stage."""
+        assert self.finder is not None
         name = request["module"]
         module = importlib.import_module(name)
-        for path in self.replace.get(name, []):
-            owner, _, method = path.rpartition(".")
-            ours, standin = module, importlib.import_module(STANDIN + name)
-            if owner:
-                ours, standin = getattr(ours, owner, None), getattr(standin, owner)
-            # What has no stand-in (extra credit) is not called while other stages are graded.
-            if ours is not None and hasattr(standin, method):
-                setattr(ours, method, getattr(standin, method))
+        if paths := self.finder.replace.get(name):
+            put_in(module, importlib.import_module(STANDIN + name), paths)
 
     def call(self, request: dict[str, Any], body: bytes) -> Any:
         """Call a function, construct an object, or call an object or one of its methods."""

@@ -47,10 +47,14 @@ class Code:
     """The source texts of a submission and what takes the place of the parts that are not graded now."""
 
     sources: dict[str, str]  # the student's modules and the stand-ins of the others
-    replace: dict[str, list[str]]  # module -> "function" or "Class.method" to be taken from its stand-in
+    replace: dict[
+        str, list[str]
+    ]  # module -> "function" or "Class.method" to be taken from its stand-in, also where it is lent
     modules: tuple[str, ...]  # the student's modules, in the order of import
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
     reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
+    lent: dict[str, str] = field(default_factory=dict)  # module -> the student's text, for what its stand-in lacks
+    withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not be run
 
 
 class Student:
@@ -89,11 +93,13 @@ class Student:
             raise self._failed
         if self._worker is not None:
             return
-        self._workers.provide(self.code.sources.get(module, "") for module in self.code.modules)
+        self._workers.provide(
+            [*(self.code.sources.get(module, "") for module in self.code.modules), *self.code.lent.values()]
+        )
         self._worker = self._workers.start()
         code = self.code
         load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
-        self._ask({**load, "dtype": self.dtype})
+        self._ask({**load, "lent": code.lent, "withheld": code.withheld, "dtype": self.dtype})
         for module in self.code.modules:
             try:
                 if module in self.code.unreadable:

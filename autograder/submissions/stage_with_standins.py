@@ -1,6 +1,7 @@
 """The code of a stage: the student's modules for what it grades, stand-ins for everything that other stages grade."""
 
 import ast
+from collections.abc import Set
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,27 +12,51 @@ from autograder.sandbox.proxy import Code
 from autograder.submissions.read_submission import Submission
 
 
-def code_of_stage(submission: Submission, stage: Stage, assignment: Assignment, reported: dict[str, str]) -> Code:
+def code_of_stage(
+    submission: Submission,
+    stage: Stage,
+    assignment: Assignment,
+    reported: dict[str, str],
+    forbidden: Set[str] = frozenset(),
+) -> Code:
     """The modules of a stage as the student wrote them, and stand-ins for everything that other stages grade.
 
     Args:
         reported: modules whose failed import an earlier stage reports, with the name of that stage.
+        forbidden: modules in which something is not allowed; they lend nothing to other stages.
     """
-    standins = {module: _standin(assignment.standins, module) for module in assignment.modules}
+    # What neither this stage writes nor an earlier one could only be copied from a stand-in.
+    later = [other for other in assignment.stages if other is not stage and other.name not in stage.builds_on]
+    unneeded = tuple(written for other in later for written in other.writes)
+    standins = {module: ungraded(assignment.standins, module, unneeded) for module in assignment.modules}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
-    replaced = {module: [path for owner, path in others if owner == module] for module in stage.modules}
+    replaced = {module: [path for owner, path in others if owner == module] for module in assignment.modules}
     replaced = {module: paths for module, paths in replaced.items() if paths}
+    withheld = {module: f"{module}.py holds something that is not allowed" for module in forbidden}
+    withheld |= {module: f"{module}.py cannot be imported, as stage {name} says" for module, name in reported.items()}
+    withheld |= submission.unreadable
+    withheld = {module: why for module, why in withheld.items() if module not in stage.modules}
     return Code(
         sources={
             **standins,
             **student,
-            **{STANDIN + module: ungraded(assignment.standins, module, stage.writes) for module in replaced},
+            **{
+                STANDIN + module: ungraded(assignment.standins, module, stage.writes)
+                for module in stage.modules
+                if module in replaced
+            },
         },
         replace=replaced,
         modules=stage.modules,
         unreadable=submission.unreadable,
         reported=reported,
+        lent={
+            module: text
+            for module, text in submission.sources.items()
+            if module not in stage.modules and module not in withheld
+        },
+        withheld=withheld,
     )
 
 
@@ -50,20 +75,22 @@ def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
 
 
 @cache
-def _standin(folder: Path, module: str) -> str:
-    return (folder / f"{module}.py").read_text(encoding="utf-8")
-
-
-@cache
-def ungraded(standins: Path, module: str, graded: tuple[str, ...]) -> str:
-    """The stand-in of a module without what is graded now: it lies where the student's code can reach it."""
-    tree = ast.parse(_standin(standins, module))
-    tree.body = [node for node in tree.body if f"{module}.{getattr(node, 'name', '')}" not in graded]
+def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
+    """The stand-in of a module without some functions and methods: it lies where the student's code can reach it."""
+    tree = ast.parse((standins / f"{module}.py").read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if f"{module}.{getattr(node, 'name', '')}" not in written]
     for part in tree.body:
         if isinstance(part, ast.ClassDef):
             prefix = f"{module}.{part.name}."
-            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in graded]
+            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in written]
     return ast.unparse(tree)
+
+
+def with_own_methods(code: Code) -> Code:
+    """The same, but the student's modules keep the methods that other stages grade."""
+    return replace(
+        code, replace={module: paths for module, paths in code.replace.items() if module not in code.modules}
+    )
 
 
 def code_of_all(submission: Submission, assignment: Assignment) -> Code:

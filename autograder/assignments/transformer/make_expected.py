@@ -52,17 +52,17 @@ def mha(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
         tensors.update((f"{case}/{name}", value) for name, value in zip(names, (*inputs, *heads, x), strict=True))
         tensors.update((f"{case}/{name}", mask) for name, mask in masks.items())
 
-    def padding(lengths: "torch.Tensor") -> "torch.Tensor":
-        # Any non-zero number marks padding, so each sentence has another one (the first has no padding).
-        marks = torch.tensor([[7], [1], [2]])
-        return modules.transformer.length_to_padding_mask(lengths) * marks
-
+    padding = modules.transformer.length_to_padding_mask
     # A mask of its own for each sentence; the diagonal stays open, so that no query loses all keys.
-    holes = torch.from_numpy(rng.integers(0, 3, size=(B, 10, 10))) * (1 - torch.eye(10, dtype=torch.long))
-    holes[:, :, 0] = 0
+    numbers = torch.from_numpy(rng.integers(-1, 3, size=(B, 10, 10))) * (1 - torch.eye(10, dtype=torch.long))
+    numbers[:, :, 0] = 0
+    holes = (numbers != 0).long()
     add("no_mask", 8, 8)
     add("key_padding", 10, 10, key_padding_mask=padding(lengths))
     add("both_masks", 10, 10, key_padding_mask=padding(lengths), attention_mask=holes)
+    # The same masks in other numbers; the first sentence has no padding.
+    tensors["both_masks/numbers/key_padding_mask"] = padding(lengths) * torch.tensor([[1], [7], [-2]])
+    tensors["both_masks/numbers/attention_mask"] = numbers
     add("causal", 10, 10, attention_mask=modules.transformer.subsequent_mask(10)[None])
     add("cross", 10, 20, key_padding_mask=padding(memory_lengths))
     return tensors

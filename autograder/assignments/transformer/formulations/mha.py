@@ -365,4 +365,56 @@ MHA = [
         """,
         F,
     ),
+    # The two methods share what the first keeps on the object; `forward` always calls it first.
+    Formulation(
+        "mha-shared-sizes",
+        "mha",
+        {
+            QKV: (
+                """
+                self.B, self.T_q, self.T_k = Q.size(0), Q.size(1), K.size(1)
+                heads = self.num_heads, self.d_k
+                q = self.W_q(Q).reshape(self.B, self.T_q, *heads).transpose(1, 2)
+                k = self.W_k(K).reshape(self.B, self.T_k, *heads).transpose(1, 2)
+                return q, k, self.W_v(V).reshape(self.B, self.T_k, *heads).transpose(1, 2)
+                """,
+            ),
+            SDPA: (
+                """
+                scores = torch.matmul(query, key.permute(0, 1, 3, 2)) / self.d_k**0.5
+                if key_padding_mask is not None:
+                    hidden = key_padding_mask.reshape(self.B, 1, 1, self.T_k).expand(-1, self.num_heads, self.T_q, -1)
+                    scores = scores.masked_fill(hidden != 0, -1e9)
+                if attention_mask is not None:
+                    scores = scores.masked_fill(attention_mask.view(-1, 1, self.T_q, self.T_k) != 0, -1e9)
+                x = torch.matmul(scores.softmax(-1), value).reshape(self.B, self.num_heads, self.T_q, self.d_k)
+                """,
+            ),
+        },
+    ),
+    Formulation(
+        "mha-shared-projection",
+        "mha",
+        {
+            QKV: (
+                """
+                heads = (self.num_heads, self.d_k)
+                self.query = self.W_q(Q).unflatten(2, heads).transpose(1, 2)
+                self.key = self.W_k(K).unflatten(2, heads).transpose(1, 2)
+                self.value = self.W_v(V).unflatten(2, heads).transpose(1, 2)
+                return self.query, self.key, self.value
+                """,
+            ),
+            SDPA: (
+                """
+                scores = self.query @ self.key.mT / math.sqrt(self.d_k)
+                if key_padding_mask is not None:
+                    scores = scores.masked_fill(key_padding_mask[:, None, None] != 0, -1e9)
+                if attention_mask is not None:
+                    scores = scores.masked_fill(attention_mask[:, None] != 0, -1e9)
+                x = scores.softmax(dim=-1) @ self.value
+                """,
+            ),
+        },
+    ),
 ]

@@ -85,7 +85,7 @@ class TestDecoder(ModelTestCase):
         x, lengths = self.transposed(H, T_d, d_model), self.lengths(H, T_d)
         real = inside(lengths)[..., None]
         padding = {"self_attn_padding_mask": self.padding(lengths, T_d)}
-        causal = {"self_attn_mask": np.triu(np.full((1, T_d, T_d), 7), k=1)}
+        causal = {"self_attn_mask": np.triu(np.ones((1, T_d, T_d), dtype=np.int64), k=1)}
         # A mask of its own for each sentence; nothing is forbidden that would leave a position without a key.
         own = {"self_attn_mask": self.rng.choice((0, 1), size=(H, T_d, T_d)) * (np.arange(T_d) > 0)}
         source = {

@@ -126,9 +126,9 @@ class TestInference(ModelTestCase):
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
         """A padding mask with padding between the tokens, where it shows, and a causal mask."""
-        padding = self.rng.choice((0, 0, 7), size=(B, T))
+        padding = self.rng.choice((0, 0, 1), size=(B, T))
         padding[:, 0] = padding[:, -1] = 0
-        return padding, np.triu(np.full((1, T, T), 7), k=1)
+        return padding, np.triu(np.ones((1, T, T), dtype=np.int64), k=1)
 
     def source(self, B: int, T_e: int, d_model: int) -> dict[str, np.ndarray]:
         """A random output of an encoder, with its padding mask."""

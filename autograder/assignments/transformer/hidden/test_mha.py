@@ -1,15 +1,43 @@
 """Stage 1, hidden: multi-head attention in many sizes, with masks of all kinds, and its gradients."""
 
+import contextlib
+from typing import Any
+
 import numpy as np
 
 from autograder.grading.hidden_case import HiddenTestCase, Twins
+from autograder.sandbox.faults import NotStarted, Raised
+from autograder.sandbox.proxy import Gradients
+
+METHOD = "compute_scaled_dot_product_attention"
+SIZES = (3, 5, 6, 7, 10, 12)  # of d_k: no power of 4, for which the scale would be exact
 
 
 class TestMultiHeadAttention(HiddenTestCase):
     def attention(self, H: int) -> tuple[Twins, int]:
-        """Attention with H heads and random weights, and its d_k, which is no power of 4: see the scale."""
-        d_k = self.pick(3, 5, 6, 7, 10, 12)
+        """Attention with H heads and random weights, and its d_k."""
+        d_k = self.pick(*SIZES)
         return self.twins(lambda modules: modules.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)), d_k
+
+    def plain(self, H: int, d_k: int) -> Twins:
+        """Attention whose projections change nothing: the heads are what it gets, cut into parts."""
+        d_model = H * d_k
+        plain = self.both(lambda modules: modules.mha.MultiHeadAttention(d_model=d_model, num_heads=H))
+        state = {f"W_{name}.weight": np.eye(d_model) for name in "qkvo"}
+        self.load(plain, state | {f"W_{name}.bias": np.zeros(d_model) for name in "qkvo"})
+        return plain
+
+    def after_projection(self, plain: Twins, heads: dict[str, np.ndarray]) -> Any:
+        """The student's attention on which the heads were projected just now.
+
+        `forward` projects first, and the two methods may share what they keep on the object. A projection that does
+        not work costs its own test only.
+        """
+        tensors = (heads[name] for name in ("query", "key", "value"))
+        merged = [heads.swapaxes(1, 2).reshape(len(heads), heads.shape[2], -1) for heads in tensors]  # (B, T, d_model)
+        with contextlib.suppress(NotStarted, Raised):
+            plain.student.compute_mh_qkv_transformation(*merged)
+        return plain.student
 
     def heads(self, B: int, H: int, T_q: int, T_k: int, d_k: int) -> dict[str, np.ndarray]:
         """Random queries, keys and values."""
@@ -25,25 +53,27 @@ class TestMultiHeadAttention(HiddenTestCase):
         shapes = {"query": (B, T_q, d_model), "key": (B, T_k, d_model), "value": (B, T_k, d_model)}
         return {name: self.transposed(*shape) for name, shape in shapes.items()}
 
-    def holes(self, *shape: int) -> np.ndarray:
-        """A mask whose non-zero numbers are 7, -1 and 2; each row leaves one key at least."""
-        mask = self.rng.choice((0, 0, 0, 7, -1, 2), size=shape)
+    def holes(self, *shape: int, marks: tuple[int, ...] = (1,)) -> np.ndarray:
+        """A random mask, half zeros, of these other numbers; each row leaves one key at least."""
+        mask = self.rng.choice(marks, size=shape) * (self.rng.random(shape) < 0.5)
         np.put_along_axis(mask, self.rng.integers(shape[-1], size=(*shape[:-1], 1)), 0, axis=-1)
         return mask
 
-    def attend(self, mha: Twins, where: np.ndarray | None = None, **inputs: np.ndarray) -> np.ndarray:
+    def attend(self, plain: Twins, where: np.ndarray | None = None, **inputs: np.ndarray) -> np.ndarray:
         """Fail unless attention gives what the reference gives."""
+        self.after_projection(plain, inputs)
         return self.same(
-            lambda model: model.compute_scaled_dot_product_attention(**inputs), mha, "x", "B T_q d_model", where
+            lambda model: model.compute_scaled_dot_product_attention(**inputs), plain, "x", "B T_q d_model", where
         )
 
-    def mixed(self, mha: Twins, **inputs: np.ndarray) -> None:
+    def mixed(self, mha: Twins, **inputs: np.ndarray) -> Gradients:
         """Fail unless `forward`, with W_o, and all its gradients are right, and the arguments are left alone."""
         y = self.same(lambda model: model(**inputs), mha, "the output of forward", "B T_q d_model")
-        self.same_gradients(mha, inputs, self.random(*y.shape), "B T d_model")
+        gradients = self.same_gradients(mha, inputs, self.random(*y.shape), "B T d_model")
         self.keeps_arguments(mha.student, inputs)
+        return gradients
 
-    def ignores(self, mha: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
+    def ignores(self, plain: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
         """Fail if what stands at forbidden keys, True in (B, T_k), changes the output `where` it counts."""
         keys = forbidden[:, None, :, None]
         # The scores of all allowed keys are near -40, so that a fill value that is not far lower shows.
@@ -57,7 +87,7 @@ class TestMultiHeadAttention(HiddenTestCase):
             "key": np.where(keys, -10 * key, key),
             "value": np.where(keys, 1e4 + inputs["value"], inputs["value"]),
         }
-        before, after = (mha.student.compute_scaled_dot_product_attention(**case) for case in (quiet, louder))
+        before, after = (getattr(self.after_projection(plain, case), METHOD)(**case) for case in (quiet, louder))
         self.assert_form(before, (B, T_q, H * d_k), "x", "B T_q d_model")
         counted = np.broadcast_to(where, before.shape)
         self.unchanged(after, before, "forbidden keys have weight: other ones change x", "x", "B T_q d_model", counted)
@@ -66,14 +96,15 @@ class TestMultiHeadAttention(HiddenTestCase):
         """Other sizes: one sentence, one head, as many sentences as heads or positions; and the gradients."""
         for H in (self.pick(2, 3, 5), 1):
             mha, d_k = self.attention(H)
+            plain = self.plain(H, d_k)
             T_q, T_k = self.sizes(2)
             for B in (1, H + (H == 1), T_q):
                 inputs = self.inputs(B, T_q, T_k, mha)
                 self.project(mha, inputs)
                 heads = self.heads(B, H, T_q, T_k, d_k)
-                self.attend(mha, **heads)
+                self.attend(plain, **heads)
             self.mixed(mha, **inputs)
-        self.keeps_arguments(mha.student, heads, "compute_scaled_dot_product_attention")
+        self.keeps_arguments(self.after_projection(plain, heads), heads, METHOD)
         self.same(lambda model: model(**inputs), self.train(mha), "the output in training mode", "B T_q d_model")
 
     def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
@@ -85,50 +116,72 @@ class TestMultiHeadAttention(HiddenTestCase):
             self.assert_tensor(tensor, expected, name, f"B H T_{'q' if name == 'q' else 'k'} d_k")
 
     def test_mha_key_padding_mask(self):
-        """Masks of other numbers and of booleans, large numbers at masked keys, and the gradients."""
+        """Masks of 0 and 1, large numbers at masked keys, and the gradients."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
+        plain = self.plain(H, d_k)
         T, T_k = self.sizes(2, low=6)
-        for B, T_q, boolean in ((H, T, False), (T_k, T_k, True), (1, T, False)):
+        for B, T_q in ((H, T), (T_k, T_k), (1, T)):
             heads = self.heads(B, H, T_q, T_k, d_k)
             mask = self.holes(B, T_k)
-            given = mask != 0 if boolean else mask
-            self.attend(mha, **heads, key_padding_mask=given)
-            self.ignores(mha, mask != 0, **heads, key_padding_mask=given)
+            self.attend(plain, **heads, key_padding_mask=mask)
+            self.ignores(plain, mask != 0, **heads, key_padding_mask=mask)
         mask = self.holes(H, T_k)
-        self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
-        heads = {**self.heads(H, H, T, T_k, d_k), "key_padding_mask": mask}
-        method = "compute_scaled_dot_product_attention"
-        gradients = self.same_gradients(mha, heads, self.random(H, T, H * d_k), "B H T d_k", method)
+        gradients = self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
         for name, gradient in zip(("key", "value"), gradients.inputs[1:3], strict=True):
             wrong = f"a gradient reaches masked keys: {name} should get none there"
-            self.unchanged(
-                gradient, np.zeros_like(gradient), wrong, "the gradient", "B H T d_k", (mask != 0)[:, None, :, None]
-            )
+            none = np.zeros_like(gradient)
+            self.unchanged(gradient, none, wrong, "the gradient", "B T_k d_model", (mask != 0)[..., None])
 
     def test_mha_key_padding_mask_attention_mask(self):
         """An attention mask for all or for each sentence, alone or with a key padding mask; nothing left to see."""
+        with self.part("masks of 0 and 1"):
+            self.check_both()
+        with self.part("masks of other numbers and of booleans"):
+            self.check_other_numbers()
+
+    def check_both(self) -> None:
+        """Fail unless an attention mask works, alone and with a key padding mask."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
+        plain = self.plain(H, d_k)
         (T,) = self.sizes(1, low=6)
-        causal = np.triu(np.full((1, T, T), 7), k=1)
+        causal = np.triu(np.ones((1, T, T), dtype=np.int64), k=1)
         for B in (H, T, 1):
             heads = self.heads(B, H, T, T, d_k)
-            self.attend(mha, **heads, attention_mask=causal)
+            self.attend(plain, **heads, attention_mask=causal)
             later = np.broadcast_to(np.arange(T) > T // 2, (B, T))
-            self.ignores(mha, later, ~later[..., None], **heads, attention_mask=causal)
+            self.ignores(plain, later, ~later[..., None], **heads, attention_mask=causal)
             # Each sentence has a mask of its own.
             mask = self.holes(B, T, T)
-            self.attend(mha, **heads, attention_mask=mask != 0)
-            # Numbers of the two masks may cancel out: a 1 here and a -1 there still forbid.
-            padding = np.where(np.arange(T) < 2, 0, self.rng.choice((0, 1, -7), size=(B, T)))
-            mask[..., :2] = np.where(self.rng.random((B, T, 1)) < 0.5, (0, 7), (-1, 0))
-            self.attend(mha, **heads, key_padding_mask=padding, attention_mask=mask)
+            self.attend(plain, **heads, attention_mask=mask)
+            padding = self.rng.choice((0, 1), size=(B, T)) * (np.arange(T) > 1)
+            mask[..., :2] = np.where(self.rng.random((B, T, 1)) < 0.5, (0, 1), (1, 0))
+            self.attend(plain, **heads, key_padding_mask=padding, attention_mask=mask)
         self.mixed(mha, **self.inputs(H, T, T, mha), key_padding_mask=self.padding(self.lengths(H, T), T))
         self.mixed(mha, **self.inputs(H, T, T, mha), attention_mask=causal)
-        self.nothing_left(mha, T, self.heads(2, H, T, T, d_k))
+        self.nothing_left(plain, T, self.heads(2, H, T, T, d_k))
 
-    def nothing_left(self, mha: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
+    def check_other_numbers(self) -> None:
+        """Fail unless any non-zero number forbids a key, and so does True."""
+        H = self.pick(2, 3, 5)
+        d_k = self.pick(*SIZES)
+        plain = self.plain(H, d_k)
+        B, T_q, T_k = self.sizes(3)
+        heads = self.heads(B, H, T_q, T_k, d_k)
+        masks = {
+            "key_padding_mask": self.holes(B, T_k, marks=(7, -1, 2)),
+            "attention_mask": self.holes(B, T_q, T_k, marks=(7, -1, 2)),
+        }
+        self.attend(plain, **heads, key_padding_mask=masks["key_padding_mask"])
+        self.attend(plain, **heads, attention_mask=masks["attention_mask"])
+        # Numbers of the two masks may cancel out: a 1 here and a -1 there still forbid.
+        masks["key_padding_mask"][:, :2] = 0
+        masks["attention_mask"][..., :2] = np.where(self.rng.random((B, T_q, 1)) < 0.5, (0, 7), (-1, 0))
+        self.attend(plain, **heads, **masks)
+        self.attend(plain, **heads, **{name: mask != 0 for name, mask in masks.items()})
+
+    def nothing_left(self, plain: Twins, T: int, heads: dict[str, np.ndarray]) -> None:
         """Fail unless the other queries give what they should where some may attend to nothing.
 
         What those give is not graded: filling with minus infinity, as many do, gives NaN there.
@@ -137,20 +190,21 @@ class TestMultiHeadAttention(HiddenTestCase):
         mask[0, 1] = 1
         padding = np.stack([np.zeros(T, dtype=np.int64), np.ones(T, dtype=np.int64)])
         some = ((mask == 0) & (padding[:, None] == 0)).any(axis=-1, keepdims=True)
-        self.attend(mha, some, **heads, key_padding_mask=padding, attention_mask=mask)
+        self.attend(plain, some, **heads, key_padding_mask=padding, attention_mask=mask)
 
     def test_mha_different_query_and_key(self):
         """More keys than queries and fewer, a single query, with masks for all, for each sentence, and both."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
+        plain = self.plain(H, d_k)
         small, large = sorted(self.sizes(2))
         for B, T_q, T_k in ((H, large, small), (small, small, large), (2, 1, large)):
             heads = self.heads(B, H, T_q, T_k, d_k)
             padding = self.padding(self.lengths(B, T_k), T_k)
-            self.attend(mha, **heads, key_padding_mask=padding)
-            self.ignores(mha, padding != 0, **heads, key_padding_mask=padding)
+            self.attend(plain, **heads, key_padding_mask=padding)
+            self.ignores(plain, padding != 0, **heads, key_padding_mask=padding)
             mask = self.holes(B, T_q, T_k)
             mask[..., 0] = 0
-            self.attend(mha, **heads, attention_mask=mask[:1])
-            self.attend(mha, **heads, attention_mask=mask, key_padding_mask=padding != 0)
+            self.attend(plain, **heads, attention_mask=mask[:1])
+            self.attend(plain, **heads, attention_mask=mask, key_padding_mask=padding)
         self.mixed(mha, **self.inputs(2, small, large, mha), key_padding_mask=self.holes(2, large))

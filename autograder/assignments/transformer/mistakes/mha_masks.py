@@ -6,6 +6,10 @@ from autograder.diagnosis.mistakes import Mistake
 FILL = "lowest = torch.finfo(scores.dtype).min"
 PADDING = "scores.masked_fill(key_padding_mask[:, None, None, :] != 0, lowest)"
 ATTENTION = "scores.masked_fill(attention_mask[:, None, :, :] != 0, lowest)"
+BOTH = f"""{PADDING}
+        if attention_mask is not None:
+            # (1 or B, T_q, T_k) -> (1 or B, 1, T_q, T_k): the same mask for all heads
+            scores = {ATTENTION}"""
 SCORES = "query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
 OUTPUT = "torch.softmax(scores, dim=-1) @ value"
 
@@ -108,7 +112,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PADDING,
         new=PADDING.replace("!= 0", "== 1"),
         looks_like="Your result equals attention in which only the number 1 in the key padding mask marks padding.",
-        read_again="Other numbers count as well, and so does a boolean mask. " + MASKING,
+        read_again="Other numbers count as well, negative ones too. " + MASKING,
     ),
     Mistake(
         id="mha.attention-mask-one",
@@ -116,7 +120,15 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTENTION,
         new=ATTENTION.replace("!= 0", "== 1"),
         looks_like="Your result equals attention in which only the number 1 in the attention mask forbids a key.",
-        read_again="Other numbers count as well, and so does a boolean mask. " + MASKING,
+        read_again="Other numbers count as well, negative ones too. " + MASKING,
+    ),
+    Mistake(
+        id="mha.masks-one",
+        module="mha",
+        old=BOTH,
+        new=BOTH.replace("!= 0", "== 1"),
+        looks_like="Your result equals attention in which only the number 1 in the masks forbids a key.",
+        read_again="Other numbers count as well, negative ones too. " + MASKING,
     ),
     Mistake(
         id="mha.padding-mask-not-unsqueezed",

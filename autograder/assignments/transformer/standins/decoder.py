@@ -70,10 +70,6 @@ class TransformerDecoderLayer(nn.Module):
             x = layer(x, encoder_out)
         return x
 
-    def forward_one_step_ec(self, *_: Any, **__: Any) -> torch.Tensor:
-        """No stage needs it from another."""
-        raise NotImplementedError("one-step decoding is written in stage 5")
-
 
 class TransformerDecoder(nn.Module):
     """A stack of decoder layers, with an output layer on top if `output_layer_size` is given."""
@@ -107,7 +103,3 @@ class TransformerDecoder(nn.Module):
         for layer in self.layers:
             x = layer(x, encoder_out, encoder_padding_mask, decoder_padding_mask, decoder_attention_mask)
         return x if self.output_layer is None else self.output_layer(x)
-
-    def forward_one_step_ec(self, *_: Any, **__: Any) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """No stage needs it from another."""
-        raise NotImplementedError("one-step decoding is written in stage 5")

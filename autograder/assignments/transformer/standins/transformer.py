@@ -1,7 +1,6 @@
 """Stand-in for transformer.py: the whole model for known targets, without `inference`."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from decoder import TransformerDecoder
@@ -80,7 +79,3 @@ class Transformer(nn.Module):
     ) -> torch.Tensor:
         """Encode the source and decode the known target: (B, T_d, tgt_vocab_size)."""
         return self.forward_decoder(*self.forward_encoder(src, src_lengths), tgt, tgt_lengths)
-
-    def inference(self, *_: Any, **__: Any) -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
-        """No stage needs it from another."""
-        raise NotImplementedError("inference is written in stage 5")
