@@ -4,13 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
 from autograder.assignments.attention.hidden.case import FACTOR, AttentionTestCase
 from autograder.grading.hidden_case import Twins
 
-WEIGHTS, X = "B T_q T_k", "B T_q d_v"
+KEPT = ("attention_weights", WEIGHTS)
 
 
-class TestScoring(AttentionTestCase):
+def weigh(inputs: dict[str, np.ndarray]) -> Any:
+    """A function that gives the result of an attention, and the weights that it keeps."""
+    return lambda attention: [attention(**inputs), attention.attribute("attention_weights")]
+
+
+class TestScoring(AttendingTestCase, AttentionTestCase):
     def each_length(self, B: int, T_q: int, T_k: int) -> np.ndarray:
         """A length for each query."""
         return self.rng.integers(1, T_k + 1, size=(B, T_q))
@@ -87,13 +93,31 @@ class TestScoring(AttentionTestCase):
             self.drops_weights(half.student, inputs)
         with self.part("lengths"):
             for inputs in cases:
-                sizes = len(inputs["queries"]), inputs["queries"].shape[1], T_k
-                for valid_lens in (self.lengths(sizes[0], T_k), self.each_length(*sizes)):
-                    given = {**inputs, "valid_lens": valid_lens}
-                    self.same(lambda model: model(**given), attention, "the result", X)  # noqa: B023
+                self.lengths_cut_off(attention, inputs)
         with self.part("kept_weights"):
-            self.kept(attention, cases[0], "attention_weights")
-            self.kept(factor.with_dropout_as(FACTOR), cases[1], "attention_weights, from before dropout,")
+            for inputs in cases:
+                self.kept(attention, inputs)
+            right = self.right(weigh(cases[1]), factor.with_dropout_as(FACTOR).reference)
+            _, kept = weigh(cases[1])(factor.student)
+            _, dropping = weigh(cases[1])(factor.with_dropout_as(FACTOR).student)
+            wrong = "the weights that are kept change with dropout"
+            self.unchanged(dropping, kept if self.are_weights(kept, right[1].shape) else right[1], wrong, *KEPT)
+
+    def kept(self, attention: Twins, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless an attention keeps its weights."""
+        right = self.right(weigh(inputs), attention.reference)
+        result, kept = weigh(inputs)(attention.student)
+        self.assert_kept(kept, right[1], inputs["values"], result)
+
+    def lengths_cut_off(self, attention: Twins, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless an attention obeys lengths of both kinds."""
+        result, kept = weigh(inputs)(attention.student)
+        values = inputs["values"]
+        sizes = len(values), inputs["queries"].shape[1], values.shape[1]
+        for valid_lens in (self.lengths(sizes[0], sizes[2]), self.each_length(*sizes)):
+            given = {**inputs, "valid_lens": valid_lens}
+            expected = self.right(lambda model: model(**given), attention.reference)  # noqa: B023
+            self.assert_cut(attention.student(**given), expected, values, valid_lens, kept, result)
 
     def scaled(self, twins: Twins, inputs: dict[str, np.ndarray]) -> None:
         """Fail unless a result with dropout is right."""
@@ -108,15 +132,6 @@ class TestScoring(AttentionTestCase):
         first = np.repeat(result[..., :1], 12, axis=-1)
         wrong = "in training, the features of a result differ although those of each value are the same"
         self.unchanged(result, first, wrong, "the result", X)
-
-    def kept(self, twins: Twins, inputs: dict[str, np.ndarray], name: str) -> None:
-        """Fail unless an attention keeps its weights."""
-
-        def weigh(model: Any) -> Any:
-            model(**inputs)
-            return model.attribute("attention_weights")
-
-        self.same(weigh, twins, name, WEIGHTS)
 
     def test_dot_product_attention(self):
         """Other sizes, lengths of all kinds, gradients, dropout."""

@@ -189,7 +189,7 @@ MISTAKES: tuple[Mistake, ...] = (
     _pooling(
         "gradient-not-finite",
         f"{FALLBACK}\n    {WEIGHTS}",
-        f"{WEIGHTS}\n    weights = torch.where(weights.isnan(), nearest, weights)",
+        f"{WEIGHTS}\n    weights = torch.where(weights.isnan(), nearest / nearest.sum(dim=1, keepdim=True), weights)",
         "Your result is right, but the gradient of the width is not a finite number where a query reaches no key.",
         "Replacing the result of 0 divided by 0 comes too late: its gradient is not a number even where the result is "
         "not taken. Repair what is divided, before the division.",

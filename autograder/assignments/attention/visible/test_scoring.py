@@ -4,12 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.graded_case import StageTestCase
-
-WEIGHTS, X = "B T_q T_k", "B T_q d_v"
+from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
 
 
-class TestScoring(StageTestCase):
+class TestScoring(AttendingTestCase):
     """Random queries, keys and values, with and without lengths."""
 
     def test_masked_softmax(self):
@@ -32,17 +30,16 @@ class TestScoring(StageTestCase):
         stored = self.stored(case)
         inputs: dict[str, np.ndarray] = {name: stored[name] for name in ("queries", "keys", "values")}
         attention.load_state(self.stored(f"{case}_weights"))
+        result, kept = attention(**inputs), attention.attribute("attention_weights")
         with self.part("result"):
-            self.assert_tensor(attention(**inputs), stored["result"], "the result", X)
+            self.assert_tensor(result, stored["result"], "the result", X)
         with self.part("lengths"):
             for lengths in ("of_sequences", "of_queries"):
                 valid_lens, expected = (stored[f"{name}_{lengths}"] for name in ("valid_lens", "result"))
-                self.assert_tensor(attention(**inputs, valid_lens=valid_lens), expected, "the result", X)
+                actual = attention(**inputs, valid_lens=valid_lens)
+                self.assert_cut(actual, expected, inputs["values"], valid_lens, kept, result)
         with self.part("kept_weights"):
-            attention(**inputs)
-            self.assert_tensor(
-                attention.attribute("attention_weights"), stored["weights"], "attention_weights", WEIGHTS
-            )
+            self.assert_kept(kept, stored["weights"], inputs["values"], result)
 
     def test_dot_product_attention(self):
         """Attend with scaled dot products, and keep the weights."""
