@@ -26,7 +26,7 @@ help:
 	@echo "make lint       ruff and mypy only;  make format  lets ruff correct what it can"
 	@echo "make release    write notebooks/ anew from solutions/"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
-	@echo "make figures    draw the figures in img/ anew"
+	@echo "make figures    draw the figures in img/ and docs/ anew"
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
 	@echo "make handout    what students get, build/transformer-student.zip"
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
@@ -72,6 +72,7 @@ expected: $(VENV)/installed
 
 figures: $(VENV)/installed
 	$(RUN) -m course.figures
+	$(RUN) docs/written-exercises/draw.py
 	$(RUN) -m course.heatmaps "Mein Bruder hat heute Morgen den Hund gefüttert." --out img/cross_attention.png
 
 gradescope: $(VENV)/installed

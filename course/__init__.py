@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from course.notebook.display import Table, show
     from course.notebook.explore import explore_attention
     from course.notebook.load import exploring, load, trained
+    from course.notebook.plots import Curves, show_clocks, show_curves, show_words
+    from course.notebook.quiz import ask
     from course.text import pad
 
 _HOMES = {
@@ -29,10 +31,17 @@ _HOMES = {
     "exploring": "course.notebook.load",
     "load": "course.notebook.load",
     "trained": "course.notebook.load",
+    "Curves": "course.notebook.plots",
+    "show_clocks": "course.notebook.plots",
+    "show_curves": "course.notebook.plots",
+    "show_words": "course.notebook.plots",
+    "ask": "course.notebook.quiz",
     "pad": "course.text",
 }
 __all__ = [
+    "Curves",
     "Table",
+    "ask",
     "attention_maps",
     "attention_weights",
     "check",
@@ -42,8 +51,11 @@ __all__ = [
     "pad",
     "show",
     "show_attention",
+    "show_clocks",
+    "show_curves",
     "show_errors",
     "show_heatmaps",
+    "show_words",
     "trained",
 ]
 

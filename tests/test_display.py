@@ -29,6 +29,23 @@ def test_a_step_follows_the_choice_of_the_one_before():
         assert later.tokens == [*earlier.tokens, earlier.best]
 
 
+@pytest.mark.parametrize("steps_of", [full_steps, kv_steps])
+def test_decoding_ends_at_eos_unless_it_is_told_to_go_on(steps_of):
+    checkpoint = trained()
+    source, eos = checkpoint.source.encode("Das Boot ist leer."), checkpoint.model.eos_idx
+    steps = list(steps_of(checkpoint.model, source, 20))
+    assert [step.best == eos for step in steps] == [False] * (len(steps) - 1) + [True]
+    assert len(list(steps_of(checkpoint.model, source, 20, endless=True))) == 20
+
+
+def test_a_translation_can_be_given_its_beginning():
+    checkpoint = trained()
+    source, beginning = checkpoint.source.encode("Das Boot ist leer."), checkpoint.target.encode("My boat")[1:-1]
+    steps = list(full_steps(checkpoint.model, source, 20, beginning))
+    assert steps[0].tokens == [checkpoint.model.sos_idx, *beginning]
+    assert checkpoint.target.decode(steps[-1].tokens).startswith("My boat is")
+
+
 def test_a_table_is_html_and_text():
     table = Table(["token", "p"], [["<s>", 0.123456], ["Haus", 1]], "Two rows")
     assert "&lt;s&gt;" in table._repr_html_()

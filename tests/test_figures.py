@@ -47,14 +47,46 @@ def test_everything_stands_inside_the_drawing_and_has_a_style(name):
             assert 0 <= x <= x + float(element.get("width", 0)) <= width
             assert 0 <= y <= y + float(element.get("height", 0)) <= height
         if element.tag == f"{SVG}text":
-            # 15 px letters are about 8.2 wide; those of the smaller text, 7.2.
-            letters = len("".join(element.itertext()))
-            half = letters * (3.6 if element.get("class") == "small" else 4.1)
-            x, y = float(element.get("x", 0)), float(element.get("y", 0))
-            left, right = (x, x + 2 * half) if element.get("text-anchor") == "start" else (x - half, x + half)
+            left, right = extent(element)
             assert left >= 0, "".join(element.itertext())
             assert right <= width, "".join(element.itertext())
-            assert 10 <= y <= height - 5
+            assert 10 <= float(element.get("y", 0)) <= height - 5
+
+
+def extent(text: ET.Element) -> tuple[float, float]:
+    """About where a line of text begins and ends: letters are 8.2 px wide, small ones 7.2, strong ones 9.3."""
+    width = len("".join(text.itertext())) * {"small": 7.2, "strong": 9.3}.get(text.get("class") or "", 8.2)
+    x = float(text.get("x", 0))
+    return (x, x + width) if text.get("text-anchor") == "start" else (x - width / 2, x + width / 2)
+
+
+@DRAWINGS
+def test_no_arrow_ends_in_a_text(name):
+    root = ET.fromstring(DRAWN[name]().svg())
+    heads = [element.get("d", "") for element in root.iter(f"{SVG}path") if element.get("class") == "head"]
+    tips = [tuple(float(number) for number in re.findall(r"[-\d.]+", head)[:2]) for head in heads]
+    assert tips
+    for text in root.iter(f"{SVG}text"):
+        (left, right), y = extent(text), float(text.get("y", 0))
+        for tip_x, tip_y in tips:
+            # A head is 8 px high; letters reach from 11 px above the line to 4 below.
+            assert not (left < tip_x < right and y - 15 < tip_y < y + 8), "".join(text.itertext())
+
+
+@DRAWINGS
+def test_an_index_has_its_size_in_pixels(name):
+    """Some programs take a share of the letter size for a share of something larger, and draw giants."""
+    sizes = re.findall(r'font-size="([^"]*)"', DRAWN[name]().svg())
+    assert set(sizes) <= {"10", "11"}
+    assert sizes or name not in ("attention", "multihead", "encoder", "encoder_decoder")
+
+
+@pytest.mark.parametrize(("name", "sublayers"), [("encoder", 2), ("encoder_decoder", 5)])
+def test_dropout_stands_where_the_formula_has_it(name, sublayers):
+    """After each sub-layer, before the sum; and once on each sum of embedding and position."""
+    texts = ["".join(text.itertext()) for text in ET.fromstring(ALL[name]().svg()).iter(f"{SVG}text")]
+    assert texts.count("norm") == sublayers
+    assert texts.count("drop-") == sublayers + texts.count("embedding")
 
 
 def contrast(one: str, other: str) -> float:
@@ -75,7 +107,8 @@ def test_text_can_be_read_on_every_colour(dark):
         fills |= dict(re.findall(r"\.?([a-z]+) \{[^}]*?fill: (#[0-9a-f]{6})", night))
     for ground in ("ground", "box", "attention", "network", "norm", "linear", "token", "kept", "new"):
         assert contrast(fills["text"], fills[ground]) >= 4.5
-    assert contrast(fills["small"], fills["ground"]) >= 4.5
+    for ground in ("ground", "box"):
+        assert contrast(fills["small"], fills[ground]) >= 4.5
 
 
 def test_a_folder_that_cannot_be_written_is_a_plain_error(tmp_path):

@@ -115,7 +115,7 @@ def test_a_submission_cannot_reach_the_process_that_grades_it(cycle):
 
 
 def test_a_download_is_collected_as_it_was_handed_in(cycle):
-    expected = {f"{module}.py" for module in ASSIGNMENT.modules} | {stage.notebook for stage in ASSIGNMENT.stages}
+    expected = {f"{module}.py" for module in ASSIGNMENT.modules} | set(ASSIGNMENT.notebooks)
     for student in ("broken", "partial"):
         assert {path.name for path in cycle.course.submitted(student).iterdir()} == expected
     assert (cycle.course.submitted("broken") / "mha.py").read_bytes() == (SOLUTIONS / "mha.py").read_bytes()

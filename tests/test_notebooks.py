@@ -16,17 +16,72 @@ ASSIGNMENT = assignment("transformer")
 SOLUTIONS = ROOT / "solutions" / ASSIGNMENT.name
 RELEASED = ROOT / "notebooks" / ASSIGNMENT.name
 STAGES = pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.name)
+MORE = pytest.mark.parametrize("name", ASSIGNMENT.more_notebooks)
 SECONDS = 120  # for a cell, on a busy machine
+# Numbers that a text quotes: the cell that prints them, what it prints, the cell that quotes them, and how.
+CLAIMS = {
+    "0_text.ipynb": [
+        ("pieces-check", r"'▁sleep', 's'\] 1 / 1024", "pieces", r"= 1/1024"),
+        ("pieces-check", r"'eps'\] 1 / 2097152", "pieces", r"= 1/2097152"),
+        ("embedding-neighbours", r"Hund</td>[^%]*?überlebt 0\.26", "embedding-neighbours-read", r"cosine of 0\.26"),
+    ],
+    "1_mha.ipynb": [
+        (
+            "lookup-example",
+            r"(?s)14\.80.*10\.31.*8\.19.*8\.00 degrees",
+            "lookup-reading",
+            r"(?s)14\.80.*10\.31.*8\.19.*8\.00",
+        ),
+        ("cost-measured", r"n =  128, self-attention +: +2,097,152", "cost-reading", r"2\.1 million"),
+        ("cost-measured", r"n =  128, recurrent +: +1,048,576", "cost-reading", r"half as many"),
+        ("cost-measured", r"n =   32, self-attention +: +131,072", "cost-reading", r"131 thousand"),
+        ("cost-measured", r"n =   32, recurrent +: +262,144", "cost-reading", r"262 thousand"),
+    ],
+    "2_pe.ipynb": [
+        (
+            "trained-distance",
+            r"head 3: highest at \+2 \(0\.583\); at \+1 0\.574",
+            "trained-reading",
+            r"(?s)0\.583.*0\.574",
+        ),
+        ("trained-distance", r"queries 0 to 9: .* by 0\.53", "trained-reading", r"lead by 0\.53"),
+        ("trained-distance", r"queries 20 to 29: .* by 0\.23", "trained-reading", r"by 0\.23 for"),
+        ("pictures-columns", r"59 of 96 clocks never", "pictures-columns", r"at clock 37"),
+    ],
+    "3_encoder.ipynb": [
+        ("postnorm-measure", r"neither +mean gradient 8\.\de-08", "residual-read", r"a million times smaller"),
+        ("postnorm-measure", r"norm only +mean gradient 1\.1e-01", "postnorm-measure", r"near 0\.1"),
+        ("postnorm-measure", r"residual only +mean gradient 1\.2e\+00", "postnorm-measure", r"alone near 1"),
+        ("residual-measure", r"without +mean cosine after 2 layers 1\.00", "depth-note", r"after two layers"),
+        ("residual-measure", r"with residual connections mean cosine .* 12 0\.4", "residual-measure", r"about 0\.5"),
+        ("depth-measure", r"post-norm .* first layer 0\.52, of the last 0\.39", "postnorm-read", r"(?s)0\.52.*0\.39"),
+        ("depth-measure", r"pre-norm .* of the last 0\.20", "depth-measure", r"to 0\.20"),
+        ("stack-shown", r"plain list</td>[^%]*?60</td>[^%]*?>0</td>", "stack", r"does not find them"),
+    ],
+    "4_decoder.ipynb": [
+        ("scores-check", r"▁did 0\.55, ▁haven 0\.40, ▁have 0\.02", "scores-read", r"(?s)0\.55.*0\.40.*0\.02"),
+        ("scores-check", r"▁package 0\.78, ▁parcel 0\.22", "scores-read", r'prefers "package"'),
+    ],
+    "5_inference.ipynb": [
+        ("beam-shown", r"me a warm coat\.</td>[^%]*?-3\.38", "beam-read", r"reference has \$-3\.38"),
+        ("beam-shown", r"gotten me a coat\.</td>[^%]*?-6\.42", "beam-read", r"with \$-6\.42"),
+        ("beam-shown", r"bake bread\.</td>[^%]*?-1\.60", "beam-read", r"with \$-1\.60"),
+        ("beam-shown", r"make bread\.</td>[^%]*?-1\.54", "beam-read", r"\$-1\.54"),
+        ("beam-shown", r"onions\.</td>[^%]*?-5\.24", "beam-read", r"reference has \$-5\.24"),
+        ("beam-shown", r"synicalions\.</td>[^%]*?-7\.59", "beam-read", r"at \$-7\.59"),
+        ("beam-shown", r"likeions\.</td>[^%]*?-3\.55", "beam-read", r"with \$-3\.55"),
+    ],
+}
 
 
-def run(source: Path, stage: Stage, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def run(source: Path, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Run a notebook in a copy of its folder; its code cells with their outputs."""
     from nbclient import NotebookClient
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     for module in source.glob("*.py"):
         shutil.copy(module, folder)
-    notebook = nbformat.read(source / stage.notebook, as_version=4)
+    notebook = nbformat.read(source / name, as_version=4)
     NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": str(folder)}}).execute()
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
@@ -37,20 +92,29 @@ def outputs(cell: Any, kind: str) -> list[str]:
     return streams + [output.data[kind] for output in cell.outputs if kind in output.get("data", {})]
 
 
-def check_outputs(cells: list[Any]) -> Any:
-    """No errors and nothing on stderr. The graded cell."""
+def check_outputs(cells: list[Any]) -> list[Any]:
+    """No errors and nothing on stderr. The graded cells."""
     for cell in cells:
         assert not any(output.output_type == "error" for output in cell.outputs), cell.source
         assert outputs(cell, "stderr") == [], cell.source
-    (graded,) = [cell for cell in cells if "nbgrader" in cell.metadata]
-    return graded
+    return [cell for cell in cells if "nbgrader" in cell.metadata]
+
+
+def check_claims(name: str, cells: list[Any]) -> None:
+    """What the texts say is what the cells print."""
+    notebook = json.loads((SOLUTIONS / name).read_text(encoding="utf-8"))
+    texts = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+    printed = {cell.id: "\n".join([*outputs(cell, "stdout"), *outputs(cell, "text/html")]) for cell in cells}
+    for source, pattern, text, quoted in CLAIMS[name]:
+        assert re.search(pattern, printed[source]), f"{source} printed\n{printed[source]}\nwithout {pattern}"
+        assert re.search(quoted, texts[text]), f"{text} does not say {quoted}"
 
 
 @pytest.mark.slow  # the larger half; the released notebooks run the same cells, with less behind them
 @STAGES
 def test_with_the_solution_everything_runs_and_is_full(stage: Stage, tmp_path, monkeypatch):
-    cells = run(SOLUTIONS, stage, tmp_path, monkeypatch)
-    graded = check_outputs(cells)
+    cells = run(SOLUTIONS, stage.notebook, tmp_path, monkeypatch)
+    (graded,) = check_outputs(cells)
     assert float(outputs(graded, "text/plain")[-1]) == stage.max_points
     printed = "".join(text for cell in cells for text in outputs(cell, "stdout"))
     for excuse in ("Not started:", "Your code raised", "This needs your code"):
@@ -59,16 +123,30 @@ def test_with_the_solution_everything_runs_and_is_full(stage: Stage, tmp_path, m
 
 @STAGES
 def test_as_released_nothing_fails_and_nothing_is_earned(stage: Stage, tmp_path, monkeypatch):
-    cells = run(RELEASED, stage, tmp_path, monkeypatch)
-    graded = check_outputs(cells)
+    cells = run(RELEASED, stage.notebook, tmp_path, monkeypatch)
+    (graded,) = check_outputs(cells)
+    check_claims(stage.notebook, cells)
     assert outputs(graded, "text/plain")[-1] == "0.0"
     assert "not started" in "".join(outputs(graded, "text/html"))
     assert "Your code raised" not in "".join(text for cell in cells for text in outputs(cell, "stdout"))
 
 
-@STAGES
-def test_pictures_are_there_and_have_words(stage: Stage):
-    notebook = json.loads((SOLUTIONS / stage.notebook).read_text(encoding="utf-8"))
+@MORE
+def test_a_notebook_without_a_stage_runs_and_earns_nothing(name: str, tmp_path, monkeypatch):
+    cells = run(RELEASED, name, tmp_path, monkeypatch)
+    assert check_outputs(cells) == []
+    check_claims(name, cells)
+
+
+def test_the_text_counts_the_lines_of_the_stub():
+    notebook = (SOLUTIONS / "3_encoder.ipynb").read_text(encoding="utf-8")
+    lines = (RELEASED / "encoder.py").read_text(encoding="utf-8").count("\n")
+    assert re.findall(r"\((\d+) lines in", notebook) == [str(lines)]
+
+
+@pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
+def test_pictures_are_there_and_have_words(name: str):
+    notebook = json.loads((SOLUTIONS / name).read_text(encoding="utf-8"))
     text = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
     assert "<img" not in text  # a picture in Markdown is found by the expression below
     for words, file in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", text):

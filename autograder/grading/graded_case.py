@@ -14,6 +14,25 @@ from autograder.manifest import Stage, assignment
 from autograder.sandbox.faults import StudentFault, TimedOut
 from autograder.sandbox.proxy import Student
 
+# What `Student.changing` says, in words.
+CHANGING = {
+    "random": Wrong(
+        "two calls with the same inputs give different numbers",
+        (
+            "The model is in evaluation mode, and random numbers are drawn. Most likely dropout is left on: F.dropout",
+            "always drops unless it is given training=self.training, and a module nn.Dropout that is made in the call,",
+            "not in the constructor, is not switched off by eval().",
+        ),
+    ),
+    "kept": Wrong(
+        "the result depends on earlier calls",
+        (
+            "The same call on a new object gives other numbers, so something is kept from one call to the next, on",
+            "self or in a variable of the module.",
+        ),
+    ),
+}
+
 
 @cache
 def read_tensors(path: Path) -> dict[str, np.ndarray]:
@@ -78,10 +97,16 @@ class StageTestCase(unittest.TestCase):
         if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
             self.measured.append((deviation(actual, expected, where), limit))
         if wrong := compare(name, axes, actual, expected, limit, where, groups):
+            self.steady()
             fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
             if not fits:
                 raise Incorrect(wrong, self.student.last_call, actual)
             raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
+
+    def steady(self) -> None:
+        """Fail if the last call gives something else each time or on a new object: why its result is wrong."""
+        if why := CHANGING.get(self.student.changing(alike)):
+            raise Incorrect(why, self.student.last_call)
 
     def part_of_scores(
         self, model: Any, shape: tuple[int, ...], name: str, axes: str, columns: np.ndarray | None = None
@@ -107,10 +132,13 @@ class StageTestCase(unittest.TestCase):
         """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""
         self.checks += 1
         if wrong := wrong_form(name, axes, actual, shape, floating=True):
+            self.steady()
             raise Incorrect(wrong, self.student.last_call, actual)
 
     def wrong(self, message: str, *details: str, actual: np.ndarray | None = None) -> NoReturn:
         """Fail with a message in the words of the student; `actual` are the wrong numbers, if there are some."""
+        if actual is not None:
+            self.steady()
         raise Incorrect(Wrong(message, details), self.student.last_call, actual)
 
     def items(self, value: Any, number: int, name: str) -> Any:
@@ -120,6 +148,15 @@ class StageTestCase(unittest.TestCase):
             got = f"a list or tuple of {len(value)}" if isinstance(value, list) else _kind(value)
             self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
         return value
+
+
+def alike(value: Any, other: Any) -> bool:
+    """Whether two results of a call are the same; objects that stay in the worker are."""
+    if isinstance(value, list):
+        return isinstance(other, list) and len(value) == len(other) and all(map(alike, value, other))
+    if isinstance(value, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
+    return type(value) is type(other)
 
 
 def _kind(value: Any) -> str:

@@ -1,6 +1,7 @@
 """The base class of the hidden tests: the student's modules beside the reference, each in a worker of its own."""
 
 import contextlib
+import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -88,6 +89,25 @@ class HiddenTestCase(StageTestCase):
     def padding(self, lengths: np.ndarray, T: int) -> np.ndarray:
         """The padding mask of these lengths, (B, T): 0 inside, 1 beyond the length."""
         return (np.arange(T) >= lengths[:, None]).astype(np.int64)
+
+    def seed_student(self, what: str) -> None:
+        """Start the random numbers of the student's worker anew, for a purpose.
+
+        The seed of the tests must not reach the worker: what it gets cannot be computed backwards.
+        """
+        text = f"{self.seed} {self._testMethodName} {self.current} {what}"
+        self.student.seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))
+
+    def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Lengths and attention masks of a short, a long, another short batch, and the first again.
+
+        In calls of one object nothing may be kept from one to the next. The masks of the two short ones differ in
+        every row but allow the first key; a short batch has 2 sentences of up to 3 positions.
+        """
+        mask = self.rng.choice((0, 7), size=(1, 3, 3)) * (np.arange(3) > 0)
+        long = np.array([4, 9, 6]), self.rng.choice((0, 1), size=(1, 9, 9)) * (np.arange(9) > 0)
+        short, other = (np.array([1, 3]), mask), (np.array([3, 2]), (7 - mask) * (np.arange(3) > 0))
+        return short, long, other, short
 
     # The student beside the reference
 

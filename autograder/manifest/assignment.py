@@ -52,8 +52,8 @@ class Assignment:
 
     @property
     def notebooks(self) -> tuple[str, ...]:
-        """The file names of all notebooks."""
-        return (*(stage.notebook for stage in self.stages), *self.more_notebooks)
+        """The file names of all notebooks in teaching order: their names begin with their numbers."""
+        return tuple(sorted((*(stage.notebook for stage in self.stages), *self.more_notebooks)))
 
     @property
     def max_points(self) -> float:

@@ -88,8 +88,8 @@ def print_total(console: Console, report: Report) -> None:
         console.print()
         console.print(Text("End to end, with your own modules only (no points)", style="bold"))
         console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))
-        if whole.message:
-            _indented(console, whole.message)
+        for row in (whole.message, *whole.details) if whole.message else ():
+            _indented(console, row)
     extra = sum(stage.points for stage in report.stages if stage.extra_credit)
     extra_note = f", {points(extra)} of them extra credit" if extra else ""
     console.print()

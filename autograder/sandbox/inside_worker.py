@@ -9,7 +9,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
-            take: the part of the result to send, or null
+            take: the part of the result to send, or null; fresh: call a new object, made as the target was
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
@@ -105,6 +105,8 @@ class Worker:
 
     def __init__(self) -> None:
         self.objects: dict[int, Any] = {}
+        self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
+        self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
         self.finder: SourceFinder | None = None
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
@@ -116,6 +118,8 @@ class Worker:
             for name in self.finder.sources:
                 sys.modules.pop(name, None)
         self.objects.clear()
+        self.makers.clear()
+        self.weights.clear()
         self.finder = SourceFinder(request)
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
@@ -138,7 +142,7 @@ class Worker:
         if isinstance(target, str):
             function = named(target)
         else:
-            function = self.objects[target]
+            function = self.fresh(self.objects[target]) if request.get("fresh") else self.objects[target]
             if request["method"] is not None:
                 function = getattr(function, request["method"])
 
@@ -159,6 +163,8 @@ class Worker:
         if "cotangents" not in request:
             with torch.no_grad(), dropout_as(request["dropout"]):
                 value = function(*arguments, **keywords)
+            if isinstance(target, str):
+                self.makers[id(value)] = lambda: function(*arguments, **keywords)
             if request["take"]:
                 return take(value, **request["take"])
             if request["arguments"]:  # functions and objects stay here
@@ -188,8 +194,16 @@ class Worker:
         from safetensors.torch import load
 
         weights = STORED[request["stored"]] if request["stored"] else load(body) if body else {}
-        self.objects[request["target"]].load_state_dict(weights, strict=True)
-        self.objects[request["target"]].eval()
+        target = self.objects[request["target"]]
+        target.load_state_dict(weights, strict=True)
+        target.eval()
+        self.weights[id(target)] = weights
+
+    def fresh(self, target: Any) -> Any:
+        """A new object in evaluation mode, made and loaded as this one was: nothing has been called on it."""
+        made = self.makers[id(target)]()
+        made.load_state_dict(self.weights.get(id(target), made.state_dict()), strict=True)
+        return made.eval()
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
         """Names and shapes of all weights and buffers."""

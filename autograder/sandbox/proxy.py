@@ -1,13 +1,14 @@
 """The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
 
+import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.faults import Blocked, Crashed, Raised, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.wire import FrameError, flatten, read_frame, unflatten, write_frame
@@ -70,6 +71,8 @@ class Student:
         self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
+        self._repeat: Callable[..., Any] | None = None  # asks for the last result again
+        self._training: set[int] = set()  # the objects in training mode
         self._printed = ""
         self._clock = clock or Clock()
 
@@ -122,7 +125,43 @@ class Student:
         self.last_call = call
         from safetensors.numpy import save
 
-        return self._ask(request, save(dict(tensors)) if tensors else b"", call)
+        body = save(dict(tensors)) if tensors else b""
+        target, called = request.get("target"), request["do"] == "call"
+        if called and request["method"] == "train" and isinstance(target, int):
+            self._training.add(target)
+        elif request["do"] == "state" or (called and request["method"] == "eval"):
+            self._training.discard(request["target"])
+        self._repeat = None
+        if called and isinstance(target, int) and target not in self._training:
+            self._repeat = lambda **options: self._ask({**request, **options}, body, call)
+        try:
+            return self._ask(request, body, call)
+        except Raised as fault:
+            if self._repeat and "cotangents" not in request:
+                with contextlib.suppress(StudentFault):
+                    self._repeat(fresh=True)
+                    fault.message += "\nA new object does not raise this: something is kept from one call to the next."
+            raise
+
+    def changing(self, equal: Callable[[Any, Any], bool]) -> str:
+        """Whether the last call, in evaluation mode, gives something else each time, or on a new object.
+
+        Returns:
+            "random", "kept", or "" if it always gives the same.
+        """
+        if self._repeat is None:
+            return ""
+        try:
+            first = self._repeat()
+            if equal(self._repeat(), first):
+                return "" if equal(self._repeat(fresh=True), first) else "kept"
+            seeded = []
+            for _ in range(2):
+                self._ask({"do": "seed", "seed": 0})
+                seeded.append(self._repeat())
+        except StudentFault:
+            return ""
+        return "random" if equal(*seeded) else "kept"
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
         worker = self._worker
@@ -184,6 +223,7 @@ class Student:
     def _end_worker(self) -> int:
         assert self._worker is not None
         self.kept.clear()
+        self._repeat = None
         self._worker.kill()
         code = self._worker.exit_code()
         self._printed += self._worker.printed.take()

@@ -21,6 +21,7 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
 .token { fill: #d9f0d6; }
 .kept { fill: #e4e7ea; stroke-dasharray: 3 3; }
 .new { fill: #b9e2b3; stroke-width: 2.2; }
+.weight { fill: #1f4a75; }
 @media (prefers-color-scheme: dark) {
   .ground { fill: #15181c; }
   text { fill: #e3e7eb; }
@@ -37,10 +38,13 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
   .token { fill: #25502a; }
   .kept { fill: #32383e; }
   .new { fill: #2f6e36; }
+  .weight { fill: #9cc8f5; }
 }
 """.strip()
 ROLE = 'role="img" aria-labelledby="title desc"'
 LINE = 19  # from one line of text to the next
+# The size of an index. In pixels: some programs take a share of the letter size for a share of something larger.
+INDEX, SMALL_INDEX = 11, 10
 
 
 class Drawing:
@@ -61,7 +65,8 @@ class Drawing:
         for number, line in enumerate(lines):
             height = y + (number - (len(lines) - 1) / 2) * LINE + 5
             name = f' class="{kind}"' if kind else ""
-            self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{_formula(line)}</text>')
+            formula = _formula(line, SMALL_INDEX if kind == "small" else INDEX)
+            self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{formula}</text>')
 
     def arrow(self, *points: tuple[float, float], kind: str = "", head: bool = True) -> None:
         """A line through some points, with a head at the last one."""
@@ -84,6 +89,12 @@ class Drawing:
         self._add(f'<circle class="box" cx="{x:g}" cy="{y:g}" r="11"/>')
         self._add(f'<path class="line" d="M{x - 6:g} {y:g} h12 M{x:g} {y - 6:g} v12"/>')
 
+    def cell(self, x: float, y: float, width: float, height: float, weight: float) -> None:
+        """A cell of a heatmap, the darker the larger its weight between 0 and 1 is."""
+        place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
+        self._add(f'<rect class="weight" {place} fill-opacity="{weight:.2f}"/>')
+        self._add(f'<path class="line thin" d="M{x:g} {y:g} h{width:g} v{height:g} h{-width:g} Z"/>')
+
     def _add(self, part: str) -> None:
         self._parts.append(part)
 
@@ -103,14 +114,14 @@ class Drawing:
         )
 
 
-def _formula(line: str) -> str:
-    """Text with its indices as SVG: "d_k", "W_{out}", "K^T"."""
+def _formula(line: str, size: int) -> str:
+    """Text with its indices, `size` pixels high, as SVG: "d_k", "W_{out}", "K^T"."""
     parts = []
     back = ""  # how to return to the line
     for sign, index, short, plain in re.findall(r"([_^])(?:\{([^}]*)\}|(\w))|([^_^]+|[_^])", line):
         if sign:
             shift = 4 if sign == "_" else -6
-            parts.append(f'<tspan dy="{shift}" font-size="75%">{escape(index or short)}</tspan>')
+            parts.append(f'<tspan dy="{shift}" font-size="{size}">{escape(index or short)}</tspan>')
             back = f' dy="{-shift}"'
         elif back:
             parts.append(f"<tspan{back}>{escape(plain)}</tspan>")

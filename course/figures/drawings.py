@@ -86,90 +86,106 @@ def multihead() -> Drawing:
     return d
 
 
-def _sublayer(d: Drawing, x: float, y: float, text: str, kind: str, width: float = 96) -> float:
-    """A sub-layer at the line `y`, its residual connection above, the sum and the norm. The right end of it."""
+def _dropout(d: Drawing, x: float, y: float) -> float:
+    """A dropout from `x` on the line `y`. The right end of it."""
+    d.box(x, y - 22, 44, 44)
+    d.text(x + 22, y, "drop-\nout", "small")
+    return x + 44
+
+
+def _sublayer(d: Drawing, x: float, y: float, text: str, kind: str) -> float:
+    """A sub-layer at the line `y`, its dropout, its residual connection above, the sum and the norm. The right end."""
     d.arrow((x, y), (x + 28, y))
-    d.box(x + 28, y - 30, width, 60, text, kind)
-    right = x + 28 + width
-    d.arrow((right, y), (right + 19, y))
-    d.plus(right + 30, y)
-    d.arrow((x + 12, y), (x + 12, y - 52), (right + 30, y - 52), (right + 30, y - 11))
-    d.arrow((right + 41, y), (right + 60, y))
-    d.box(right + 60, y - 30, 54, 60, "layer\nnorm", "norm")
-    return right + 114
+    d.box(x + 28, y - 30, 88, 60, text, kind)
+    d.arrow((x + 116, y), (x + 132, y))
+    right = _dropout(d, x + 132, y)
+    d.arrow((right, y), (right + 16, y))
+    d.plus(right + 27, y)
+    d.arrow((x + 12, y), (x + 12, y - 52), (right + 27, y - 52), (right + 27, y - 11))
+    d.arrow((right + 38, y), (right + 54, y))
+    d.box(right + 54, y - 30, 52, 60, "layer\nnorm", "norm")
+    return right + 106
+
+
+SUBLAYER = 282  # the width of one
+MIDDLE = 72  # from its left end to the middle of its first box
 
 
 def _embedding(d: Drawing, y: float, name: str, tokens: str) -> float:
-    """Tokens, embedding and positional encoding at the line `y`. The right end of it."""
+    """Tokens, embedding, positional encoding and dropout at the line `y`. The right end of it."""
     d.text(48, y - 11, name, "strong")
     d.text(48, y + 11, tokens, "small")
     d.arrow((90, y), (110, y))
-    d.box(110, y - 30, 100, 60, "embedding", "token")
-    d.arrow((210, y), (231, y))
-    d.plus(242, y)
-    d.text(242, y + 55, "positional\nencoding", "small")
-    d.arrow((242, y + 36), (242, y + 11))
-    d.arrow((253, y), (300, y), head=False)
-    return 300
+    d.box(110, y - 30, 96, 60, "embedding", "token")
+    d.arrow((206, y), (222, y))
+    d.plus(233, y)
+    d.text(233, y + 55, "positional\nencoding", "small")
+    d.arrow((233, y + 36), (233, y + 11))
+    d.arrow((244, y), (260, y))
+    right = _dropout(d, 260, y)
+    d.arrow((right, y), (right + 22, y), head=False)
+    return right + 22
 
 
 def encoder() -> Drawing:
     d = Drawing(
-        990,
+        1080,
         250,
         "The encoder",
-        "Source tokens are embedded and the positional encoding is added. Then come N layers. Each has two sub-layers, "
-        "self-attention and a feed-forward network. Around each sub-layer a residual connection leads to a sum, and a "
-        "layer norm follows the sum. The padding mask goes into self-attention. The shape stays (B, T_e, d_model).",
+        "Source tokens are embedded, the positional encoding is added, and dropout follows. Then come N layers. Each "
+        "has two sub-layers, self-attention and a feed-forward network. After each sub-layer comes dropout, then a sum "
+        "with the input of the sub-layer, which a residual connection brings, then a layer norm. The padding mask goes "
+        "into self-attention. The shape stays (B, T_e, d_model).",
     )
     start = _embedding(d, 120, "source", "(B, T_e)")
-    d.frame(start - 4, 30, 498, 150, "one of N layers")
+    d.frame(start - 4, 30, 2 * SUBLAYER + 16, 150, "one of N layers")
     middle = _sublayer(d, start, 120, "self-\nattention", "attention")
-    d.text(start + 76, 215, "padding mask (B, T_e)", "small")
-    d.arrow((start + 76, 203), (start + 76, 150))
+    d.text(start + MIDDLE, 215, "padding mask (B, T_e)", "small")
+    d.arrow((start + MIDDLE, 203), (start + MIDDLE, 150))
     end = _sublayer(d, middle, 120, "feed-\nforward", "network")
-    d.arrow((end, 120), (end + 50, 120))
-    d.text(end + 112, 109, "encoder output", "strong")
-    d.text(end + 112, 131, "(B, T_e, d_{model})", "small")
+    d.arrow((end, 120), (end + 32, 120))
+    d.text(end + 38, 109, "encoder output", "strong", "start")
+    d.text(end + 38, 131, "(B, T_e, d_{model})", "small", "start")
     d.text(middle + 130, 215, "(B, T_e, d_{model}) from the embedding on", "small")
     return d
 
 
 def encoder_decoder() -> Drawing:
     d = Drawing(
-        1180,
+        1330,
         520,
         "The Transformer: encoder and decoder",
-        "Above, the encoder: source tokens, embedding with positional encoding, N layers of self-attention and "
-        "feed-forward network. Below, the decoder: target tokens, embedding with positional encoding, N layers of "
-        "self-attention with a causal mask, cross-attention and feed-forward network, then a linear map to scores over "
-        "the target vocabulary. The encoder output gives the keys and values of every cross-attention.",
+        "Above, the encoder: source tokens, embedding with positional encoding and dropout, N layers of self-attention "
+        "and feed-forward network. Below, the decoder: target tokens, embedding with positional encoding and dropout, "
+        "N layers of self-attention with a causal mask, cross-attention and feed-forward network, then a linear map to "
+        "scores over the target vocabulary. After each sub-layer come dropout, the sum with its input, and a layer "
+        "norm. The encoder output gives the keys and values of every cross-attention.",
     )
     top, low = 110, 370
     start = _embedding(d, top, "source", "(B, T_e)")
-    d.frame(start - 4, 20, 498, 150, "encoder: one of N layers")
+    d.frame(start - 4, 20, 2 * SUBLAYER + 16, 150, "encoder: one of N layers")
     middle = _sublayer(d, start, top, "self-\nattention", "attention")
-    d.text(start + 76, 200, "padding mask (B, T_e)", "small")
-    d.arrow((start + 76, 188), (start + 76, top + 30))
+    d.text(start + MIDDLE, 200, "padding mask (B, T_e)", "small")
+    d.arrow((start + MIDDLE, 188), (start + MIDDLE, top + 30))
     end = _sublayer(d, middle, top, "feed-\nforward", "network")
     start = _embedding(d, low, "target", "(B, T_d)")
-    d.frame(start - 4, 278, 736, 150, "decoder: one of N layers")
+    d.frame(start - 4, 278, 3 * SUBLAYER + 16, 150, "decoder: one of N layers")
     first = _sublayer(d, start, low, "self-\nattention", "attention")
-    d.text(start + 76, 460, "causal mask (1, T_d, T_d)\nand padding mask (B, T_d)", "small")
-    d.arrow((start + 76, 438), (start + 76, low + 30))
+    d.text(start + MIDDLE, 460, "causal mask (1, T_d, T_d)\nand padding mask (B, T_d)", "small")
+    d.arrow((start + MIDDLE, 438), (start + MIDDLE, low + 30))
     second = _sublayer(d, first, low, "cross-\nattention", "attention")
-    cross = first + 76
+    cross = first + MIDDLE
     d.arrow((end, top), (end + 40, top), (end + 40, 226), (cross, 226), (cross, low - 30))
     d.text(end + 50, 158, "encoder output (B, T_e, d_{model}):", "small", "start")
     d.text(end + 50, 180, "keys and values of every layer", "small", "start")
     d.text(cross + 20, 460, "source padding mask (B, T_e)", "small")
     d.arrow((cross, 448), (cross, low + 30))
     third = _sublayer(d, second, low, "feed-\nforward", "network")
-    d.arrow((third, low), (third + 26, low))
-    d.box(third + 26, low - 30, 62, 60, "linear", "linear")
-    d.text(third + 57, 440, "scores", "strong")
-    d.text(third + 50, 462, "(B, T_d, vocabulary)", "small")
-    d.arrow((third + 57, low + 30), (third + 57, 428))
+    d.arrow((third, low), (third + 32, low))
+    d.box(third + 32, low - 30, 62, 60, "linear", "linear")
+    d.text(third + 63, 440, "scores", "strong")
+    d.text(third + 56, 462, "(B, T_d, vocabulary)", "small")
+    d.arrow((third + 63, low + 30), (third + 63, 428))
     return d
 
 

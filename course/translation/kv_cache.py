@@ -4,7 +4,7 @@ The layers and weights are those of a `Transformer`; how they are called is writ
 once. B sentences have R rows: one each in greedy decoding, as many as there are beams in beam search.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,27 +39,44 @@ def next_log_probs(model: Any, memory: torch.Tensor, tokens: list[int]) -> torch
 
 
 @torch.no_grad()
-def full_steps(model: Any, source: list[int], limit: int) -> Iterator[Step]:
-    """Decode one sentence and keep nothing: every step runs all layers and the output layer at all positions."""
+def full_steps(
+    model: Any, source: list[int], limit: int, beginning: Sequence[int] = (), endless: bool = False
+) -> Iterator[Step]:
+    """Decode one sentence and keep nothing: every step runs all layers and the output layer at all positions.
+
+    Args:
+        model: a `Transformer`.
+        source: token indices with BOS and EOS.
+        limit: the largest number of steps.
+        beginning: what the translation must begin with, without BOS.
+        endless: go on after EOS, as a measurement of long translations needs it.
+    """
     memory, _ = model.forward_encoder(torch.tensor([source]), torch.tensor([len(source)]))
-    tokens = [model.sos_idx]
+    tokens = [model.sos_idx, *beginning]
     for _ in range(limit):
         layers = [CachedLayer(layer, memory) for layer in model.decoder.layers]
         x = model.decoder.output_layer(outputs(model, layers, torch.tensor([tokens]), start=0))
         step = Step(list(tokens), x[0, -1].log_softmax(dim=-1))
         yield step
+        if step.best == model.eos_idx and not endless:
+            return
         tokens.append(step.best)
 
 
 @torch.no_grad()
-def kv_steps(model: Any, source: list[int], limit: int) -> Iterator[Step]:
-    """Decode one sentence with a KV cache: a layer is given the newest position only and keeps its key and value."""
+def kv_steps(model: Any, source: list[int], limit: int, endless: bool = False) -> Iterator[Step]:
+    """Decode one sentence with a KV cache: a layer is given the newest position only and keeps its key and value.
+
+    The arguments are those of `full_steps`.
+    """
     memory, _ = model.forward_encoder(torch.tensor([source]), torch.tensor([len(source)]))
     decoder = CachedDecoder(model, memory)
     tokens = [model.sos_idx]
     for _ in range(limit):
         step = Step(list(tokens), decoder(torch.tensor(tokens[-1:]))[0].log_softmax(dim=-1))
         yield step
+        if step.best == model.eos_idx and not endless:
+            return
         tokens.append(step.best)
 
 

@@ -79,8 +79,7 @@ class TransformerDecoderLayer(nn.Module):
         """Compute this layer's output for the last target position only, and append it to the outputs in the cache.
 
         The last position attends to all T_d positions of x, so its query is one position long while its keys and
-        values are T_d long. Hence `self_attn_mask` is cut to its last row, and `self_attn_padding_mask`, which
-        speaks about keys, is not cut.
+        values are T_d long. Both masks of self-attention are given for all T_d positions, as in `forward`.
 
         The cache holds outputs of this layer. That is not the "KV cache" of other texts, which holds keys and
         values and also saves projecting all earlier positions again.

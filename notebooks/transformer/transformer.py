@@ -167,8 +167,8 @@ class Transformer(nn.Module):
         decoded_list: list[torch.Tensor] = []
         decoder_layer_cache_list: list[list[torch.Tensor]] = []
         for b in range(src.size(0)):
-            # Cut to its own length, a sentence has no padding, so no padding mask is needed.
-            sentence_enc_output = enc_output[b : b + 1, : int(src_lengths[b])]  # (1, T_e, d_model)
+            # (B, T_e, d_model) -> (1, T_e of this sentence, d_model)
+            sentence_enc_output = enc_output[b : b + 1, : int(src_lengths[b])]
             cache: list[torch.Tensor] | None = None
             # `tgt` holds the tokens so far, (1, T_d), LongTensor; it starts with one token.
             raise NotImplementedError("Stage 5: Transformer.inference, part 1 of 3, is not written yet")

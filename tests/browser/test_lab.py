@@ -131,6 +131,13 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook.page.close()
 
 
+@pytest.mark.parametrize("name", ASSIGNMENT.more_notebooks)
+def test_a_notebook_without_a_stage_runs(name, browser, lab, course_copy, screenshots):
+    notebook = Page(browser, lab, f"notebooks/transformer/{name}", screenshots)
+    notebook.run_all()
+    notebook.no_errors()
+
+
 @pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.name)
 def test_every_notebook_runs_before_and_after(stage, browser, lab, course_copy, screenshots):
     folder = course_copy / "notebooks" / "transformer"

@@ -27,7 +27,8 @@ SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # What of an assignment's folder is for students.
 OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
-FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE", "docs/student-guide.md")
+FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
+DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
 # A line of a solution that says nothing about it.
 TRIVIAL = re.compile(r"if \w+ is (not )?None:")
 # Sections of pyproject.toml without which the course can be installed.
@@ -38,6 +39,7 @@ def shipped(chosen: Assignment) -> list[str]:
     """The patterns of everything that is taken as it is."""
     return [
         *FILES,
+        *DOCS,
         *ENGINE,
         *LIBRARY,
         *(f"autograder/reports/templates/{name}" for name in SHOWN),

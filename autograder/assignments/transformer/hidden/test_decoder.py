@@ -58,10 +58,10 @@ class TestDecoder(ModelTestCase):
         self.unchanged(student(**alone), part, wrong, "the scores", SCORES)
 
         student.train()
-        self.student.seed(self.seed)
+        self.seed_student("training")
         scores = student(**batch)
         self.assert_form(scores, shape, "the scores", SCORES)
-        self.student.seed(self.seed)
+        self.seed_student("training")
         wrong = "in training mode, a change of later tokens changes the scores of earlier positions"
         self.unchanged(student(**later), scores, wrong, "the scores", SCORES, earlier)
 
@@ -113,7 +113,21 @@ class TestDecoder(ModelTestCase):
         arguments = {"x": x, **source, **padding, **causal}
         self.keeps_arguments(layer.student, arguments)
         self.same_gradients(layer, arguments, self.random(*x.shape) * real, "B T d_model")
+        for lengths, mask in self.in_turn():
+            self.decodes(layer, lengths, mask, d_model)
         self.same_dropout(build, lambda model: model(**arguments), AXES, real)
+
+    def decodes(self, layer: Twins, lengths: np.ndarray, mask: np.ndarray, d_model: int) -> None:
+        """Fail unless a layer is right with both masks of the target; the source has the same lengths."""
+        B, T = len(lengths), max(lengths)
+        arguments = {
+            "x": self.random(B, T, d_model),
+            "encoder_out": self.random(B, T, d_model),
+            "encoder_padding_mask": self.padding(lengths, T),
+            "self_attn_padding_mask": self.padding(lengths, T),
+            "self_attn_mask": mask,
+        }
+        self.same(lambda model: model(**arguments), layer, "the output", AXES)
 
     def check_source(
         self, layer: Twins, x: np.ndarray, source: dict[str, np.ndarray], causal: dict[str, np.ndarray]
@@ -160,6 +174,9 @@ class TestDecoder(ModelTestCase):
         output = self.random(B, T_d, config["tgt_vocab_size"]) * real
         self.same_gradients(model, arguments, output, "B T d_model", "forward_decoder")
         self.keeps_arguments(model.student, arguments, "forward_decoder")
+        model = self.transformer(config)
+        for lengths, _ in self.in_turn():
+            self.scores(model, lengths, config)
 
         model, batch = self.trained(), self.sentences(4)
         tgt, lengths = batch["tgt"], batch["tgt_lengths"]
@@ -173,3 +190,15 @@ class TestDecoder(ModelTestCase):
             SCORES,
             inside(lengths)[..., None],
         )
+
+    def scores(self, model: Twins, lengths: np.ndarray, config: dict[str, Any]) -> None:
+        """Fail unless `forward_decoder` is right at real positions; the source has the lengths of the target."""
+        B, T = len(lengths), max(lengths)
+        arguments = {
+            "enc_output": self.random(B, T, config["d_model"]),
+            "src_padding_mask": self.padding(lengths, T),
+            "tgt": self.rng.integers(config["tgt_vocab_size"], size=(B, T)),
+            "tgt_lengths": lengths,
+        }
+        real = inside(lengths)[..., None]
+        self.same(lambda model: model.forward_decoder(**arguments), model, "the scores", SCORES, real)

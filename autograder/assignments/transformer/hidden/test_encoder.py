@@ -40,7 +40,14 @@ class TestEncoder(ModelTestCase):
         arguments = {"x": x, "self_attn_padding_mask": mask}
         self.keeps_arguments(layer.student, arguments)
         self.same_gradients(layer, arguments, self.random(*x.shape) * real, AXES)
+        for lengths, _ in self.in_turn():
+            self.encodes(layer, self.random(len(lengths), max(lengths), d_model), lengths)
         self.same_dropout(build, lambda model: model(x, self_attn_padding_mask=mask), AXES, real)
+
+    def encodes(self, layer: Twins, x: np.ndarray, lengths: np.ndarray) -> None:
+        """Fail unless a layer is right at real positions."""
+        mask, real = self.padding(lengths, x.shape[1]), inside(lengths)[..., None]
+        self.same(lambda model: model(x, self_attn_padding_mask=mask), layer, "the output", AXES, real)
 
     def check_stack(self) -> None:
         """Fail unless the stack is right; without positions, it must not care for the order of the tokens."""
@@ -75,7 +82,11 @@ class TestEncoder(ModelTestCase):
         wrong = "a sentence alone gives something else than in a batch"
         self.unchanged(alone, enc_output[:1, :5], wrong, "enc_output", "B T_e d_model")
         self.keeps_arguments(model.student, {"src": src, "src_lengths": lengths}, "forward_encoder")
+        # Sentences that are all equally long have a mask too.
+        for lengths in (*(lengths for lengths, _ in self.in_turn()), np.array([3, 3]), np.array([5])):
+            self.encode(model, self.rng.integers(40, size=(len(lengths), max(lengths))), lengths)
         training = self.train(self.transformer(self.config(num_layers=1, num_heads=1, dropout_prob=0.0)))
+        lengths = np.array([5, 8, 3, 8, 1, 2, 6, 7])
         self.encode(training, src, lengths, "enc_output in training mode, with a dropout of 0,")
 
     def encode(self, model: Twins, src: np.ndarray, src_lengths: np.ndarray, name: str = "enc_output") -> np.ndarray:
@@ -83,9 +94,10 @@ class TestEncoder(ModelTestCase):
         real = inside(src_lengths)
         result = self.items(model.student.forward_encoder(src, src_lengths), 2, "forward_encoder")
         expected, _ = self.right(lambda reference: reference.forward_encoder(src, src_lengths), model.reference)
-        self.assert_tensor(result[0], expected, name, "B T_e d_model", real[..., None])
+        # The mask comes first: a wrong one spoils the output.
         mask = result[1] != 0 if isinstance(result[1], np.ndarray) else result[1]
         self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
+        self.assert_tensor(result[0], expected, name, "B T_e d_model", real[..., None])
         enc_output: np.ndarray = result[0]
         return enc_output
 

@@ -26,6 +26,16 @@ class TestInference(ModelTestCase):
             self.translate(config, model, batch, self.pick(2, 3))
         arguments = {"src": batch["src"], "src_lengths": batch["src_lengths"], "max_output_length": 1}
         self.keeps_arguments(model.student, arguments, "inference")
+        # Limits and sentences in turn, and an index of eos that is no small number.
+        large = self.config(tgt_vocab_size=400, eos_idx=self.pick(263, 331, 399), num_layers=1)
+        model = self.both(lambda modules: modules.transformer.Transformer(**large))
+        weights = self.weights(model.reference)
+        self.load(model, self.with_eos(large, weights, -FAR))
+        short, long, other = (self.batch(large, B, T_e, 1) for B, T_e in ((1, 3), (2, 7), (1, 3)))
+        for batch, limit in ((short, 2), (long, LIMIT), (other, 2), (short, 2)):
+            self.translate(large, model, batch, limit)
+        self.load(model, self.with_eos(large, weights, FAR))
+        self.translate(large, model, short, 3)
         self.translate(vars(self.trained_config()), self.trained(), self.sentences(3), 30)
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
@@ -123,6 +133,7 @@ class TestInference(ModelTestCase):
         self.check_stack(no_encoder_attn=True, output_layer_size=None)
         self.check_stack(no_encoder_attn=False, output_layer_size=13)
         self.check_caches()
+        self.check_turns()
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
         """A padding mask with padding between the tokens, where it shows, and a causal mask."""
@@ -226,3 +237,19 @@ class TestInference(ModelTestCase):
             self.items(cache, len(right), name)
             for layer, (actual, tensor) in enumerate(zip(cache, right, strict=True)):
                 self.assert_tensor(actual, tensor, f"{name}, layer {layer}", "1 T d_model")
+
+    def check_turns(self) -> None:
+        """Fail unless steps of one layer are right for short and long batches in turn."""
+        d_model, d_ff, H = self.layer_sizes()
+        layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1))
+        for lengths, mask in self.in_turn():
+            B, T = len(lengths), max(lengths)
+            step = {
+                "x": self.random(B, T, d_model),
+                "encoder_out": self.random(B, T, d_model),
+                "encoder_padding_mask": self.padding(lengths, T),
+                "self_attn_padding_mask": self.padding(lengths, T),
+                "self_attn_mask": mask,
+                "cache": self.random(B, T - 1, d_model),
+            }
+            self.one_step(layer, step, "the output of one step", None)

@@ -92,6 +92,13 @@ class TestMultiHeadAttention(HiddenTestCase):
         counted = np.broadcast_to(where, before.shape)
         self.unchanged(after, before, "forbidden keys have weight: other ones change x", "x", "B T_q d_model", counted)
 
+    def large_scores(self, mha: Twins, sign: int, **inputs: np.ndarray) -> None:
+        """Fail unless attention is right for scores near 760 or -760, whose exponentials are no numbers or 0."""
+        size = np.sqrt(760 * np.sqrt(inputs["query"].shape[-1]))
+        inputs["query"], inputs["key"] = inputs["query"].copy(), inputs["key"].copy()
+        inputs["query"][..., 0], inputs["key"][..., 0] = sign * size, size
+        self.attend(mha, **inputs)
+
     def test_mha_no_mask(self):
         """Other sizes: one sentence, one head, as many sentences as heads or positions; and the gradients."""
         for H in (self.pick(2, 3, 5), 1):
@@ -126,6 +133,8 @@ class TestMultiHeadAttention(HiddenTestCase):
             mask = self.holes(B, T_k)
             self.attend(plain, **heads, key_padding_mask=mask)
             self.ignores(plain, mask != 0, **heads, key_padding_mask=mask)
+            for sign in (1, -1):
+                self.large_scores(plain, sign, **heads, key_padding_mask=mask)
         mask = self.holes(H, T_k)
         gradients = self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
         for name, gradient in zip(("key", "value"), gradients.inputs[1:3], strict=True):
@@ -161,6 +170,17 @@ class TestMultiHeadAttention(HiddenTestCase):
         self.mixed(mha, **self.inputs(H, T, T, mha), key_padding_mask=self.padding(self.lengths(H, T), T))
         self.mixed(mha, **self.inputs(H, T, T, mha), attention_mask=causal)
         self.nothing_left(plain, T, self.heads(2, H, T, T, d_k))
+        self.shared_with_padding(mha, plain, H, d_k)
+
+    def shared_with_padding(self, mha: Twins, plain: Twins, H: int, d_k: int) -> None:
+        """Fail unless one attention mask for all goes with a padding mask, in short and long calls in turn."""
+        for lengths, mask in self.in_turn():
+            B, T = len(lengths), max(lengths)
+            masks = {"key_padding_mask": self.padding(lengths, T), "attention_mask": mask}
+            heads = {**self.heads(B, H, T, T, d_k), **masks}
+            self.attend(plain, **heads)
+            self.mixed(mha, **self.inputs(B, T, T, mha), **masks)
+        self.keeps_arguments(self.after_projection(plain, heads), heads, METHOD)
 
     def check_other_numbers(self) -> None:
         """Fail unless any non-zero number forbids a key, and so does True."""

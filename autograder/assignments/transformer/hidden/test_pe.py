@@ -18,6 +18,9 @@ class TestPositionalEncoding(HiddenTestCase):
         gradients = self.same_gradients(pe, {"x": x}, self.random(*x.shape), "B T d_model")
         if gradients.parameters:
             self.wrong("the table is trained", "It is a buffer: the model learns everything else, but not positions.")
+        short, other, long = self.random(2, 2, 12), self.random(2, 2, 12), self.random(3, length, 12)
+        for x in (short, long, other, short):  # nothing may be kept from one call to the next
+            self.adds(pe, x)
         try:
             pe.student(self.random(1, length + 1, 12))
         except Raised:

@@ -1,0 +1,156 @@
+"""One layout for all notebooks: goals, what they take for granted, honest times, summary, links, questions."""
+
+import ast
+import builtins
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.manifest import assignment
+from course.notebook.questions import QUESTIONS
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENT = assignment("transformer")
+SOLUTIONS = ROOT / "solutions" / ASSIGNMENT.name
+NOTEBOOKS = pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
+ROW = re.compile(r"^\| ([A-Z])(, optional)? \| (.*) \| (\d+) minutes \|$", re.MULTILINE)
+
+
+def cells(name: str) -> list[tuple[str, str, str]]:
+    """The cells of a notebook: id, kind and text."""
+    notebook: dict[str, Any] = json.loads((SOLUTIONS / name).read_text(encoding="utf-8"))
+    return [(cell["id"], cell["cell_type"], "".join(cell["source"])) for cell in notebook["cells"]]
+
+
+def table(name: str) -> dict[str, tuple[bool, int]]:
+    """The parts of a notebook by letter, from the table of its introduction: optional or not, minutes."""
+    (_, _, introduction), *_ = cells(name)
+    return {letter: (bool(optional), int(minutes)) for letter, optional, _, minutes in ROW.findall(introduction)}
+
+
+def parts(name: str) -> dict[str, tuple[str, list[tuple[str, str]]]]:
+    """The parts as they stand: letter -> heading, and the pieces of text and code below it."""
+    found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
+    letter = ""
+    for _, kind, text in cells(name):
+        for piece in re.split(r"(?m)^(?=## )", text) if kind == "markdown" else [text]:
+            if kind == "markdown" and (heading := re.match(r"## (?:([A-Z])\. )?(.*)", piece)):
+                letter = heading[1] or ""
+                if letter:
+                    found[letter] = (heading[2], [])
+            if letter:
+                found[letter][1].append((kind, piece))
+    return found
+
+
+def minutes(pieces: list[tuple[str, str]]) -> float:
+    """What a part takes: 100 words a minute, and 3 minutes for a cell that is run, looked at and changed."""
+    text = " ".join(piece for kind, piece in pieces if kind == "markdown")
+    words = len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\$[^$]*\$", " formula ", text)))
+    questions = sum(piece.startswith("ask(") for _, piece in pieces)
+    return words / 100 + 3 * sum(kind == "code" for kind, _ in pieces) - questions  # an answer: 2 minutes
+
+
+def task_minutes(pieces: list[tuple[str, str]]) -> int:
+    """The minutes of the tasks that a part lists in its table."""
+    return sum(
+        int(found) for _, piece in pieces for found in re.findall(r"\| (?:easy|medium|hard) \| (\d+) minutes", piece)
+    )
+
+
+@NOTEBOOKS
+def test_a_notebook_says_what_it_is_for_what_it_needs_and_where_it_leads(name):
+    (_, _, introduction), *_ = cells(name)
+    number = ASSIGNMENT.notebooks.index(name)
+    assert "**At the end you can**" in introduction
+    assert "**You need**" in introduction
+    texts = {id: text for id, _, text in cells(name)}
+    assert texts["summary"].startswith("## Summary")
+    assert next(iter(texts)) == "introduction"
+    before, after = ASSIGNMENT.notebooks[number - 1 : number], ASSIGNMENT.notebooks[number + 1 : number + 2]
+    for other in ("../../docs/glossary.md", "../../docs/shapes.md", *before, *after):
+        assert f"]({other})" in introduction, other
+    for other in after:
+        assert f"]({other})" in texts["summary"]
+
+
+@NOTEBOOKS
+def test_links_lead_to_files(name):
+    text = "\n".join(text for _, kind, text in cells(name) if kind == "markdown")
+    for link in re.findall(r"\]\(([^)\s#]+)\)", text):
+        if not link.startswith("https://"):
+            assert (SOLUTIONS / link).is_file(), link
+
+
+@NOTEBOOKS
+def test_the_times_are_honest(name):
+    """Within five minutes of what reading and running takes; an exercise takes what its tasks take."""
+    stated, found = table(name), parts(name)
+    assert list(stated) == list(found)
+    for letter, (optional, said) in stated.items():
+        heading, pieces = found[letter]
+        assert heading.endswith(" (optional)") == optional, heading
+        expected = task_minutes(pieces) or minutes(pieces)
+        assert abs(said - expected) <= 5, f"{letter}: {said} minutes are stated, {expected:.0f} expected"
+
+
+@NOTEBOOKS
+def test_what_is_optional_can_be_skipped(name):
+    """No cell uses a name that only optional cells give."""
+    known, optional, level = set(dir(builtins)) | {"display"}, False, 0
+    for id, kind, text in cells(name):
+        for heading in re.findall(r"(?m)^(#{2,3}) (.*)$", text) if kind == "markdown" else ():
+            if not optional or len(heading[0]) <= level:
+                optional, level = heading[1].endswith("(optional)"), len(heading[0])
+        if kind == "code" and not optional:
+            tree = ast.parse(text)
+            given = {
+                node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+            given |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+            given |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+            given |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    given |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            assert used <= known | given, f"{id} uses {', '.join(used - known - given)}"
+            known |= given
+
+
+def test_the_student_guide_gives_the_sums():
+    guide = (ROOT / "docs" / "student-guide.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\d) .*\]\(\S*?(\d_\w+\.ipynb)\) \|.*\| (.*) \| (.*) \|$", guide, re.MULTILINE)
+    assert [name for _, name, _, _ in rows] == list(ASSIGNMENT.notebooks)
+    for _, name, needed, everything in rows:
+        times = table(name).values()
+        sums = sum(said for optional, said in times if not optional), sum(said for _, said in times)
+        assert (needed, everything) == tuple(hours(total) for total in sums), name
+
+
+def hours(total: int) -> str:
+    """Minutes in hours, to the quarter above."""
+    quarters = math.ceil(total / 15)
+    whole, part = divmod(quarters, 4)
+    number = (str(whole) if whole else "") + ("", "¼", "½", "¾")[part]
+    return f"{number} hour" if quarters <= 4 else f"{number} hours"
+
+
+def test_each_question_is_asked_once():
+    asked = [
+        found for name in ASSIGNMENT.notebooks for found in re.findall(r'ask\("([\w-]+)", \.\.\.\)', str(cells(name)))
+    ]
+    assert sorted(asked) == sorted(QUESTIONS)
+
+
+def test_the_cells_that_the_coverage_names_exist():
+    known = {name.removesuffix(".ipynb"): {id for id, _, _ in cells(name)} for name in ASSIGNMENT.notebooks}
+    text = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8").partition("## What has no cell")[0]
+    for row in re.findall(r"^\| (?:\d{3}-.*?) \| (.*) \| (.*) \|$", text, re.MULTILINE):
+        notebooks = [name for name in re.split(r", ", row[0]) if name in known]
+        for cell in re.findall(r"\b[a-z][a-z]+(?:-[a-z0-9]+)+\b", re.sub(r"\([^)]*\)|`[^`]*`", "", row[1])):
+            assert not notebooks or any(cell in known[name] for name in known), f"{cell} of {row}"

@@ -1,0 +1,63 @@
+"""What the notebooks draw with: nothing stands over the curves, and every figure has words."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from course.notebook import plots
+from course.notebook.plots import Curves, draw_curves, show_clocks, show_curves, show_words
+
+TWO = Curves("title", "x", "y", range(1, 20), {"one": range(1, 20), "two": range(19, 0, -1)}, log="y", level=("l", 7))
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The figures that are displayed, with their words; they are kept open."""
+    figures = []
+    monkeypatch.setattr(plots, "show", lambda figure, words: figures.append((figure, words)))
+    yield figures
+    plt.close("all")
+
+
+def test_the_legend_stands_below_the_curves():
+    figure, axes = plt.subplots()
+    draw_curves(axes, TWO)
+    figure.canvas.draw()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["one", "two", "l"]
+    assert legend.get_window_extent().y1 <= axes.get_window_extent().y0
+    assert (axes.get_yscale(), axes.get_xscale()) == ("log", "linear")
+    plt.close(figure)
+
+
+def test_curves_can_be_told_apart_without_colours():
+    figure, axes = plt.subplots()
+    draw_curves(axes, Curves("", "", "", range(3), {str(n): [n, n, n] for n in range(6)}))
+    styles = [(line.get_linestyle(), line.get_marker()) for line in axes.get_lines()]
+    assert len(set(styles)) == 6
+    plt.close(figure)
+
+
+def test_panels_stand_side_by_side(shown):
+    show_curves(TWO, TWO, description="two panels")
+    ((figure, words),) = shown
+    assert words == "two panels"
+    left, right = figure.axes
+    assert left.get_position().x1 <= right.get_position().x0
+
+
+def test_words_stand_in_their_cells(shown):
+    show_words({"a": [["", "pad"], ["later", "pad"]], "b": [["x"]]}, xlabel="key", ylabel="query", description="words")
+    figure = shown[0][0]
+    texts = {(text.get_text(), *text.get_position()) for text in figure.axes[0].texts}
+    assert texts == {("", 0, 0), ("pad", 1, 0), ("later", 0, 1), ("pad", 1, 1)}
+    colours = {patch.get_facecolor() for patch in figure.axes[0].patches}
+    assert len(colours) == 3  # white, and one for each word
+
+
+def test_clocks_show_the_angle_and_name_the_moments(shown):
+    show_clocks(moments=[0, 1], slowness=[1, 10, 100], description="clocks")
+    figure = shown[0][0]
+    assert [axes.get_title() for axes in figure.axes] == ["t = 0", "t = 1", "", "", "", ""]
+    x, y = figure.axes[3].get_lines()[0].get_data()
+    assert (x[1], y[1]) == pytest.approx((0.995, 0.0998), abs=1e-3)
