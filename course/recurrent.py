@@ -1,4 +1,4 @@
-"""The recurrent translator of the assignment `attention`: its configuration, and translating many sentences."""
+"""The recurrent translator of the assignment `attention`: its configuration, loading it, translating many sentences."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +10,8 @@ from course.modules import ROOT, load_modules
 from course.text import Tokenizer, in_batches, pad
 
 if TYPE_CHECKING:
+    import torch
+
     from course.checkpoint import Checkpoint
 
 DEFAULT = CHECKPOINTS / "gru-de-en"
@@ -87,3 +89,22 @@ def translate_all(model: Any, sources: list[list[int]], max_tokens: int = 4096) 
                 end = found.index(EOS) if EOS in found else len(found)
                 results[row] = found[: min(end, limit)]
     return results
+
+
+def recurrent_weights(model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
+    """The attention of the decoder to a source sentence, (1, T_e), while it reads a known target, (1, T_d).
+
+    Returns:
+        (T_d, T_e). Dropout is left out, whatever the mode of the model.
+    """
+    import torch
+
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            lengths = torch.tensor([src.size(1)])
+            enc_outputs, state = model.encoder(src, lengths)
+            return model.decoder(tgt, state, enc_outputs, lengths)[1][0]
+    finally:
+        model.train(training)

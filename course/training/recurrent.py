@@ -2,10 +2,6 @@
 
 from typing import Any
 
-from course.config import PAD
-from course.recurrent import translate_all
-from course.training.validation import Quality, Validation
-
 
 def initialise_recurrent(model: Any) -> None:
     """Xavier values for the linear maps and for each gate's input, orthogonal ones for each gate's state, biases 0;
@@ -78,26 +74,3 @@ def precomputed_decoder(model: Any) -> None:
             return self.predict(torch.stack(states, dim=1), context, embedded), all_weights
 
     model.decoder.__class__ = PrecomputedDecoder
-
-
-class RecurrentValidation(Validation):
-    """Sentence pairs with which a `Seq2Seq` is measured now and then."""
-
-    def measure(self, model: Any) -> Quality:
-        """Translate all sentences."""
-        import torch
-        import torch.nn.functional as F
-        from sacrebleu.metrics.bleu import BLEU
-
-        model.eval()
-        loss, tokens = 0.0, 0
-        with torch.inference_mode():
-            for batch in self.batches:
-                (src, src_lengths), (tgt, tgt_lengths) = (table.batch(batch) for table in self.tables)
-                logits = model(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
-                wanted = tgt[:, 1:].flatten()
-                loss += F.cross_entropy(logits.flatten(0, 1), wanted, ignore_index=PAD, reduction="sum").item()
-                tokens += sum(self.tables[1].lengths[pair] - 1 for pair in batch)
-        found = translate_all(model, [source for source, _ in self.pairs], self.batch_tokens)
-        bleu = BLEU().corpus_score([self.target.decode(result) for result in found], [self.references]).score
-        return Quality(loss / tokens, bleu)

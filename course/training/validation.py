@@ -5,6 +5,7 @@ from typing import Any
 
 from course.config import PAD
 from course.errors import UserError
+from course.kinds import KINDS, Kind
 from course.text import Tokenizer, batch_by_length
 from course.training.data import TokenTable, encode_pairs
 
@@ -21,15 +22,21 @@ class Validation:
     """Sentence pairs with which a model is measured now and then."""
 
     def __init__(
-        self, pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, longest: int, device: str
+        self,
+        pairs: list[tuple[str, str]],
+        source: Tokenizer,
+        target: Tokenizer,
+        longest: int,
+        device: str,
+        kind: Kind = KINDS["transformer"],
     ) -> None:
-        """Encode the pairs.
+        """Encode the pairs. The kind of model knows how to translate them.
 
         Raises:
             UserError: if there are none, or one has more than `longest` tokens on a side.
         """
         self.references = [english for _, english in pairs]
-        self.target, self.batch_tokens = target, 4096
+        self.target, self.batch_tokens, self.kind = target, 4096, kind
         self.pairs = encode_pairs(pairs, source, target, max_tokens=longest)
         if not self.pairs or len(self.pairs) < len(pairs):
             raise UserError(f"cannot validate: {len(self.pairs)} of {len(pairs)} pairs have at most {longest} tokens")
@@ -42,8 +49,6 @@ class Validation:
         import torch.nn.functional as F
         from sacrebleu.metrics.bleu import BLEU
 
-        from course.translation.decoding import greedy_decode
-
         model.eval()
         loss, tokens = torch.zeros((), device=self.tables[0].tokens.device), 0
         with torch.inference_mode():
@@ -53,6 +58,6 @@ class Validation:
                 wanted = tgt[:, 1:].flatten()
                 loss += F.cross_entropy(logits.flatten(0, 1), wanted, ignore_index=PAD, reduction="sum")
                 tokens += sum(self.tables[1].lengths[pair] - 1 for pair in batch)
-        found = greedy_decode(model, [source for source, _ in self.pairs], self.batch_tokens, cache=True)
+        found = self.kind.translate(model, [source for source, _ in self.pairs], self.batch_tokens, quick=True)
         bleu = BLEU().corpus_score([self.target.decode(result) for result in found], [self.references]).score
         return Quality(loss.item() / tokens, bleu)

@@ -77,15 +77,15 @@ def agreement(checkpoint: "Checkpoint", sentences: list[Aligned] | None = None) 
     """
     import torch
 
-    from course.attention import attention_maps
+    from course.kinds import kind_of
 
+    weigh = kind_of(checkpoint.config).cross_weights
     sentences = load_alignments() if sentences is None else sentences
     hits = []
     for sentence in sentences:
         src, tgt = checkpoint.source.encode(sentence.german), checkpoint.target.encode(sentence.english)
         # The last target token is only predicted.
-        cross = attention_maps(checkpoint.model, torch.tensor([src]), torch.tensor([tgt[:-1]])).cross
-        assert cross is not None  # there was a target
+        cross = weigh(checkpoint.model, torch.tensor([src]), torch.tensor([tgt[:-1]]))
         german, english = words(checkpoint.source.pieces(src)), words(checkpoint.target.pieces(tgt))
         others = sorted(set(range(len(src))) - {place for places in german for place in places})
         groups = [*german, *([place] for place in others)]  # what a head can look at
