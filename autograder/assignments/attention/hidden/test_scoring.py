@@ -21,6 +21,12 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         """A length for each query."""
         return self.rng.integers(1, T_k + 1, size=(B, T_q))
 
+    def with_nothing(self, B: int, T_q: int, T_k: int) -> np.ndarray:
+        """The same, but one of them is 0."""
+        lengths = self.each_length(B, T_q, T_k)
+        lengths[1, 0] = 0
+        return lengths
+
     def test_masked_softmax(self):
         """Other sizes, as many queries as sequences, low scores, other scores at forbidden keys, and the gradient."""
         softmax = self.function("scoring", "masked_softmax")
@@ -33,18 +39,26 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             self.learns(softmax, {"scores": given}, [self.random(*given.shape)])
         with self.part("of_sequences"):
             for given in scores:
-                lengths = self.lengths(len(given), T_k)
-                self.cut_off(softmax, given, lengths)
-                self.cut_off(softmax, given, lengths.astype(np.int32))
-            self.learns(softmax, {"scores": given, "valid_lens": lengths}, [self.random(*given.shape)])
+                of_sequences = self.lengths(len(given), T_k)
+                self.cut_off(softmax, given, of_sequences)
+                self.cut_off(softmax, given, of_sequences.astype(np.int32))
         with self.part("of_queries"):
             for given in scores:
                 self.cut_off(softmax, given, self.each_length(*given.shape))
+            lengths = self.with_nothing(*scores[1].shape)
+            some = (lengths > 0)[..., None]  # the others are right where one query has nothing to attend to
+            self.same(lambda function: function(scores[1], lengths), softmax, "weights", WEIGHTS, some)
         with self.part("nothing_allowed"):
-            self.nothing_allowed(softmax, scores[1])
-        with self.part("scores_unchanged"):
+            nothing = self.with_nothing(*scores[1].shape)
+            self.assert_form(softmax.student(scores[1], nothing), scores[1].shape, "weights with lengths of 0", WEIGHTS)
+        with self.part("scores"):
             for lengths in (self.lengths(T_k, T_k), self.each_length(T_k, T_q, T_k)):
-                self.leaves(softmax.student, scores=scores[1], valid_lens=lengths)
+                inputs = {"scores": scores[1], "valid_lens": lengths}
+                self.leaves(softmax.student, **inputs)
+                # Whether the gradient is right where weights are wrong is no other question.
+                gradient = softmax.student.gradients([self.random(*scores[1].shape)], **inputs).inputs[0]
+                if gradient is None or not np.any(gradient):
+                    self.same_gradient("scores", None, np.ones(1), "")
 
     def cut_off(self, softmax: Twins, scores: np.ndarray, valid_lens: np.ndarray) -> None:
         """Fail unless the weights are right, and what stands at forbidden keys does not matter."""
@@ -54,14 +68,6 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         louder = softmax.student(np.where(forbidden, scores + 1e4, scores), valid_lens)
         wrong = "forbidden keys have weight: other scores there change the weights"
         self.unchanged(louder, weights, wrong, "weights", WEIGHTS)
-
-    def nothing_allowed(self, softmax: Twins, scores: np.ndarray) -> None:
-        """Fail unless a query with nothing to attend to gets finite numbers, and the others are right."""
-        valid_lens = self.each_length(*scores.shape)
-        valid_lens[1, 0] = 0
-        some = (valid_lens > 0)[..., None]
-        weights = self.same(lambda function: function(scores, valid_lens), softmax, "weights", WEIGHTS, some)
-        self.assert_form(weights, scores.shape, "weights with a length of 0", WEIGHTS)
 
     def attend(self, build: Any, query_size: int, key_size: int) -> None:
         """Fail unless an attention is right in several sizes, learns, and has its dropout at the right place.
