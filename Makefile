@@ -23,7 +23,7 @@ help:
 	@echo "make attacks    the attacks on the grader; as root, as both kinds of user"
 	@echo "make term       a term of twelve students, from release to the grade books"
 	@echo "make browser    the notebooks in a real JupyterLab (needs Chromium: CHROMIUM=path)"
-	@echo "make lint       ruff and mypy only;  make format  lets ruff correct what it can"
+	@echo "make lint       ruff, mypy and the layers of imports only;  make format  lets ruff correct what it can"
 	@echo "make release    write notebooks/ anew from solutions/"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make figures    draw the figures in img/ and docs/ anew"
@@ -59,6 +59,7 @@ lint: $(VENV)/installed-dev
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/installed-dev
 	$(RUN) -m ruff check --fix
@@ -82,7 +83,7 @@ handout: $(VENV)/installed
 	$(RUN) -m autograder handout build/transformer-student.zip $(ARGS)
 
 tolerance: $(VENV)/installed
-	$(RUN) -m tests.tolerance --out docs/tolerance.md $(ARGS)
+	$(RUN) -m autograder tolerance --out docs/tolerance.md $(ARGS)
 
 bench: $(VENV)/installed
 	$(RUN) -m tests.bench

@@ -18,13 +18,14 @@ COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 COMMANDS = {
     "audit": "autograder.authoring.audit.command",
     "batch": "autograder.classroom.batch",
-    "doctor": "autograder.grading.machine_check",
+    "doctor": "autograder.grading.check_machine",
     "expected": "autograder.authoring.stored_tensors",
     "export": "autograder.classroom.export",
     "gradescope": "autograder.authoring.packing.gradescope_archive",
     "handout": "autograder.authoring.packing.handout",
     "new": "autograder.authoring.new",
     "release": "autograder.authoring.release",
+    "tolerance": "autograder.authoring.audit.tolerance_table",
 }
 
 

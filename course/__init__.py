@@ -8,19 +8,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course.attention import attention_maps, attention_weights
+    from course.attention_weights import attention_maps, attention_weights
     from course.heatmaps import show_attention, show_heatmaps
     from course.notebook.check import check, show_errors
     from course.notebook.display import Table, show
-    from course.notebook.explore import explore_attention
-    from course.notebook.load import exploring, load, trained
+    from course.notebook.explore import explore_attention, explore_model
+    from course.notebook.load import exploring, load, own_modules, trained, working_on
     from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.quiz import ask
     from course.text import pad
 
 _HOMES = {
-    "attention_maps": "course.attention",
-    "attention_weights": "course.attention",
+    "attention_maps": "course.attention_weights",
+    "attention_weights": "course.attention_weights",
     "show_attention": "course.heatmaps",
     "show_heatmaps": "course.heatmaps",
     "check": "course.notebook.check",
@@ -28,9 +28,12 @@ _HOMES = {
     "Table": "course.notebook.display",
     "show": "course.notebook.display",
     "explore_attention": "course.notebook.explore",
+    "explore_model": "course.notebook.explore",
     "exploring": "course.notebook.load",
     "load": "course.notebook.load",
+    "own_modules": "course.notebook.load",
     "trained": "course.notebook.load",
+    "working_on": "course.notebook.load",
     "Curves": "course.notebook.plots",
     "show_clocks": "course.notebook.plots",
     "show_curves": "course.notebook.plots",
@@ -46,8 +49,10 @@ __all__ = [
     "attention_weights",
     "check",
     "explore_attention",
+    "explore_model",
     "exploring",
     "load",
+    "own_modules",
     "pad",
     "show",
     "show_attention",
@@ -57,6 +62,7 @@ __all__ = [
     "show_heatmaps",
     "show_words",
     "trained",
+    "working_on",
 ]
 
 

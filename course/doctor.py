@@ -10,8 +10,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder.grading.machine_check import Finding, show, worker
+from autograder.grading.check_machine import Finding, show, worker
 from course.config import CHECKSUMS
+from course.dependencies import requirements
 from course.modules import ROOT
 
 FOLDER = ROOT / "notebooks" / "transformer"
@@ -67,18 +68,6 @@ def packages(pyproject: Path = ROOT / "pyproject.toml") -> Iterator[Finding]:
         yield Finding("packages", f"{'; '.join(wrong)}. In {ROOT}: {INSTALL}", fine=False)
     else:
         yield Finding("packages", "all there, in versions that fit")
-
-
-def requirements(pyproject: Path) -> list[str]:
-    """What the course depends on."""
-    if not pyproject.is_file():
-        return importlib.metadata.requires("transformer-course") or []
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    dependencies: list[str] = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["dependencies"]
-    return dependencies
 
 
 def torch_works(program: str = TRIAL) -> Finding:

@@ -1,6 +1,6 @@
 """Attention as heatmaps: `python -m course.heatmaps "Der Fuchs niest." --out attention.svg`.
 
-What is drawn is what the code of the modules really does, mistakes included (see `course.attention`).
+What is drawn is what the code of the modules really does, mistakes included (see `course.attention_weights`).
 """
 
 import argparse
@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course.attention import AttentionMaps, attention_maps
+from course.attention_weights import AttentionMaps, attention_maps
 from course.errors import UserError, run_command
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    from course.altfigure import AltFigure
+    from course.figure_with_alt_text import AltFigure
     from course.text import Tokenizer
 
 KINDS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
@@ -59,7 +59,7 @@ def show_heatmaps(
     from matplotlib.collections import PolyCollection
     from matplotlib.ticker import MaxNLocator
 
-    from course.altfigure import AltFigure
+    from course.figure_with_alt_text import AltFigure
 
     panels = np.asarray(matrices, dtype=float)
     if panels.ndim != 4:

@@ -1,12 +1,16 @@
 """Import the modules of a student or of the reference from a folder, fresh every time."""
 
 import importlib
+import importlib.abc
+import importlib.util
 import linecache
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -15,6 +19,18 @@ from course.errors import UserError
 ROOT = Path(__file__).resolve().parent.parent
 MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")  # of the Transformer, which translates
 STANDINS = ROOT / "autograder" / "assignments" / "transformer" / "standins"  # it on torch's own layers
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """What is taken from stand-ins when a student's modules are imported."""
+
+    folder: Path = STANDINS
+    modules: tuple[str, ...] = ()  # as a whole
+    methods: tuple[str, ...] = ()  # of other modules: "module.Class.method"
+
+
+NOTHING = Replaced()
 
 
 @cache
@@ -31,8 +47,10 @@ def default_folder() -> Path:
     return reference if reference.is_dir() else ROOT / "notebooks" / "transformer"
 
 
-def load_modules(folder: Path | None = None, names: tuple[str, ...] = MODULE_NAMES) -> SimpleNamespace:
-    """Import modules from a folder: `mha`, `pe`, `encoder`, `decoder` and `transformer`, or others.
+def load_modules(
+    folder: Path | None = None, names: tuple[str, ...] = MODULE_NAMES, replaced: Replaced = NOTHING
+) -> SimpleNamespace:
+    """Import modules from a folder, but for what is replaced: `mha`, `pe`, `encoder`, `decoder` and `transformer`.
 
     The modules import each other by these bare names. They are taken out of `sys.modules` again, so that two folders
     can be loaded side by side and an edited file is never hidden by an older import.
@@ -43,11 +61,11 @@ def load_modules(folder: Path | None = None, names: tuple[str, ...] = MODULE_NAM
     folder = default_folder() if folder is None else folder
     if missing := [f"{name}.py" for name in names if not (folder / f"{name}.py").is_file()]:
         raise UserError(f"{folder} lacks {', '.join(missing)}")
-    with _fresh(folder):
+    with _fresh(folder, replaced):
         return SimpleNamespace(**{name: importlib.import_module(name) for name in names})
 
 
-def load_module(name: str, folder: Path) -> ModuleType:
+def load_module(name: str, folder: Path, replaced: Replaced = NOTHING) -> ModuleType:
     """Import one of the modules of an assignment, with those that it imports, as `load_modules` does.
 
     Raises:
@@ -58,7 +76,7 @@ def load_module(name: str, folder: Path) -> ModuleType:
     if not (folder / f"{name}.py").is_file():
         raise UserError(f"there is no {name}.py in {folder.resolve()}")
     try:
-        with _fresh(folder):
+        with _fresh(folder, replaced):
             return importlib.import_module(name)
     except SyntaxError as error:
         file, text = Path(error.filename or f"{name}.py").name, (error.text or "").strip()
@@ -75,23 +93,55 @@ def describe(error: Exception) -> str:
 
 
 def place_of(error: BaseException) -> traceback.FrameSummary | None:
-    """The last line of the student's modules that an exception went through."""
+    """The last line of the student's modules, not of stand-ins, that an exception went through."""
     names = {f"{name}.py" for name in students_modules()}
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame for frame in reversed(frames) if Path(frame.filename).name in names), None)
+    frames = [(Path(frame.filename), frame) for frame in traceback.extract_tb(error.__traceback__)]
+    own = [frame for file, frame in frames if file.name in names and not file.is_relative_to(ROOT / "autograder")]
+    return own[-1] if own else None
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules that are replaced as a whole."""
+
+    def __init__(self, replaced: Replaced) -> None:
+        self.replaced = replaced
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name not in self.replaced.modules:
+            return None
+        return importlib.util.spec_from_file_location(name, self.replaced.folder / f"{name}.py")
+
+
+def _lend_methods(replaced: Replaced) -> None:
+    """Put the methods of stand-ins into the classes of the modules that have been imported."""
+    for written in replaced.methods:
+        name, owner, method = written.split(".")
+        if name not in sys.modules:
+            continue
+        spec = importlib.util.spec_from_file_location(f"standin_{name}", replaced.folder / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        standin = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(standin)
+        if hasattr(sys.modules[name], owner):
+            setattr(getattr(sys.modules[name], owner), method, getattr(getattr(standin, owner), method))
 
 
 @contextmanager
-def _fresh(folder: Path) -> Iterator[None]:
+def _fresh(folder: Path, replaced: Replaced) -> Iterator[None]:
     hidden: dict[str, ModuleType | None] = {name: sys.modules.pop(name, None) for name in students_modules()}
     sys.path.insert(0, str(folder.resolve()))
     importlib.invalidate_caches()
     linecache.checkcache()  # tracebacks show the lines of the files as they are now
     # Compiled files carry the time of the source in whole seconds: an edit within the same second would be missed.
     without_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    finder = _Finder(replaced)
+    sys.meta_path.insert(0, finder)
     try:
         yield
+        _lend_methods(replaced)
     finally:
+        sys.meta_path.remove(finder)
         sys.dont_write_bytecode = without_bytecode
         sys.path.remove(str(folder.resolve()))
         for name, module in hidden.items():

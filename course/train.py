@@ -113,7 +113,7 @@ def run(args: argparse.Namespace, group: Group) -> None:
     validation = None
     if args.validate is not None and group.leads:
         measured = load_pairs(args.validate, args.corpus_dir)
-        validation = Validation(measured, source, target, kind.longest(config), group.device, kind)
+        validation = Validation(measured, source, target, kind.longest(config), group.device, kind=kind)
     torch.manual_seed(train_config.seed)
     modules = kind.load_modules(args.modules)
     model = kind.build(config, modules)

@@ -17,7 +17,7 @@ from unittest import mock
 from autograder.grading import grade_submission as grading
 from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import assignment
-from autograder.sandbox.proxy import Student
+from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
 

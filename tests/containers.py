@@ -16,7 +16,7 @@ from autograder.__main__ import main
 from autograder.authoring.packing.gradescope_archive import PACKAGES
 from autograder.manifest import assignment
 from autograder.sandbox import confine
-from course.doctor import requirements as course_requirements
+from course.dependencies import requirements as course_requirements
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")

@@ -1,18 +1,33 @@
 """For the tests of exports: the command, and results of a class as batch writes them, without grading anybody."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 from autograder.__main__ import main
 from autograder.classroom.hidden_seed import seed_of_class
-from autograder.classroom.local_jobs import Outcome, Settings
-from autograder.classroom.records import Records
+from autograder.classroom.job_processes import Outcome, Settings
+from autograder.classroom.saved_results import Records
 from autograder.grading.results import Report, StageResult, TestResult, to_json
 from autograder.manifest import assignment
 from autograder.submissions.find_submissions import Found
 
 Results = dict[str, tuple[float, float] | str]
-ASSIGNMENT = assignment("transformer")
+# An assignment with points of its own, for the arithmetic of the tests.
+POINTS: tuple[dict[str, float], ...] = (
+    {"test_a": 15, "test_b": 15},
+    {"test_c": 5},
+    {"test_d": 30},
+    {"test_e": 30, "test_f": 5},
+    {"test_g": 10},
+)
+ASSIGNMENT = replace(
+    assignment("transformer"),
+    stages=tuple(
+        replace(stage, points=points, parts={})
+        for stage, points in zip(assignment("transformer").stages, POINTS, strict=True)
+    ),
+)
 FAULT, NOT_GRADED = "fault", "not graded"
 LATE = '[late]\ndeadline = 2026-10-02T23:59:59\ntimezone = "Europe/Berlin"\npercent_per_day = 10\n'
 

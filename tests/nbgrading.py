@@ -21,7 +21,7 @@ NAME = ASSIGNMENT.name
 SOLUTIONS = ROOT / "solutions" / NAME
 STAGES = {stage.notebook.removesuffix(".ipynb"): stage for stage in ASSIGNMENT.stages}
 
-# A known mistake: it passes the tests without padding, 15 of the 30 points of the first stage.
+# A known mistake: it passes the tests without padding (`WRONG_MASK` in worth.py).
 MASK = ("key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0")
 
 # Everything that lands on stderr: warnings, prints, and what goes past Python.

@@ -17,6 +17,8 @@ from autograder.submissions.find_submissions import find_submissions
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.untrusted_files import MAX_FILE
 from course.errors import UserError
+from tests.worth import FULL as POINTS
+from tests.worth import of
 
 ASSIGNMENT = assignment("transformer")
 MODULES = {f"{module}.py": f"# {module}\n" for module in ASSIGNMENT.modules}
@@ -106,7 +108,7 @@ def test_a_zip_file_is_graded_like_a_folder(tmp_path, capsys):
     solution = Path(__file__).resolve().parent.parent / "solutions" / "transformer"
     (tmp_path / "x.zip").write_bytes(zipped({f"work/{path.name}": path.read_bytes() for path in solution.glob("*.py")}))
     assert main(["pe", "--submission", str(tmp_path / "x.zip")]) == 0
-    assert "Total: 5 of 5 points" in capsys.readouterr().out
+    assert f"Total: {of(POINTS['pe'], POINTS['pe'])} points" in capsys.readouterr().out
     assert main(["pe", "--submission", str(tmp_path / "y.zip")]) == 2
     (tmp_path / "y.zip").write_bytes(b"PK damaged")
     assert main(["pe", "--submission", str(tmp_path / "y.zip")]) == 1

@@ -18,14 +18,15 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom.hidden_seed import seed_of_class
-from autograder.classroom.local_jobs import Queue, Settings, grade_here
-from autograder.classroom.records import Records, grader_hash
+from autograder.classroom.job_processes import Queue, Settings, grade_here
+from autograder.classroom.saved_results import Records, grader_hash
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report, from_json
 from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from tests.worth import FULL, TESTS, TOTAL
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
@@ -113,7 +114,7 @@ def test_each_grade_is_the_one_that_the_submission_gets_alone(graded):
             assert all_verdicts(graded.out)[student] == verdicts(alone)
     finally:
         workers.close()
-    assert from_json(recorded(graded.out)["anna"]["report"]).points == 110
+    assert from_json(recorded(graded.out)["anna"]["report"]).points == TOTAL
 
 
 def test_what_is_written(graded):
@@ -130,7 +131,9 @@ def test_what_is_written(graded):
     tests = [f"{stage.name}.{test}" for stage in ASSIGNMENT.stages for test in stage.points]
     stages = [stage.name for stage in ASSIGNMENT.stages]
     assert list(row) == ["student", *tests, *stages, "total", "status"]
-    assert (row["mha"], row["mha.test_mha_no_mask"], row["total"], row["status"]) == ("30", "15", "110", "graded")
+    points = (FULL["mha"], TESTS["test_mha_no_mask"], TOTAL)
+    assert tuple(float(row[column]) for column in ("mha", "mha.test_mha_no_mask", "total")) == points
+    assert row["status"] == "graded"
     assert rows(graded.out)["bob"]["total"] == "0"
 
 
@@ -299,7 +302,7 @@ def test_stopped_at_any_moment_and_resumed(graded, tmp_path, kills):
     expected = all_verdicts(graded.out)
     assert all_verdicts(out) == {student: expected[student] for student in students}
     assert rows(out)["dora"] == rows(graded.out)["dora"]
-    assert rows(out)["dora"]["total"] == "5"
+    assert rows(out)["dora"]["total"] == str(FULL["pe"])
 
 
 def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
@@ -313,7 +316,7 @@ def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
     stored.write_bytes(whole[:100])
     hand_in(tmp_path / "in", "anna")
     shutil.copy(SOLUTION / "pe.py", tmp_path / "in" / "anna" / ASSIGNMENT.name)
-    for code, status, total in ((3, "grader fault", ""), (0, "graded", "5")):
+    for code, status, total in ((3, "grader fault", ""), (0, "graded", str(FULL["pe"]))):
         done = subprocess.run(command(tmp_path / "in", tmp_path / "out"), cwd=copy, capture_output=True, text=True)
         assert done.returncode == code, done.stderr
         assert ("The grader failed on 1" in done.stdout) == (code == 3)

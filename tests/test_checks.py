@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.worth import ASSIGNMENT, FULL, WRONG_MASK, of
+
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
 STUBS = ROOT / "notebooks" / "transformer"
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
-IMPORTS = "import sys; from course.notebook.check import *; from course.heatmaps import *"
+IMPORTS = "import sys; from pathlib import Path; from course import *"
 
 
 @dataclass
@@ -119,10 +121,10 @@ class Page(HTMLParser):
 def test_the_verdict_is_a_table_with_folded_hints(kernel):
     kernel.fill(SOLUTION, RIGHT, WRONG)
     output = kernel.run('check("mha")')
-    assert (output.result, output.stderr, output.printed, output.error) == ("15.0", "", "", [])
+    assert (output.result, output.stderr, output.printed, output.error) == (str(float(WRONG_MASK)), "", "", [])
     page = Page(output.html)
     words = " ".join(page.words.split())
-    assert "Stage 1: 15 of 30 points" in words
+    assert f"Stage 1: {of(WRONG_MASK, FULL['mha'])} points" in words
     assert "Hint 1: what it looks like" in words
     assert "the key padding mask is read the other way round" in words
     assert words.count("Hint 1") == 1  # the other tests refer to it
@@ -132,14 +134,14 @@ def test_the_verdict_is_a_table_with_folded_hints(kernel):
     assert "heatmaps of |got - expected|" in (page.all("img")[0]["alt"] or "")
     assert not page.all("script")
     assert "http" not in output.html.replace("data:image", "")
-    assert "Stage 1: 15 of 30 points" in output.text  # where no HTML is shown
+    assert f"Stage 1: {of(WRONG_MASK, FULL['mha'])} points" in output.text  # where no HTML is shown
 
 
 def test_a_saved_file_counts_at_once(kernel):
     kernel.fill(SOLUTION, RIGHT, WRONG)
-    assert kernel.run('check("mha")').result == "15.0"
+    assert kernel.run('check("mha")').result == str(float(WRONG_MASK))
     kernel.fill(SOLUTION)
-    assert kernel.run('check("mha")').result == "30.0"
+    assert kernel.run('check("mha")').result == str(float(FULL["mha"]))
     kernel.fill(STUBS)
     output = kernel.run('check("mha")')
     assert output.result == "0.0"
@@ -157,17 +159,15 @@ def test_the_strip_shows_how_all_stages_stand(kernel):
         shutil.copy(SOLUTION / f"{module}.py", kernel.folder)
     output = kernel.run('check("mha")')
     assert dict(strip(output)) == {
-        "Multi-head attention": "30 of 30",
-        "Positional encoding": "5 of 5",
-        "Encoder": "0 of 30",
-        "Decoder": "0 of 35",
-        "Inference (extra credit)": "0 of 10",
+        stage.title: of(stage.max_points if stage.name in ("mha", "pe") else 0, stage.max_points)
+        for stage in ASSIGNMENT.stages
     }
-    assert [li.get("aria-current") for li in Page(output.html).all("li")] == ["step", None, None, None, None]
+    items = Page(output.html).all("li")[: len(strip(output))]  # the parts of tests are list items too
+    assert [li.get("aria-current") for li in items] == ["step", None, None, None, None]
     # Stages whose modules have changed are graded again, the others are not.
     shutil.copy(STUBS / "pe.py", kernel.folder)
     output = kernel.run('check("mha")')
-    assert dict(strip(output))["Positional encoding"] == "0 of 5"
+    assert dict(strip(output))["Positional encoding"] == of(0, FULL["pe"])
     output = kernel.run(
         "from course.notebook.check import _desk; from pathlib import Path\nprint(_desk(None, Path()).catch_up(Path()))"
     )
@@ -205,10 +205,10 @@ def test_a_stage_that_is_not_there_is_one_line(kernel):
 
 def test_the_warm_process_is_started_anew_when_it_has_ended(kernel):
     kernel.fill(SOLUTION)
-    assert kernel.run('check("pe")').result == "5.0"
+    assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
     if sys.platform.startswith("linux"):
-        kernel.run("from course.notebook.check import _desk; _desk().session._workers._process.kill()")
-    assert kernel.run('check("pe")').result == "5.0"
+        kernel.run("from course.notebook.check import _desk; _desk(None, Path()).session._workers._process.kill()")
+    assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
 
 
 def test_a_check_can_be_interrupted(kernel):
@@ -223,7 +223,7 @@ def test_a_check_can_be_interrupted(kernel):
     assert reply["content"]["ename"] == "KeyboardInterrupt"
     assert time.monotonic() - started < 10  # and not when the limit of the test is reached
     kernel.fill(SOLUTION)
-    assert kernel.run('check("pe")').result == "5.0"
+    assert kernel.run('check("pe")').result == str(float(FULL["pe"]))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the warm process exists on Linux only")
@@ -235,7 +235,7 @@ def test_the_warm_process_stays_and_ends_with_the_kernel(tmp_path):
         pids = []
         for _ in range(2):
             notebook.run('check("pe")')
-            pids.append(int(notebook.run("_desk().session._workers._process.pid").result))
+            pids.append(int(notebook.run("_desk(None, Path()).session._workers._process.pid").result))
         assert pids[0] == pids[1]
     finally:
         notebook.client.stop_channels()
@@ -257,7 +257,7 @@ def test_outside_a_notebook_it_is_plain_text(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Stage 2: Positional encoding" in done.stdout
-    assert done.stdout.endswith("5.0\n")
+    assert done.stdout.endswith(f"{float(FULL['pe'])}\n")
     assert "<" not in done.stdout
 
 
@@ -350,3 +350,111 @@ def test_errors_can_be_shown_again(kernel):
     kernel.fill(SOLUTION)
     kernel.run('check("mha")')
     assert "found no tensor" in kernel.run("show_errors('mha')").printed
+
+
+# Stand-ins: nobody is stuck
+
+HALF = """
+import torch
+with exploring():
+    model = load("transformer").Transformer(20, 20, 2, 3, 16, 2, 2, 32, 30, 0.1).eval()
+    tokens, lengths = torch.tensor([[2, 5, 6, 3]]), torch.tensor([4])
+    output, mask = model.forward_encoder(tokens, lengths)
+    print(tuple(output.shape), float(model.positional_encoding.pe[0, 0, 1]))
+"""
+SAID = "Not all of this is your code: stand-ins take the place of "
+
+
+def put(notebook, *modules):
+    """The stubs, but these modules as in the solution."""
+    notebook.fill(STUBS)
+    for module in modules:
+        shutil.copy(SOLUTION / f"{module}.py", notebook.folder)
+
+
+def test_what_a_stage_builds_on_comes_from_standins_until_it_is_right(kernel):
+    put(kernel, "mha", "encoder", "transformer")
+    assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
+    kernel.run('from course import working_on\nworking_on("encoder")')
+    output = kernel.run(HALF)
+    assert output.error == []
+    assert output.printed == f"{SAID}stage 2 (Positional encoding: not written yet).\n(1, 4, 16) 1.0\n"
+    # What is written and wrong is replaced too, and what is right is not.
+    kernel.fill(SOLUTION, RIGHT, WRONG)
+    output = kernel.run(HALF)
+    assert output.printed == f"{SAID}stage 1 (Multi-head attention: not right yet).\n(1, 4, 16) 1.0\n"
+    assert kernel.run('"standins" in load("mha").MultiHeadAttention.forward.__code__.co_filename').result == "True"
+    kernel.fill(SOLUTION)
+    assert kernel.run(HALF).printed == "(1, 4, 16) 1.0\n"
+    assert kernel.run('"standins" in load("mha").MultiHeadAttention.forward.__code__.co_filename').result == "False"
+
+
+def test_the_switch_asks_for_own_modules_only(kernel):
+    put(kernel, "mha", "encoder", "transformer")
+    kernel.run('working_on("encoder", own_only=True)')
+    assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
+    kernel.run("working_on(None)")
+    assert kernel.run(HALF).printed.startswith("Not started: Stage 2: ")
+    assert kernel.run('working_on("nothing")').error[0].startswith("error: there is no stage 'nothing'; the stages are")
+
+
+def test_the_stage_itself_is_never_replaced(kernel):
+    put(kernel, "mha", "pe")
+    kernel.run('working_on("encoder")')
+    output = kernel.run(HALF)
+    assert output.printed.startswith("Not started: Stage 3: ")
+    assert "stand-in" not in output.printed
+
+
+def test_a_module_of_two_stages_takes_the_methods_of_the_earlier_one(kernel):
+    """decoder.py: stage 4 is not written, and the cells of stage 5 can be run all the same."""
+    put(kernel, "mha", "pe", "encoder")
+    stub = (STUBS / "decoder.py").read_text(encoding="utf-8")
+    last = stub.index("    def forward_one_step_ec")
+    solution = (SOLUTION / "decoder.py").read_text(encoding="utf-8")
+    written = stub[:last] + solution[solution.index("    def forward_one_step_ec") :]
+    (kernel.folder / "decoder.py").write_text(written, encoding="utf-8")
+    kernel.run('working_on("inference")')
+    output = kernel.run(
+        "import torch\n"
+        "with exploring():\n"
+        '    layer = load("decoder").TransformerDecoderLayer(8, 16, 2).eval()\n'
+        "    x, memory, causal = torch.randn(1, 3, 8), torch.randn(1, 4, 8), torch.ones(1, 3, 3).triu(1)\n"
+        "    whole = layer(x, memory, self_attn_mask=causal)\n"
+        "    step = layer.forward_one_step_ec(x, memory, self_attn_mask=causal, cache=whole[:, :2])\n"
+        "    print(float((step - whole).abs().max()) < 1e-5)"
+    )
+    assert output.error == []
+    assert "stage 4 (Decoder: not written yet)" in output.printed
+    assert output.printed.endswith("\nTrue\n")
+
+
+def test_the_trained_model_runs_in_a_half_written_folder(kernel):
+    put(kernel, "mha", "encoder")
+    kernel.run('working_on("inference")')
+    output = kernel.run(
+        "from course.translation.decoding import greedy_decode\n"
+        "mine = trained(own=True)\n"
+        "print(mine.target.decode(greedy_decode(mine.model, [mine.source.encode('Der Hund schläft.')])[0]))"
+    )
+    assert output.error == []
+    for number in (2, 3, 4):
+        assert f"stage {number} (" in output.printed
+    assert "dog" in output.printed
+    kernel.run("working_on(None)")
+
+
+def test_an_error_in_a_standin_is_told_as_that_of_the_line_that_called_it(kernel):
+    put(kernel, "pe", "encoder", "transformer")
+    wrong = "key_padding_mask=self_attn_padding_mask[:, :1, None]"
+    text = (SOLUTION / "encoder.py").read_text(encoding="utf-8")
+    assert "key_padding_mask=self_attn_padding_mask)" in text
+    (kernel.folder / "encoder.py").write_text(
+        text.replace("key_padding_mask=self_attn_padding_mask)", f"{wrong})"), encoding="utf-8"
+    )
+    kernel.run('working_on("encoder")')
+    output = kernel.run(HALF)
+    assert output.error == []
+    assert "Your code raised an exception: encoder.py, line " in output.printed
+    assert "needs a key_padding_mask of shape (1, 4), but got (1, 1, 1)" in output.printed
+    kernel.run("working_on(None)")

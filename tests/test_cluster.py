@@ -16,13 +16,14 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom import dask_cluster as cluster
-from autograder.classroom.local_jobs import Outcome, Queue, Settings, grade_here
-from autograder.classroom.records import grader_hash
+from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
+from autograder.classroom.saved_results import grader_hash
 from autograder.grading.results import from_json
 from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError
+from tests.worth import FULL
 
 distributed = pytest.importorskip("distributed")
 
@@ -68,7 +69,7 @@ def test_a_local_cluster_gives_the_same_grades_though_a_worker_is_killed():
         (refused,) = cluster.grade_on_cluster(Queue(iter(submissions[:1])), other, local.scheduler_address, None)
         assert "another version of the grader" in refused.fault
     assert there == {one.name: here[f"s{number % 2}"] for number, one in enumerate(submissions)}
-    assert sum(points for _, _, points, _ in there["s1"]) == 5
+    assert sum(points for _, _, points, _ in there["s1"]) == FULL["pe"]
 
 
 @contextmanager
@@ -118,9 +119,10 @@ def test_scheduler_and_workers_from_the_command_line(tmp_path, capsys):
         shutil.rmtree(tmp_path / "in" / "s0")
         assert main(["batch", *arguments]) == 0
         assert "Graded 0 submissions" in capsys.readouterr().out
+    full = str(FULL["pe"])
     grades = (tmp_path / "out" / "grades.csv").read_text(encoding="utf-8-sig").splitlines()
     assert [line.split(",")[0] for line in grades] == ["student", "s1", "s2", "s3"]
-    assert [line.split(",")[-2:] for line in grades[1:]] == [["5", "graded"], ["0", "graded"], ["5", "graded"]]
+    assert [line.split(",")[-2:] for line in grades[1:]] == [[full, "graded"], ["0", "graded"], [full, "graded"]]
 
 
 @pytest.fixture

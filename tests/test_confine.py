@@ -14,9 +14,9 @@ import pytest
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.sandbox import confine
-from autograder.sandbox.faults import Crashed, Raised
 from autograder.sandbox.limits import CPU_SECONDS
-from autograder.sandbox.proxy import Code, Student
+from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.student_faults import Crashed, Raised
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
 from tests.test_seccomp import DANGEROUS
@@ -199,7 +199,7 @@ def test_honest_code_gets_full_marks(confined, name):
     report = grade(read_submission(folder, chosen), chosen, confined, hidden_seed=7)
     wrong = [(test.name, test.status, test.message) for test in report.tests if test.status != "passed"]
     assert wrong == []
-    assert report.points == report.max_points == 110
+    assert report.points == report.max_points == chosen.max_points
     assert report.end_to_end is not None
     assert report.end_to_end.status == "passed"
     assert report.confined is True
@@ -281,7 +281,7 @@ def test_a_dead_worker_is_replaced_by_a_confined_one(confined):
 def test_a_worker_ends_with_its_grader():
     script = """
 from autograder.sandbox.worker_processes import make_workers
-from autograder.sandbox.proxy import Code, Student
+from autograder.sandbox.remote_modules import Code, Student
 source = "import os\\ndef pid(): return os.getpid()\\ndef spin():\\n    while True: pass"
 student = Student(make_workers(confined=True), Code({"own": source}, replace={}, modules=("own",)))
 print(student.own.pid(), flush=True)

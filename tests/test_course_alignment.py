@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from course import attention
-from course.attention import AttentionMaps
+from course import attention_weights as attention
+from course.attention_weights import AttentionMaps
 from course.checkpoint import load_checkpoint
 from course.errors import UserError
 from course.translation.alignment import Aligned, agreement, load_alignments, number_of, words

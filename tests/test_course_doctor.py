@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.machine_check import Finding
+from autograder.grading.check_machine import Finding
 from course import doctor
 from course.checkpoint import DEFAULT
 

@@ -9,7 +9,7 @@ import pytest
 from course.figures.__main__ import main
 from course.figures.architecture import architecture
 from course.figures.drawing import STYLE
-from course.figures.drawings import ALL
+from course.figures.notebook_drawings import ALL
 
 ROOT = Path(__file__).resolve().parent.parent
 SVG = "{http://www.w3.org/2000/svg}"

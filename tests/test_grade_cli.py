@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.worth import FULL, REQUIRED, TESTS, TOTAL, of
+
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
 
@@ -20,12 +22,12 @@ def test_solution(tmp_path):
     results = tmp_path / "results.json"
     done = grade("--submission", SOLUTION, "--json", results)
     assert done.returncode == 0
-    assert "Total: 110 of 110 points" in done.stdout
+    assert f"Total: {of(TOTAL, TOTAL)} points" in done.stdout
     assert "\x1b" not in done.stdout  # colours only on a terminal
     assert done.stderr == ""
     written = json.loads(results.read_text(encoding="utf-8"))
-    assert written["score"] == 110
-    assert [test["max_score"] for test in written["tests"]] == [15, 5, 5, 5, 5, 30, 30, 5, 8, 2]
+    assert written["score"] == TOTAL
+    assert [test["max_score"] for test in written["tests"]] == list(TESTS.values())
     assert {test["status"] for test in written["tests"]} == {"passed"}
 
 
@@ -33,19 +35,19 @@ def test_stubs_from_another_folder(tmp_path):
     results = tmp_path / "results.json"
     done = grade("--json", results, cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stdout.count("not started") == 10
-    assert "Total: 0 of 110 points" in done.stdout
+    assert done.stdout.count("\n  not started ") == len(TESTS)
+    assert f"Total: {of(0, TOTAL)} points" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     written = json.loads(results.read_text(encoding="utf-8"))
     assert written["score"] == 0
-    assert len(written["tests"]) == 10
-    assert sum(test["max_score"] for test in written["tests"]) == 110
+    assert len(written["tests"]) == len(TESTS)
+    assert sum(test["max_score"] for test in written["tests"]) == TOTAL
 
 
 def test_one_stage(tmp_path):
     done = grade("pe", "--submission", SOLUTION)
     assert done.returncode == 0
-    assert "Total: 5 of 5 points" in done.stdout
+    assert f"Total: {of(FULL['pe'], FULL['pe'])} points" in done.stdout
     assert "Stage 1" not in done.stdout
 
 
@@ -55,7 +57,7 @@ def test_extra_credit_is_not_required(tmp_path):
         broken = text.replace("decoded_list.append", "decoded_list.extend") if module.name == "transformer.py" else text
         (tmp_path / module.name).write_text(broken, encoding="utf-8")
     done = grade("--submission", tmp_path)
-    assert "Total: 100 of 110 points" in done.stdout
+    assert f"Total: {of(REQUIRED, TOTAL)} points" in done.stdout
     assert done.returncode == 0
 
 
@@ -64,7 +66,7 @@ def test_a_torch_py_beside_the_modules_is_not_imported(tmp_path):
         (tmp_path / module.name).write_bytes(module.read_bytes())
     (tmp_path / "torch.py").write_text("raise SystemExit('wrong torch')", encoding="utf-8")
     done = grade("mha", "--submission", ".", cwd=tmp_path)
-    assert "Total: 30 of 30 points" in done.stdout
+    assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in done.stdout
 
 
 def test_verbose_shows_what_the_code_prints_without_control_characters(tmp_path):

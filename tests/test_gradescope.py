@@ -12,16 +12,17 @@ from typing import Any
 
 import pytest
 
-from autograder.authoring.packing import in_container
+from autograder.authoring.packing import gradescope_container as in_container
 from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings
 from autograder.reports.gradescope_results import FAULT, results
 from autograder.sandbox import confine
-from autograder.sandbox.faults import Raised
-from autograder.sandbox.proxy import Code, Student
+from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.student_faults import Raised
 from autograder.sandbox.worker_processes import make_workers
 from course.errors import UserError
 from tests.containers import ASSIGNMENT, SECONDS, SEED, UNCONFINED, Container, needs_bash, pack, statuses
 from tests.pages import make_report, make_test
+from tests.worth import FULL, TOTAL
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION, STUBS = ROOT / "solutions" / ASSIGNMENT.name, ROOT / "notebooks" / ASSIGNMENT.name
@@ -79,7 +80,7 @@ def test_the_solution_gets_full_marks_within_the_limits(container):
     seconds, megabytes = time.monotonic() - started, measured.peak / 1e6
     print(f"{seconds:.1f} s, {megabytes:.0f} MB")
     found = container.results()
-    assert found["score"] == 110, printed
+    assert found["score"] == TOTAL, printed
     assert set(statuses(found).values()) == {"passed"}
     assert found["extra_data"]["confined"] is (not UNCONFINED)
     assert seconds < SECONDS
@@ -107,7 +108,7 @@ def test_a_wrong_submission_gets_what_it_deserves(container):
         "decoder": ["not started"] * 2,
         "inference": ["not started"] * 2,
     }, container.printed
-    assert found["score"] == 5
+    assert found["score"] == FULL["pe"]
     assert "square root" in found["tests"][0]["output"]
     assert "SIGABRT" in found["tests"][5]["output"]
 
@@ -252,4 +253,4 @@ def test_without_landlock_the_grades_are_the_same(as_another_user):
     report = grade(
         read_submission(SOLUTION, ASSIGNMENT), ASSIGNMENT, as_another_user, [ASSIGNMENT.stage("mha")], hidden_seed=SEED
     )
-    assert (report.points, report.confined) == (30, True)
+    assert (report.points, report.confined) == (FULL["mha"], True)

@@ -11,6 +11,7 @@ import pytest
 from autograder.authoring.packing.gradescope_archive import SETTINGS
 from tests.containers import SEED, Container, needs_bash, pack
 from tests.secrets_in_files import SOLUTIONS
+from tests.worth import TOTAL
 
 
 @pytest.fixture(scope="module")
@@ -118,4 +119,4 @@ def test_setup_installs_all_that_grading_needs(container, tmp_path):
     assert "Grading works." in done.stdout, done.stdout + done.stderr
     container.hand_in(SOLUTIONS)
     found = container.grade()
-    assert found["score"] == 110, container.printed
+    assert found["score"] == TOTAL, container.printed

@@ -1,6 +1,7 @@
 """What students get: that it works by itself, and that nothing is in it which is not for students."""
 
 import ast
+import gzip
 import io
 import json
 import marshal
@@ -24,6 +25,7 @@ from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import assignment
 from course.errors import UserError
 from tests.secrets_in_files import RELEASE, SOLUTIONS, leaks, secrets, solution_lines
+from tests.worth import FULL, TOTAL, of
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
@@ -79,6 +81,7 @@ def test_a_secret_would_be_found_wherever_it_lies():
         "a.py": source.encode(),
         "a.pyc": MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(source, "a.py", "exec")),
         "a.zip": packed.getvalue(),
+        "a.gz": gzip.compress(line.encode()),
         "a.ipynb": json.dumps(output).encode(),
     }
     for name, data in places.items():
@@ -98,7 +101,7 @@ def test_only_the_folders_of_students_are_shipped(shipped):
         assert not any(folder == part or folder.startswith(f"{part}/") for folder in folders)
     kinds = {Path(name).suffix for name in shipped}
     assert kinds <= {"", ".py", ".ipynb", ".md", ".toml", ".txt", ".yml", ".json", ".html", ".css"} | {
-        *(".safetensors", ".model", ".svg", ".png")
+        *(".safetensors", ".model", ".svg", ".png", ".gz", ".js")
     }
     for name in (
         "autograder/authoring/release.py",
@@ -119,6 +122,12 @@ def test_only_the_folders_of_students_are_shipped(shipped):
         "sandbox",
         "submissions",
     }
+
+
+def test_what_is_no_text_is_shipped_byte_by_byte(shipped):
+    for name in ("course/data/tatoeba-small.tsv.gz", f"checkpoints/{ASSIGNMENT.checkpoints[0]}/model.safetensors"):
+        assert shipped[name] == (ROOT / name).read_bytes()
+    assert b"CC BY 2.0 FR" in shipped["course/data/README.md"]
 
 
 def test_the_hints_are_those_of_the_visible_tests(shipped):
@@ -232,7 +241,7 @@ print(len(ours), "modules, outside:", [str(module) for module in ours if str(Pat
 
 def test_it_grades_the_stubs(unpacked):
     done = python(unpacked, GRADE)
-    assert "Total: 0 of 110 points" in done.stdout, done.stderr
+    assert f"Total: {of(0, TOTAL)} points" in done.stdout, done.stderr
     assert (done.returncode, done.stderr) == (1, "")
 
 
@@ -242,11 +251,11 @@ def test_it_grades_what_a_student_wrote(unpacked, tmp_path):
     for module in ASSIGNMENT.modules:
         shutil.copy(SOLUTIONS / f"{module}.py", course / "notebooks" / ASSIGNMENT.name)
     done = python(course, GRADE)
-    assert "Total: 110 of 110 points" in done.stdout, done.stderr
+    assert f"Total: {of(TOTAL, TOTAL)} points" in done.stdout, done.stderr
     assert (done.returncode, done.stderr) == (0, "")
     checked = python(course, CHECK)
-    assert "check gave 5.0" in checked.stdout, checked.stderr
-    assert "Stage 2: 5 of 5 points" in checked.stdout
+    assert f"check gave {float(FULL['pe'])}" in checked.stdout, checked.stderr
+    assert f"Stage 2: {of(FULL['pe'], FULL['pe'])} points" in checked.stdout
     assert checked.stdout.endswith("modules, outside: []\n")
 
 
@@ -292,10 +301,10 @@ def test_a_student_installs_it_and_works(unpacked, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert "Total: 0 of 110 points" in run(*make, "grade")
+    assert f"Total: {of(0, TOTAL)} points" in run(*make, "grade")
     assert "Everything is here." in run(*make, "doctor")
     shutil.copy(SOLUTIONS / "mha.py", course / "notebooks" / ASSIGNMENT.name)
-    assert "Total: 30 of 30 points" in run(*make, "grade", "ARGS=mha")
+    assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in run(*make, "grade", "ARGS=mha")
     program = "import autograder, torch; print(autograder.__file__, torch.__version__)"
     assert run(str(course / ".venv" / "bin" / "python"), "-c", program).startswith(str(course))
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from course import attention_maps, attention_weights, explore_attention, show_attention, show_heatmaps
-from course.errors import UserError
+from course import attention_maps, attention_weights, show_attention, show_heatmaps
 from course.modules import default_folder, load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -183,7 +182,7 @@ def test_dropout_does_not_blur_the_maps(model):
 def test_bool_masks_and_masks_by_name(modules):
     torch.manual_seed(4)
     attention = modules.mha.MultiHeadAttention(6, 2)
-    from course.attention import recorded
+    from course.attention_weights import recorded
 
     x = torch.randn(2, 3, 6)
     padding, causal = torch.tensor([[0, 0, 1], [0, 0, 0]]).bool(), torch.ones(1, 3, 3).triu(1).bool()
@@ -192,53 +191,6 @@ def test_bool_masks_and_masks_by_name(modules):
         attention(x, x, x, padding)
     assert torch.equal(calls[0].mask, padding[:, None] | causal)
     assert torch.equal(calls[1].mask, padding[:, None].expand(2, 3, 3))
-
-
-# Exploring with widgets
-
-
-@pytest.fixture(scope="module")
-def trained():
-    from course.notebook.load import trained
-
-    return trained()
-
-
-def test_the_widgets_change_picture_and_words(trained):
-    box = explore_attention(trained, "Der Hund schläft.")
-    menus, step, caption, picture = box.children
-    kind, layer, head = menus.children
-    assert [value for _, value in kind.options] == ["encoder", "decoder", "cross"]
-    assert (step.min, step.value) == (1, step.max)
-    before = picture.value
-    assert "cross-attention weight" in before
-    step.value = 1
-    assert picture.value != before
-    assert "next: ▁The" in caption.value
-    kind.value = "decoder"
-    assert "decoder self-attention weight" in picture.value
-    layer.value, head.value = -1, 1
-    assert "layer 2, head 1" in picture.value
-    with pytest.raises(UserError, match="empty"):
-        explore_attention(trained, " ")
-    with pytest.raises(UserError, match="takes at most 200"):
-        explore_attention(trained.model, "Hund " * 300)
-
-
-def test_without_widgets_there_is_a_figure(trained, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    figure = explore_attention(trained, "Der Hund schläft.")
-    assert len([axes for axes in figure.axes if axes.get_images()]) == 3 * 4
-
-
-def test_a_model_whose_decoder_is_not_written_shows_its_encoder(trained, modules):
-    stubs = load_modules(ROOT / "notebooks" / "transformer")
-    model = modules.transformer.Transformer(4000, 4000, 2, 3, 12, 2, 1, 16, 30, 0.0)
-    model.decoder = stubs.decoder.TransformerDecoder(1, 12, 16, 2, output_layer_size=4000)
-    menus, step, caption, _ = explore_attention(model, "Der Hund schläft.").children
-    assert [value for _, value in menus.children[0].options] == ["encoder"]
-    assert step.disabled
-    assert "not written yet" in caption.value
 
 
 # Where a tensor is wrong

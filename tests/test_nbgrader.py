@@ -18,6 +18,7 @@ from autograder.sandbox.confine import unsupported
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook, code_in
 from tests.pages import text_of
 from tests.test_release import shown_lines, solution_lines
+from tests.worth import FULL, TOTAL, WRONG_MASK, of
 
 HIDDEN = "### BEGIN HIDDEN TESTS\nassert 'what nobody sees'\n### END HIDDEN TESTS\n\n"
 
@@ -102,11 +103,11 @@ def damage_metadata(notebook, cell):
 
 
 def test_points_are_exact_whatever_stands_in_the_notebook(cycle):
-    """Half the points for half the tests, in spite of warnings and a damaged cell; all with a broken notebook."""
-    expected = {"broken": 30.0, "hostile": 0.0, "partial": 15.0}
+    """The points of the tests that pass, in spite of warnings and a damaged cell; all with a broken notebook."""
+    expected = {"broken": FULL["mha"], "hostile": 0.0, "partial": WRONG_MASK}
     assert cycle.points == {student: (points, False) for student, points in expected.items()}
     exported = {student: (float(row["score"]), float(row["max_score"])) for student, row in cycle.exported.items()}
-    assert exported == {student: (points, 110) for student, points in expected.items()}
+    assert exported == {student: (points, TOTAL) for student, points in expected.items()}
 
 
 def test_a_submission_cannot_reach_the_process_that_grades_it(cycle):
@@ -138,10 +139,10 @@ def test_neither_release_nor_feedback_show_hidden_tests_or_solutions(cycle):
 
 def test_feedback_says_what_is_wrong(cycle):
     page = text_of(cycle.page("partial"))
-    assert "15 of 30 points" in page
+    assert f"{of(WRONG_MASK, FULL['mha'])} points" in page
     assert "the key padding mask is read the other way round" in page
     assert "The notebook that was handed in cannot be read" in text_of(cycle.page("broken"))
-    assert "0 of 30 points" in text_of(cycle.page("hostile"))
+    assert f"{of(0, FULL['mha'])} points" in text_of(cycle.page("hostile"))
 
 
 # What takes longer
@@ -214,7 +215,9 @@ def test_no_notebook_changes_the_grade(tmp_path):
         (course.hand_in(course.submitted(student)) / "2_pe.ipynb").write_bytes(content)
     course.nbgrader("autograde", NAME, "--notebook=2_pe")
     students = {*BROKEN, *(change.__name__ for change in CHANGES)}
-    assert {student: grades["pe"] for student, grades in course.grades().items()} == dict.fromkeys(students, (5, False))
+    assert {student: grades["pe"] for student, grades in course.grades().items()} == dict.fromkeys(
+        students, (FULL["pe"], False)
+    )
 
 
 @pytest.mark.slow
@@ -235,9 +238,9 @@ def test_a_kernel_that_dies_costs_that_student_only(tmp_path):
     assert "DeadKernelError" in log
     assert "There was an error processing assignment 'transformer' for student 'dies'" in log
     grades = {student: stages["pe"] for student, stages in course.grades().items()}
-    assert grades == {"before": (5, False), "dies": (None, True), "later": (5, False)}
+    assert grades == {"before": (FULL["pe"], False), "dies": (None, True), "later": (FULL["pe"], False)}
     course.nbgrader("autograde", NAME, "--notebook=2_pe")
-    assert course.scores()["dies"]["pe"] == 5
+    assert course.scores()["dies"]["pe"] == FULL["pe"]
 
 
 def kill_the_kernel(psutil: Any, grading: Any, folder: Path) -> None:
@@ -282,7 +285,7 @@ def test_a_failure_of_the_grader_is_no_result(tmp_path):
     assert course.grades()["student"]["pe"] == (None, True)
     stored.write_bytes(whole)
     course.nbgrader("autograde", NAME, "--notebook=2_pe")
-    assert course.grades()["student"]["pe"] == (5, False)
+    assert course.grades()["student"]["pe"] == (FULL["pe"], False)
 
 
 @pytest.mark.slow
@@ -307,4 +310,4 @@ def test_students_fetch_and_submit_through_the_exchange(tmp_path):
     course.nbgrader("collect", NAME, *exchange, "--update")
     assert (course.submitted("student") / "pe.py").read_bytes() == (SOLUTIONS / "pe.py").read_bytes()
     course.nbgrader("autograde", NAME, *exchange, "--notebook=2_pe")
-    assert course.grades()["student"]["pe"] == (5, False)
+    assert course.grades()["student"]["pe"] == (FULL["pe"], False)

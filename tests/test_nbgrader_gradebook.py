@@ -13,12 +13,13 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom import batch as batch_module
-from autograder.classroom.local_jobs import Outcome
+from autograder.classroom.job_processes import Outcome
 from autograder.gradebooks.nbgrader import place_of, write_points
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.find_submissions import Found
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, ROOT, SOLUTIONS, STAGES, Course
+from tests.worth import FULL, TOTAL, WRONG_MASK
 
 CONFINED = ["--unconfined"] if unsupported() else []
 STUBS = ROOT / "notebooks" / NAME
@@ -105,12 +106,12 @@ def test_the_points_of_batch_are_in_the_export(course, capsys):
     assert batch(course, "--gradebook") == 0
     assert "The points are in the gradebook sqlite:///" in capsys.readouterr().out
     grades = course.grades()
-    assert course.scores() == {"partial": {**ZERO, "mha": 15.0, "pe": 5.0}, "stubs": ZERO}
+    assert course.scores() == {"partial": {**ZERO, "mha": WRONG_MASK, "pe": FULL["pe"]}, "stubs": ZERO}
     assert not any(waiting for stages in grades.values() for _, waiting in stages.values())
     exported = course.exported()
     assert {student: (row["score"], row["max_score"]) for student, row in exported.items()} == {
-        "partial": ("20.0", "110.0"),
-        "stubs": ("0.0", "110.0"),
+        "partial": (str(WRONG_MASK + FULL["pe"] + 0.0), str(TOTAL + 0.0)),
+        "stubs": ("0.0", str(TOTAL + 0.0)),
     }
     assert exported["stubs"]["timestamp"] == "2026-10-02 23:59:59"
     assert exported["partial"]["timestamp"] == ""
@@ -218,7 +219,7 @@ def other_points(course: Course) -> list[str]:
     from nbgrader.api import Gradebook
 
     with Gradebook(course.database) as gradebook:
-        gradebook.find_grade_cell("stage-pe", "2_pe", NAME).max_score = 7
+        gradebook.find_grade_cell("stage-pe", "2_pe", NAME).max_score = FULL["pe"] + 2
         gradebook.db.commit()
     return []
 
@@ -234,7 +235,10 @@ BAD = {
     ),
     "no gradebook": (lambda course: ["sqlite:///file"], "cannot open the gradebook sqlite:///file"),
     "not released": (not_released, "does not know transformer as it is now"),
-    "other points": (other_points, "has 7 points for stage-pe, not 5: run `nbgrader generate_assignment"),
+    "other points": (
+        other_points,
+        f"has {FULL['pe'] + 2} points for stage-pe, not {FULL['pe']}: run `nbgrader generate_assignment",
+    ),
 }
 
 
@@ -322,16 +326,17 @@ def test_everything_works_with_postgresql(postgres, tmp_path, monkeypatch):
         text = (SOLUTIONS / f"{module}.py").read_text(encoding="utf-8")
         (course.submitted("partial") / f"{module}.py").write_text(text.replace(*MASK), encoding="utf-8")
     course.nbgrader("autograde", NAME, "--notebook=1_mha")
-    assert course.scores()["partial"] == {**dict.fromkeys(ZERO), "mha": 15}
+    assert course.scores()["partial"] == {**dict.fromkeys(ZERO), "mha": WRONG_MASK}
     hand_in(course, "other")
     assert batch(course, "--gradebook") == 0
     before = everything(course)
-    assert course.scores() == {"partial": {**ZERO, "mha": 15, "pe": 5}, "other": ZERO}
+    assert course.scores() == {"partial": {**ZERO, "mha": WRONG_MASK, "pe": FULL["pe"]}, "other": ZERO}
     assert batch(course, "--gradebook") == 0
     assert everything(course) == before
-    assert {student: row["score"] for student, row in course.exported().items()} == {"partial": "20.0", "other": "0.0"}
+    score = str(WRONG_MASK + FULL["pe"] + 0.0)
+    assert {student: row["score"] for student, row in course.exported().items()} == {"partial": score, "other": "0.0"}
     done = course.run("-c", SHOW)
     assert done.returncode == 0, done.stderr
-    assert "('partial', 20.0)" in done.stdout
-    assert "('partial', 20.0, 110.0)" in done.stdout
+    assert f"('partial', {score})" in done.stdout
+    assert f"('partial', {score}, {TOTAL + 0.0})" in done.stdout
     assert not (tmp_path / "gradebook.db").exists()

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
 SOLUTIONS = ROOT / "solutions" / ASSIGNMENT.name
 NOTEBOOKS = pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
+STAGE_5 = ("decoder", "transformer")  # the modules in which it is written
 ROW = re.compile(r"^\| ([A-Z])(, optional)? \| (.*) \| (\d+) minutes \|$", re.MULTILINE)
 
 
@@ -138,6 +139,22 @@ def hours(total: int) -> str:
     whole, part = divmod(quarters, 4)
     number = (str(whole) if whole else "") + ("", "¼", "½", "¾")[part]
     return f"{number} hour" if quarters <= 4 else f"{number} hours"
+
+
+def test_no_answer_stands_before_its_task():
+    """Stage 5: the loop that ends at eos, which mask is cut, why there is no padding mask, and the KV cache to read."""
+    for name in ("4_decoder.ipynb", "5_inference.ipynb"):
+        found = cells(name)
+        before = found[: [id for id, _, _ in found].index("grade")] if name.startswith("5") else found
+        for id, kind, text in before:
+            if kind == "code":
+                assert not ("eos_idx" in text and "break" in text), id
+                assert ".append(step.best)" not in text, id
+                assert "forward_one_step_ec(" not in text or id.startswith(("try", "help")), id
+            assert "kv_cache.py" not in text, id
+    stubs = [(ROOT / "notebooks" / ASSIGNMENT.name / f"{name}.py").read_text(encoding="utf-8") for name in STAGE_5]
+    for given_away in ("last row", "is not cut", "no padding mask"):
+        assert not any(given_away in stub for stub in stubs), given_away
 
 
 def test_each_question_is_asked_once():

@@ -14,14 +14,16 @@ from autograder.manifest import assignment
 from autograder.reports.console import part_line
 from autograder.reports.gradescope_results import output
 from autograder.reports.student_feedback import feedback_html
-from autograder.sandbox.faults import Raised, TimedOut
+from autograder.sandbox.student_faults import Raised, TimedOut
 
 STAGE = replace(assignment("transformer").stage("pe"), points={"test": 5.0}, parts={"test": {"table": 3.0, "sum": 2.0}})
 
 
 def outcome(body, kind=StageTestCase, **attributes):
     case = type("Case", (kind,), {"test": body})("test")
-    case.student = SimpleNamespace(take_printed=lambda: "", last_call="f()", dtype="float64")
+    case.student = SimpleNamespace(
+        take_printed=lambda: "", last_call="f()", dtype="float64", last_inputs=[], changing=lambda alike: ""
+    )
     case.stage = STAGE
     for name, value in attributes.items():
         setattr(case, name, value)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.diagnosis.compare_tensors import compare
+from autograder.diagnosis.wrong_elements import masked_by
 
 RNG = np.random.Generator(np.random.PCG64(5))
 HEADS = RNG.standard_normal((3, 4, 6, 5))  # (B, H, T_q, d_k)
@@ -52,6 +53,49 @@ def test_groups():
     wrong = compare("x", "B H T_q d_k", changed(np.s_[1:]), HEADS, 1e-5, groups={"sentences with padding": padded})
     assert wrong is not None
     assert "Only sentences with padding are wrong." in wrong.details
+
+
+# (B, H, T_q, d_k): padding in the sentences 1 and 2; a causal mask, which leaves the last query as it is
+PADDING = np.array([[0, 0, 0], [0, 0, 1], [0, 7, 7]])
+CAUSAL = np.triu(np.ones((1, 6, 6)), k=1)
+MASKED = {
+    "padded sentences": (np.s_[1:], {"key_padding_mask": PADDING}, False),
+    "one of the padded sentences": (np.s_[2], {"key_padding_mask": PADDING}, False),
+    "the sentence without padding": (np.s_[0], {"key_padding_mask": PADDING}, True),
+    "shorter sentences": (np.s_[:2], {"src_lengths": np.array([2, 3, 6])}, False),
+    "the longest sentence": (np.s_[2], {"src_lengths": np.array([2, 3, 6])}, True),
+    "queries under the causal mask": (np.s_[:, :, :5], {"attention_mask": CAUSAL}, False),
+    "the last query": (np.s_[:, :, 5], {"attention_mask": CAUSAL}, True),
+    "positions of a known target": (np.s_[:, :, :5], {"tgt": np.zeros((3, 6))}, False),
+    "all but the first query, which has one key": (np.s_[:, :, 1:], {"attention_mask": CAUSAL}, False),
+    "all but the first query, without a mask": (np.s_[:, :, 1:], {}, True),
+    "a query in the middle": (np.s_[:, :, 3], {"attention_mask": np.ones((3, 6, 6))}, False),
+    "a head, whatever the masks": (np.s_[:, 1], {"key_padding_mask": PADDING, "attention_mask": CAUSAL}, True),
+    "padding beside a mask that concerns everything": (
+        np.s_[1:],
+        {"key_padding_mask": PADDING, "attention_mask": np.ones((3, 6, 6))},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MASKED)
+def test_a_pattern_that_masks_alone_explain_is_not_said(what):
+    index, arguments, said = MASKED[what]
+    wrong = compare("x", "B H T_q d_k", changed(index), HEADS, 1e-5, masked=masked_by(arguments.items()))
+    assert wrong is not None
+    assert any(detail.startswith(("Only", "The numbers are wrong")) for detail in wrong.details) == said
+
+
+def test_every_other_sentence_is_chance_among_sentences_of_different_lengths():
+    numbers = RNG.standard_normal((6, 4))
+    wrong = compare("x", "B d", numbers + np.arange(6)[:, None] % 2, numbers, 1e-5)
+    assert wrong is not None
+    assert "Only the odd sentences are wrong (counted from 0)." in wrong.details
+    masked = masked_by([("src_lengths", np.array([5, 5, 4, 5, 4, 3]))])
+    wrong = compare("x", "B d", numbers + np.arange(6)[:, None] % 2, numbers, 1e-5, masked=masked)
+    assert wrong is not None
+    assert not any("sentences" in detail for detail in wrong.details)
 
 
 def test_unrelated_numbers_have_nothing_in_common():

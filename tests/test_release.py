@@ -8,15 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-import torch
 
 from autograder.authoring import release
 from autograder.authoring.release import find_leaks, make_stubs, path_with_programs, secret_lines
-from autograder.manifest import Stage, assignment, assignments
+from autograder.manifest import assignment, assignments
 from course.errors import UserError
-from course.modules import load_modules
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
@@ -112,61 +109,6 @@ def test_a_stub_differs_from_its_module_in_the_regions_only():
         source = (SOLUTIONS / name).read_text(encoding="utf-8")
         given = re.split(r"^ *raise NotImplementedError\(\"Stage .* is not written yet\"\)$", stub, flags=re.MULTILINE)
         assert given == re.split(r"^ *### BEGIN SOLUTION\n[^\0]*?### END SOLUTION$", source, flags=re.MULTILINE)
-
-
-def test_every_function_to_write_raises_the_message_of_its_stage():
-    stubs, reference = load_modules(RELEASED), load_modules(SOLUTIONS)
-    encoding = reference.pe.PositionalEncoding(4, 9)
-    attention = stubs.mha.MultiHeadAttention(4, 2)
-    decoder = stubs.decoder.TransformerDecoder(1, 4, 8, 2)
-    stubs.transformer.PositionalEncoding = reference.pe.PositionalEncoding  # the stub cannot even be constructed
-    model = stubs.transformer.Transformer(9, 9, 0, 1, 4, 2, 1, 8, 9, 0.0)
-    whole_model = stubs.transformer.Transformer(9, 9, 0, 1, 4, 2, 1, 8, 9, 0.0)
-    whole_model.encoder = reference.encoder.TransformerEncoder(1, 4, 8, 2)
-    whole_model.forward_encoder = lambda src, lengths: (torch.zeros(1, 3, 4), None)
-    x, heads, tokens, length = torch.zeros(1, 3, 4), torch.zeros(1, 2, 3, 2), torch.zeros(1, 3).long(), [3]
-    calls = {
-        "mha.MultiHeadAttention.compute_mh_qkv_transformation": lambda: attention.compute_mh_qkv_transformation(
-            x, x, x
-        ),
-        "mha.MultiHeadAttention.compute_scaled_dot_product_attention": lambda: (
-            attention.compute_scaled_dot_product_attention(heads, heads, heads)
-        ),
-        "pe.PositionalEncoding.__init__": lambda: stubs.pe.PositionalEncoding(4, 9),
-        "pe.PositionalEncoding.forward": lambda: stubs.pe.PositionalEncoding.forward(encoding, x),
-        "encoder.TransformerEncoderLayer.forward": lambda: stubs.encoder.TransformerEncoderLayer(4, 8, 2, 0.0)(x),
-        "transformer.Transformer.forward_encoder": lambda: model.forward_encoder(tokens, length),
-        "decoder.TransformerDecoderLayer.forward": lambda: decoder.layers[0](x, x),
-        "transformer.Transformer.forward_decoder": lambda: model.forward_decoder(x, tokens, tokens, length),
-        "decoder.TransformerDecoderLayer.forward_one_step_ec": lambda: decoder.layers[0].forward_one_step_ec(x, x),
-        "decoder.TransformerDecoder.forward_one_step_ec": lambda: decoder.forward_one_step_ec(x, encoder_out=x),
-        "transformer.Transformer.inference": lambda: whole_model.inference(tokens, torch.tensor(length), 5),
-    }
-    assert set(calls) == {written for stage in ASSIGNMENT.stages for written in stage.writes}
-    for stage in ASSIGNMENT.stages:
-        for written in stage.writes:
-            message = rf"^Stage {stage.number}: {written.partition('.')[2]}(, part 1 of \d,)? is not written yet$"
-            with pytest.raises(NotImplementedError, match=message):
-                calls[written]()
-
-
-# The notebooks
-
-
-@STAGES
-def test_a_notebook_has_one_grade_cell_with_the_points_of_its_stage(stage: Stage):
-    for folder in (SOLUTIONS, RELEASED):
-        notebook = json.loads((folder / stage.notebook).read_text(encoding="utf-8"))
-        nbformat.validate(notebook)
-        assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
-        assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook["cells"])
-        (cell,) = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
-        assert "".join(cell["source"]) == f'from course import check\n\ncheck("{stage.name}")'
-        grading = cell["metadata"]["nbgrader"]
-        assert (grading["grade_id"], grading["points"]) == (f"stage-{stage.name}", stage.max_points)
-        assert (grading["grade"], grading["locked"], grading["solution"]) == (True, True, False)
-        assert grading["schema_version"] == 3
-    assert cell["metadata"]["editable"] is False
 
 
 # nbgrader's own command

@@ -13,6 +13,7 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from tests.worth import FULL
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
@@ -263,7 +264,6 @@ def replaced(module: str, old: str, new: str) -> Submission:
     return Submission("test", {**sources, module: sources[module].replace(old, new, 1)})
 
 
-FULL = {"mha": 30, "pe": 5, "encoder": 30, "decoder": 35, "inference": 10}
 ATTENDED = "        attended = self.self_attn(x, x, x, key_padding_mask=self_attn_padding_mask)\n"
 
 
@@ -272,7 +272,7 @@ def test_a_forbidden_line_costs_its_own_stage_only(workers):
     report = grade(replaced("encoder", ATTENDED, shortcut + ATTENDED), ASSIGNMENT, workers)
     assert {stage.name: stage.points for stage in report.stages} == {**FULL, "encoder": 0}
     (test,) = (test for test in report.tests if test.stage == "encoder")
-    assert (test.status, test.max_points) == ("forbidden", 30)
+    assert (test.status, test.max_points) == ("forbidden", FULL["encoder"])
     line = solution()["encoder"].split(ATTENDED)[0].count("\n") + 1
     assert f"encoder.py, line {line}: nn.MultiheadAttention is a ready-made part" in test.message
     assert "this course has you write it yourself" in test.message
@@ -300,7 +300,7 @@ def test_a_line_counts_for_the_stages_that_it_belongs_to(workers, case):
 def test_notes_go_to_the_report_and_cost_nothing(workers):
     submission = replaced("pe", "import math\n", "import math\nimport os\n")
     report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage("pe")])
-    assert report.points == 5
+    assert report.points == FULL["pe"]
     assert report.review == ("pe.py, line 4: os is imported, which this assignment does not need",)
 
 
@@ -329,7 +329,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_text_that_breaks_the_parser_is_a_note_at_most(workers, case, monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.proxy.CALL_SECONDS", 5.0)
+    monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 5.0)
     found = check_submission(Submission("test", {"pe": HOSTILE[case]}), ASSIGNMENT, workers)
     assert found.forbidden == {}
     assert all("did not come to an end" in note for note in found.review)

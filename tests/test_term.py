@@ -20,14 +20,13 @@ from autograder.diagnosis.mistakes import all_mistakes
 from autograder.sandbox.confine import unsupported
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, ROOT, SOLUTIONS, Course, code_in
 from tests.test_release import solution_lines
+from tests.worth import FULL, NOTHING, REQUIRED, TOTAL, WRONG_MASK
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(unsupported()), reason=f"one of the students is hostile: {unsupported()}"),
 ]
 STUBS = ROOT / "notebooks" / NAME
-FULL = {stage.name: float(stage.max_points) for stage in ASSIGNMENT.stages}
-NOTHING = dict.fromkeys(FULL, 0.0)
 MISTAKES = {mistake.id: mistake for mistake in all_mistakes("transformer")}
 DUE = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=1)
 SHORTCUT = "import torch.nn as ready\nREADY = ready.MultiheadAttention\n"
@@ -91,9 +90,11 @@ def attack(folder: Path) -> None:
 
 TERM = {
     "perfect": Student(FULL, source=ASSIGNMENT.folder / "formulations" / "einsum"),
-    "partial": Student({**NOTHING, "mha": 30, "pe": 5}, spoil=keep_stubs_of("encoder", "decoder", "transformer")),
+    "partial": Student(
+        {**NOTHING, "mha": FULL["mha"], "pe": FULL["pe"]}, spoil=keep_stubs_of("encoder", "decoder", "transformer")
+    ),
     "stubs": Student(NOTHING, source=STUBS),
-    "mistakes": Student({**FULL, "mha": 15, "pe": 0}, changes=(("mha", *MASK), mistake("pe.base-1000"))),
+    "mistakes": Student({**FULL, "mha": WRONG_MASK, "pe": 0}, changes=(("mha", *MASK), mistake("pe.base-1000"))),
     "broken-notebook": Student(FULL, spoil=break_notebooks),
     "late": Student({**FULL, "pe": 0}, spoil=keep_stubs_of("pe"), late=timedelta(hours=30)),
     "resubmission": Student(FULL),
@@ -208,7 +209,7 @@ def test_the_gradebook_has_the_points_of_batch(term):
     exported = term.course.read_export()
     for name, student in TERM.items():
         row = exported[name]
-        assert (float(row["score"]), float(row["max_score"])) == (total(student.points), 110)
+        assert (float(row["score"]), float(row["max_score"])) == (total(student.points), TOTAL)
         assert row["duedate"] == f"{DUE:%Y-%m-%d %H:%M:%S}"
         assert (row["timestamp"] > row["duedate"]) == (name == "late")
 
@@ -243,10 +244,10 @@ max_percent = 50
 
 def final(student: Student) -> str:
     """The grade by hand: of 33 points, extra credit only makes up for lost ones, 7.5 % off for each day begun."""
-    points = min(total(student.points), 100)
+    points = min(total(student.points) / REQUIRED, 1)
     if student.late > timedelta(0):
         points *= 0.85
-    return f"{points * 0.33 + 1e-9:.2f}"
+    return f"{points * 33 + 1e-9:.2f}"
 
 
 def test_the_exports_are_right_to_the_cent(term):

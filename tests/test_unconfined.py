@@ -73,7 +73,7 @@ def test_a_module_without_a_file_is_no_library(monkeypatch):
 
 @needs_linux
 def test_doctor(capsys, monkeypatch):
-    from autograder.grading import machine_check as doctor
+    from autograder.grading import check_machine as doctor
 
     assert doctor.main([]) == 0
     out = capsys.readouterr().out

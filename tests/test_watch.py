@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.watching import ROOT, watching
+from tests.worth import FULL, TOTAL, WRONG_MASK, of
 
 WRONG, RIGHT = "key_padding_mask[:, None, None, :] == 0", "key_padding_mask[:, None, None, :] != 0"
 
@@ -13,18 +14,18 @@ WRONG, RIGHT = "key_padding_mask[:, None, None, :] == 0", "key_padding_mask[:, N
 def test_a_verdict_after_each_save(tmp_path):
     with watching(tmp_path, "mha") as watcher:
         first = watcher.verdict()
-        assert "Total: 30 of 30 points" in first
+        assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in first
         assert "Saved:" not in first
         watcher.save("mha", RIGHT, WRONG)
         second = watcher.verdict()
-        assert "Total: 15 of 30 points" in second
+        assert f"Total: {of(WRONG_MASK, FULL['mha'])} points" in second
         assert "the key padding mask is read the other way" in " ".join(second.split())
         assert "Saved: mha.py." in second
         watcher.save("pe", "import math", "import math  # of no concern to the watched stage")
         watcher.save("mha", WRONG, "((unfinished")
         assert "SyntaxError" in watcher.verdict()
         watcher.save("mha", "((unfinished", RIGHT)
-        assert "Total: 30 of 30 points" in watcher.verdict()
+        assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in watcher.verdict()
         if sys.platform == "win32":
             return  # a process cannot press Ctrl-C for another one there
         code, rest = watcher.interrupt()
@@ -35,7 +36,7 @@ def test_a_verdict_after_each_save(tmp_path):
 
 def test_a_save_grades_the_stages_of_the_saved_module(tmp_path):
     with watching(tmp_path) as watcher:
-        assert "Total: 110 of 110 points" in watcher.verdict()
+        assert f"Total: {of(TOTAL, TOTAL)} points" in watcher.verdict()
         watcher.save("decoder", "import torch", "import torch\n")
         text = watcher.verdict()
     assert "Total: 45 of 45 points" in text

@@ -69,7 +69,8 @@ def correct_submissions(assignment: Assignment) -> dict[str, tuple[Submission, s
     """The known correct submissions but the solution, by name, each with the modules that were written anew."""
     solution = read_submission(assignment.solution, assignment).sources
     found = {one.id: (Submission(one.id, one.apply(solution)), {one.module}) for one in formulations(assignment)}
-    for folder in sorted((assignment.folder / "formulations").iterdir()):
-        if any((folder / f"{module}.py").is_file() for module in assignment.modules):
-            found[folder.name] = (read_submission(folder, assignment), set(assignment.modules))
+    top = assignment.folder / "formulations"
+    for folder in sorted({file.parent for module in assignment.modules for file in top.rglob(f"*/{module}.py")}):
+        written = read_submission(folder, assignment).sources
+        found[folder.name] = (Submission(folder.name, solution | written), set(written))
     return found

@@ -1,7 +1,7 @@
 """Make what students receive: strip the solutions from the modules, run nbgrader, see that no solution is left.
 
-`python -m autograder release` writes notebooks/ anew; with `--check` it writes nothing and exits with 1 if notebooks/
-is not what it would write.
+`python -m autograder release` writes notebooks/ anew, and the points of the manifest into the texts that name them;
+with `--check` it writes nothing and exits with 1 if something is not what it would write.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.points_in_texts import with_right_points
 from autograder.manifest import ROOT, Assignment, assignment, every_assignment
 from course.errors import UserError
 
@@ -308,12 +309,18 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     args = parse_arguments(arguments)
     chosen = [assignment(args.assignment)] if args.assignment else every_assignment()
+    texts = dict(with_right_points(ROOT, chosen))
+    for path, text in texts.items() if not args.check else ():
+        path.write_text(text, encoding="utf-8", newline="\n")
+        print(f"wrote the points of the manifest into {path.relative_to(ROOT).as_posix()}")
     release, folder = generate(ROOT, chosen), ROOT / RELEASE
     if not args.check:
         write_release(release, folder, [folder / args.assignment if args.assignment else folder])
         print(f"wrote {len(release)} files to {RELEASE}/")
         return 0
-    if found := differences(release, folder, f"{args.assignment}/" if args.assignment else ""):
+    found = [f"{path.relative_to(ROOT).as_posix()} names other points than the manifest" for path in texts]
+    found += differences(release, folder, f"{args.assignment}/" if args.assignment else "")
+    if found:
         print("\n".join([*found, "Run `python -m autograder release` and commit the result."]))
         return 1
     print(f"{RELEASE}/ is current and holds no solution")

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 
 from autograder.classroom.hidden_seed import seed_of_class
-from autograder.classroom.local_jobs import Outcome, Queue, Settings, grade_here
-from autograder.classroom.records import Records, grader_hash
+from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
+from autograder.classroom.saved_results import Records, grader_hash
 from autograder.manifest import Assignment
 from autograder.submissions.find_submissions import Found, find_submissions
 from autograder.submissions.read_submission import Submission

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from autograder.classroom.local_jobs import Grader, Outcome, Queue, Settings
+from autograder.classroom.job_processes import Grader, Outcome, Queue, Settings
 from autograder.submissions.read_submission import Submission
 from course.errors import UserError
 
@@ -119,7 +119,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     Raises:
         RuntimeError: if this machine would grade by other rules than the one that asks.
     """
-    from autograder.classroom.records import grader_hash
+    from autograder.classroom.saved_results import grader_hash
     from autograder.sandbox.confine import unsupported
 
     grader: Grader | None = getattr(_of_thread, "grader", None)

@@ -16,7 +16,7 @@ from autograder.gradebooks.policy_file import read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
 from autograder.manifest import assignment
 from autograder.reports.console import clean
-from autograder.reports.written_files import harmless, write_whole
+from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 

@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 
 from autograder.manifest import Assignment
-from autograder.reports.written_files import write_whole
+from autograder.reports.write_files import write_whole
 from course.errors import UserError
 
 FILE = "batch.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder.gradebooks.hand_in_times import timestamps
 from autograder.gradebooks.match_students import normal
 from autograder.manifest import ROOT, Assignment
-from autograder.reports.written_files import harmless
+from autograder.reports.write_files import harmless
 from autograder.submissions.find_submissions import find_submissions
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError

@@ -4,14 +4,14 @@ Values are compared element by element with an absolute limit. A sum of differen
 the size of the tensor and fails correct code on another processor.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from autograder.diagnosis.wrong_elements import pattern
-from autograder.sandbox.proxy import Foreign
+from autograder.sandbox.remote_modules import Foreign
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
 LIMITS = {"float64": 1e-4, "float32": 1e-3}
@@ -54,6 +54,7 @@ def compare(
     limit: float,
     where: np.ndarray | None = None,
     groups: Mapping[str, np.ndarray] | None = None,
+    masked: Sequence[tuple[str, np.ndarray]] = (),
 ) -> Wrong | None:
     """The first rung of the ladder on which `actual` fails, or None if it is right.
 
@@ -64,7 +65,7 @@ def compare(
         expected: the right values.
         limit: the largest absolute difference that is still right.
         where: True for the elements that count (without the padding, say); broadcast to the shape of `expected`.
-        groups: named parts of the tensor, for `pattern`.
+        groups, masked: named parts of the tensor and what masks concern, for `pattern`.
     """
     floating = bool(np.issubdtype(expected.dtype, np.floating))
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
@@ -76,7 +77,7 @@ def compare(
     if not differs.any():
         return None
     first = _first(differs)
-    common = pattern(axes, actual, expected, differs, counted, limit, groups)
+    common = pattern(axes, actual, expected, differs, counted, limit, groups, masked)
     return Wrong(
         f"{name} has the right shape but wrong values",
         (
@@ -111,9 +112,11 @@ def wrong_form(
     """The rungs of the ladder before the values: type, shape, dtype, finite numbers."""
     expected = f"expected  {_shape(shape)}, which is ({axes.replace(' ', ', ')})"
     if actual is None:
-        return Wrong(f"{name} is None instead of a tensor", (expected, "Is a return missing?"))
+        return Wrong(
+            f"{name} is None instead of a tensor", (expected, "Is it not computed, or not returned, for these inputs?")
+        )
     if not isinstance(actual, np.ndarray):
-        got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__}"
+        got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__.lower()}"
         kind = "dtype" if got.startswith("a tensor") else "type"
         return Wrong(f"{name} has the wrong {kind}", (f"expected  a tensor, {expected[10:]}", f"got       {got}"))
     if actual.shape != shape:

@@ -1,14 +1,16 @@
 """Name the mistake behind a failed test: compare what the student's code gave with what known mistakes give.
 
 What a failed test shows is reduced to a signature: at which check it failed and how, and a few random projections of
-the wrong tensor. Two pieces of code with the same mistake have the same signature, however they are written. For the
+the wrong tensor. Two pieces of code with the same mistake have the same signature, however they are written. Where
+there are numbers, the same numbers are as good as a proof. A message proves little: other code may fail in the same
+words, so a mistake that only a message points to is said to be one perhaps (see `Named`). For the
 visible tests the signatures of all known mistakes are stored; neither the mistakes' code nor the solution can be read
 from them. For hidden tests, whose inputs are new each time, the mistakes are run on the same inputs.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,11 @@ import numpy as np
 
 from autograder import manifest
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.student_faults import Raised
 
 PROJECTIONS = 8
-MAX_PROJECTED = 1_000_000  # elements
+MAX_PROJECTED = 1_000_000  # elements; of a larger tensor, these are the first ones
+ELSEWHERE = "elsewhere"
 # Rounding changes a projection far less than this, another mistake far more.
 LIMITS = {"float64": 1e-5, "float32": 1e-3}
 
@@ -33,6 +36,15 @@ class Signature:
     what: str  # the message, or the exception with its message
     shape: tuple[int, ...] = ()
     projections: tuple[float, ...] = ()
+    place: str = ""  # the student's modules on the way of an exception, "transformer.py decoder.py"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A known mistake that explains a failed test: for sure if the numbers agree, perhaps if only the words do."""
+
+    mistake: str
+    sure: bool
 
 
 def signature(error: BaseException | None, check: int) -> Signature | None:
@@ -43,15 +55,28 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
         check: the number of checks until then.
     """
     if isinstance(error, Raised):
-        return Signature(check, error.message.partition("\n")[0][:200])
+        files = " ".join(dict.fromkeys(place.file for place in error.where))
+        return Signature(check, error.message.partition("\n")[0][:200], place=files)
     if not isinstance(error, Incorrect):
         return None
     actual = error.actual
-    # No right tensor is as large as a hostile one; projections would take many times its memory.
-    if not isinstance(actual, np.ndarray) or actual.dtype.kind not in "fiub" or actual.size > MAX_PROJECTED:
-        return Signature(check, error.wrong.message)
+    if not isinstance(actual, np.ndarray) or actual.dtype.kind not in "fiub":
+        return Signature(check, " | ".join((error.wrong.message, *error.wrong.details))[:400])
+    # A hostile tensor may be large; projections would take many times its memory.
+    if actual.size > MAX_PROJECTED:
+        return Signature(check, error.wrong.message, actual.shape, project(actual.reshape(-1)[:MAX_PROJECTED]))
     counted = actual if error.where is None else np.where(error.where, actual, 0)
     return Signature(check, error.wrong.message, actual.shape, project(counted))
+
+
+def only_through(module: str, shown: Signature) -> Signature:
+    """What a mistake in a module shows, for comparison: an exception that names it comes through that module.
+
+    Elsewhere it hits code that got something wrong from it, and other code may be to blame.
+    """
+    if not shown.place or f"{module}.py" in shown.place.split():
+        return shown
+    return replace(shown, place=ELSEWHERE)
 
 
 def project(values: np.ndarray) -> tuple[float, ...]:
@@ -66,7 +91,9 @@ def project(values: np.ndarray) -> tuple[float, ...]:
 
 def same(a: Signature, b: Signature, dtype: str) -> bool:
     """Whether two signatures are those of one mistake."""
-    if (a.check, a.what, a.shape, len(a.projections)) != (b.check, b.what, b.shape, len(b.projections)):
+    if (a.check, a.what, a.shape, a.place) != (b.check, b.what, b.shape, b.place):
+        return False
+    if len(a.projections) != len(b.projections):
         return False
     return all(abs(x - y) <= LIMITS[dtype] * (1 + abs(y)) for x, y in zip(a.projections, b.projections, strict=True))
 
@@ -81,11 +108,12 @@ def matching(found: Signature, known: Iterable[tuple[str, Signature]], dtype: st
 
 def name_mistakes(
     failed: Mapping[str, Signature], passed: Iterable[str], known: Mapping[str, Known], dtype: str
-) -> dict[str, str]:
+) -> dict[str, Named]:
     """Name the mistake behind the failed tests of a stage.
 
-    A mistake that explains all tests, those that passed too, is named for all of them. If there is none, each test
-    gets the first mistake that explains it.
+    A mistake that a passed test would show is not named. One that explains all other tests is named for all of them.
+    If there is none, each test gets the first mistake that explains it by its numbers: there may be several. Words
+    alone are not enough for that.
 
     Args:
         failed: what each failed test shows.
@@ -96,12 +124,18 @@ def name_mistakes(
     Returns:
         the ids of mistakes by test; a test without a known mistake is left out.
     """
-    matches = {test: list(matching(found, known[test], dtype)) for test, found in failed.items()}
     refuted = {mistake for test in passed for mistake, _ in known[test]}
+    matches = {
+        test: [mistake for mistake in matching(found, known[test], dtype) if mistake not in refuted]
+        for test, found in failed.items()
+    }
+    sure = any(found.projections for found in failed.values())
     for mistake in next(iter(matches.values()), []):
-        if mistake not in refuted and all(mistake in others for others in matches.values()):
-            return dict.fromkeys(failed, mistake)
-    return {test: mistakes[0] for test, mistakes in matches.items() if mistakes}
+        if all(mistake in others for others in matches.values()):
+            return dict.fromkeys(failed, Named(mistake, sure))
+    return {
+        test: Named(mistakes[0], True) for test, mistakes in matches.items() if mistakes and failed[test].projections
+    }
 
 
 def stored_file(assignment: str) -> Path:
@@ -116,16 +150,22 @@ def _stored(assignment: str) -> dict[str, Any]:
     return stored
 
 
-def hints(assignment: str, mistake: str) -> tuple[str, ...]:
+def hints(assignment: str, named: Named) -> tuple[str, ...]:
     """The hints for a known mistake: what it looks like, where to read again."""
-    return tuple(_stored(assignment)["hints"][mistake])
+    looks_like, *others = _stored(assignment)["hints"][named.mistake]
+    return (looks_like if named.sure else f"Perhaps this: {looks_like}", *others)
 
 
 def known_signatures(assignment: str, test: str) -> Known:
     """What the known mistakes show in a visible test."""
     entries = _stored(assignment).get("signatures", {}).get(test, [])
     return [
-        (entry["mistake"], Signature(entry["check"], entry["what"], tuple(entry["shape"]), tuple(entry["projections"])))
+        (
+            entry["mistake"],
+            Signature(
+                entry["check"], entry["what"], tuple(entry["shape"]), tuple(entry["projections"]), entry["place"]
+            ),
+        )
         for entry in entries
     ]
 

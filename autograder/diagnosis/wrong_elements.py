@@ -1,7 +1,8 @@
 """What the wrong elements of a tensor have in common, in a sentence: one head, the last step, a factor, a transpose."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ def pattern(
     counted: np.ndarray,
     limit: float,
     groups: Mapping[str, np.ndarray] | None = None,
+    masked: Sequence[tuple[str, np.ndarray]] = (),
 ) -> str | None:
     """The most telling thing that the wrong elements have in common, or None.
 
@@ -37,10 +39,11 @@ def pattern(
         counted: True where a difference counts.
         limit: the largest difference that is right.
         groups: named parts of the tensor, for instance {"sentences with padding": mask}; broadcast to its shape.
+        masked: what the masks concern, see `masked_by`. That these are wrong and no others surprises nobody.
     """
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     if not np.abs(actual[counted]).max(initial=0) > limit:
-        return "All numbers are zero."
+        return f"All numbers are {'nearly ' if actual[counted].any() else ''}zero."
     names = axes.split()
     everywhere = wrong[counted].mean() > 0.25
     finders: tuple[Callable[[], str | None], ...] = (
@@ -48,7 +51,7 @@ def pattern(
         lambda: _swapped(names, actual, expected, limit) if everywhere else None,
         lambda: _permuted(names, actual, expected, limit) if everywhere else None,
         lambda: _group(wrong, counted, groups or {}),
-        lambda: _indices(names, wrong, counted),
+        lambda: _indices(names, wrong, counted, masked),
         lambda: _reordered(actual, expected, counted, limit) if everywhere else None,
         lambda: _shifted(actual, expected, counted, limit) if everywhere else None,
     )
@@ -110,25 +113,62 @@ def _group(wrong: np.ndarray, counted: np.ndarray, groups: Mapping[str, np.ndarr
     return None
 
 
-def _indices(names: list[str], wrong: np.ndarray, counted: np.ndarray) -> str | None:
+def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarray]]:
+    """What the masks among the arguments of a call concern: ("B", flags of sentences) or ("T", flags of positions).
+
+    Where these, or some of them, are wrong, the masks explain it; with ("all T", flags), where all of them are.
+
+    A padding mask, or lengths of which it is made, concerns the sentences with padding; an attention mask the queries
+    that may not attend to everything. A query with a single key is right whatever its weights are, so the others are
+    a case of their own. With known targets, `tgt`, there is a causal mask.
+    """
+    found = []
+    for name, value in arguments:
+        if not isinstance(value, np.ndarray):
+            continue
+        if name.endswith("mask") and value.ndim > 1:
+            some = (value != 0).any(axis=-1)  # (B,), or (1 or B, T_q)
+            found.append(("B", some.reshape(len(some), -1).any(axis=-1)))
+            if some.ndim > 1:
+                several = ((value == 0).sum(axis=-1) > 1).any(axis=0)
+                found += [("T", some.any(axis=0)), ("all T", several)]
+        elif value.ndim == 1 and value.size > 1 and value.dtype.kind == "i":  # lengths
+            found.append(("B", value < value.max()))
+        elif name == "tgt":
+            positions = np.arange(value.shape[-1])
+            found += [("T", positions < len(positions) - 1), ("all T", positions > 0)]
+    return found
+
+
+def _indices(
+    names: list[str], wrong: np.ndarray, counted: np.ndarray, masked: Sequence[tuple[str, np.ndarray]]
+) -> str | None:
     """Whether along one axis only a few indices are wrong, and every counted element there (nearly) is."""
     for axis, name in enumerate(names):
         others = tuple(i for i in range(wrong.ndim) if i != axis)
         bad, usable = np.asarray(wrong.any(axis=others)), np.asarray(counted.any(axis=others))
         found, size = np.flatnonzero(bad), int(usable.sum())
-        if not 0 < len(found) < size:
+        concerned = [(kind, flags) for kind, flags in masked if kind[-1] == name[0] and len(flags) == len(bad)]
+        if not 0 < len(found) < size or any(
+            np.array_equal(bad, flags) if kind.startswith("all") else flags[found].all() and not flags.all()
+            for kind, flags in concerned
+        ):
             continue
         word = WORDS.get(name, name)
         last = int(np.flatnonzero(usable)[-1])
         right = [i for i in np.flatnonzero(usable).tolist() if not bad[i]]
-        if len(found) > 2 and (found % 2 == found[0] % 2).all() and len(found) >= size // 2:
+        # Under masks, every other sentence or one in the middle is chance.
+        chance = bool(concerned)
+        if not chance and len(found) > 2 and (found % 2 == found[0] % 2).all() and len(found) >= size // 2:
             return f"Only the {'odd' if found[0] % 2 else 'even'} {word}s are wrong (counted from 0)."
         if len(found) == 1:
             which = {0: "first", last: "last"}.get(int(found[0]))
-            return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(found[0])} is wrong."
+            if which or not chance:
+                return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(found[0])} is wrong."
         if len(right) == 1:
             which = {0: "first", last: "last"}.get(right[0])
-            return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
+            if which or not chance:
+                return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
         mostly = wrong.sum(axis=others)[found] > 0.8 * counted.sum(axis=others)[found]
         if mostly.all() and (np.diff(found) == 1).all() and (found[0] == 0 or found[-1] == last):
             side = f"from {word} {int(found[0])} on" if found[-1] == last else f"up to {word} {int(found[-1])}"

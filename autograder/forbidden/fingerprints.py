@@ -4,7 +4,7 @@ import ast
 import hashlib
 from collections import deque
 
-from autograder.forbidden.names import Function, children
+from autograder.forbidden.aliases import Function, children
 
 MIN_NODES = 40  # shorter bodies look alike by chance
 

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
+from autograder.forbidden.aliases import Names, children, fold, is_self, without_main_block
 from autograder.forbidden.fingerprints import fingerprints
-from autograder.forbidden.names import Names, children, fold, is_self
 
 MAX_FINDINGS = 20  # of a module
 
@@ -47,7 +47,12 @@ READY_LIBRARIES = _words(
 # Modules that lead from a string to whatever Python has loaded, or to the grader's own modules.
 LEADING_ANYWHERE = _words("autograder builtins cffi code codeop ctypes imp importlib pkgutil pydoc runpy zipimport")
 # Modules that are usual, and what is harmless or not in them.
-HARMLESS_IN = {"gc": {"collect"}, "inspect": {"signature", "Parameter"}}
+HARMLESS_IN = {
+    "gc": {"collect"},
+    "inspect": _words("signature Parameter Signature cleandoc getdoc isclass isfunction ismethod ismodule"),
+}
+# What a frame tells of itself: `inspect.currentframe().f_back.f_code.co_name` names the caller.
+TOLD_BY_FRAMES = _words("co_name co_filename co_firstlineno f_lineno")
 FORBIDDEN_IN = {
     "sys": {"modules", "_getframe", "meta_path", "path_hooks", "settrace", "setprofile", "_current_frames"},
     "logging": {"config"},
@@ -98,7 +103,7 @@ def check_modules(sources: dict[str, str]) -> tuple[list[tuple[str, Finding]], l
     trees = {}
     for module, text in sources.items():
         with contextlib.suppress(SyntaxError):
-            trees[module] = ast.parse(text)
+            trees[module] = without_main_block(ast.parse(text))
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
     names = {module: Names(node for node, _ in nodes) for module, nodes in scoped.items()}
     own = {member for each in names.values() for member in each.members}
@@ -221,6 +226,8 @@ class Search:
     def _Attribute(self, node: ast.Attribute) -> None:
         if id(node) in self.done:
             return
+        if node.attr in TOLD_BY_FRAMES:
+            self._frame(node.value)
         origins = self.names.resolve(node.value)
         foreign = self._foreign(origins)
         for origin in foreign:
@@ -239,6 +246,15 @@ class Search:
             self.done.add(id(node.value))
         elif re.fullmatch("__.*__", node.attr) and node.attr not in USUAL_DUNDERS:
             self.report(node, f"{node.attr} is unusual in a module like this", forbidden=False)
+
+    def _frame(self, node: ast.expr) -> None:
+        """A text is taken from a frame at once; the frame itself goes nowhere."""
+        steps: list[ast.AST] = []
+        while isinstance(node, ast.Attribute) and node.attr in ("f_code", "f_back"):
+            steps.append(node)
+            node = node.value
+        if isinstance(node, ast.Call) and "inspect.currentframe" in self.names.resolve(node.func):
+            self.done |= {id(step) for step in (*steps, node.func)}
 
     def _Name(self, node: ast.Name) -> None:
         if not isinstance(node.ctx, ast.Load):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
-from autograder.reports.written_files import harmless
+from autograder.reports.write_files import harmless
 from course.errors import UserError
 
 TOLERANCE = Fraction(1, 1000)  # of a total that was added up in floating point

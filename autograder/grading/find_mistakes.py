@@ -1,14 +1,25 @@
 """Find the known mistakes that explain the failed tests of a stage."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
+from dataclasses import replace
+from typing import Any
 
-from autograder.diagnosis.mistake_signatures import Known, Signature, known_signatures, name_mistakes, signature
+from autograder.diagnosis.mistake_signatures import (
+    Known,
+    Named,
+    Signature,
+    known_signatures,
+    name_mistakes,
+    only_through,
+    same,
+    signature,
+)
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import TestResult
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.proxy import Student
+from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
@@ -22,8 +33,13 @@ def find_mistakes(
     workers: Workers,
     book: AnswerBook | None,
     dtype: str,
-) -> dict[str, str]:
-    """The known mistakes that explain the failed tests, by test: first the visible ones, then the hidden ones."""
+    student: Callable[[], Student],
+) -> dict[str, Named]:
+    """The known mistakes that explain the failed tests, by test: first the visible ones, then the hidden ones.
+
+    Args:
+        student: starts the student's code anew, to see whether all of a hidden test agrees with a mistake.
+    """
     visible = {name: found for name, found in shown.items() if not tests[name].hidden}
     passed = [name for name, test in tests.items() if test.hidden or test.status == "passed"]
     known = {name: known_signatures(assignment.name, name) for name in tests}
@@ -32,8 +48,51 @@ def find_mistakes(
         assert book is not None
         # A mistake that a visible test shows is not the one of code that passes it.
         refuted = {mistake for test in passed for mistake, _ in known[test]}
-        names |= name_mistakes({name: shown[name]}, [], {name: _hidden(book, stage, name, dtype, refuted)}, dtype)
+        # Nor is one that a visible test shows in another way.
+        for test, found in visible.items():
+            refuted |= {mistake for mistake, other in known[test] if not same(found, other, dtype)}
+        candidates = _hidden(book, stage, name, dtype, refuted)
+        named = name_mistakes({name: shown[name]}, [], {name: candidates}, dtype)
+        for test, one in named.items():
+            if agrees := _agrees(one.mistake, test, stage, book, dtype, student):
+                names[test] = replace(one, sure=one.sure or agrees == "to the end")
     return names
+
+
+def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:
+    """How far the student's code gives in a hidden test what the reference with a mistake gives.
+
+    The check that failed may hide others that would tell the two apart. Checks of the student's code alone are left
+    out, since they end the test for both.
+
+    Returns:
+        "to the end" of the test, "until both fail" in the same way, or "" if the two differ.
+    """
+    from autograder.diagnosis.mistakes import all_mistakes
+
+    found = next(known for known in all_mistakes(book.assignment.name) if known.id == mistake)
+    solution = read_submission(book.assignment.solution, book.assignment)
+    mistaken = Submission(mistake, found.apply(solution.sources))
+    shown = []
+    for other in (student, lambda: _start(mistaken, stage, book, dtype)):
+        case: Any = stage_tests(stage, hidden=True)[test]
+        case.seed, case.beside_only, case.explains = book.hidden_seed, True, False
+        case.student, case.reference = other(), _start(mistaken, stage, book, dtype)
+        try:
+            result, error = run_test(test, case, stage)
+        finally:
+            case.student.close()
+            case.reference.close()
+        shown.append((result.status, signature(error, case.checks)))
+    (status, mine), (expected_status, expected) = shown
+    if status == expected_status == "passed":
+        return "to the end"
+    alike = mine and expected and same(mine, only_through(found.module, expected), dtype)
+    return "until both fail" if alike else ""
+
+
+def _start(submission: Submission, stage: Stage, book: AnswerBook, dtype: str) -> Student:
+    return Student(book.workers, code_of_stage(submission, stage, book.assignment, {}), dtype)
 
 
 def _hidden(book: AnswerBook, stage: Stage, name: str, dtype: str, refuted: set[str]) -> Known:
@@ -66,7 +125,9 @@ def mistakes_on(
         if mistake.stage == stage.name and mistake.id not in but and not mistake.random:
             mistaken = Submission(mistake.id, mistake.apply(solution.sources))
             case.student = Student(workers, code_of_stage(mistaken, stage, assignment, {}), dtype)
+            case.explains = False
             _, error = run_test(case._testMethodName, case, stage)
             case.student.close()
-            yield mistake.id, signature(error, case.checks)
+            shown = signature(error, case.checks)
+            yield mistake.id, shown and only_through(mistake.module, shown)
     case.reference.close()

@@ -1,5 +1,6 @@
 """Grade a submission: run the tests of each stage against workers and collect the results."""
 
+import functools
 import time
 from collections.abc import Callable, Iterable, Set
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +15,9 @@ from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.faults import Raised, is_dtype_conflict
-from autograder.sandbox.proxy import Student
-from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.student_faults import Raised, is_dtype_conflict
+from autograder.sandbox.total_time import Clock
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_own_methods
@@ -176,8 +177,9 @@ def grade_stage(
             if visible is not None:
                 tests[name] = visible.guarded_by(tests[name])
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
-        for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, book, dtype).items():
-            tests[name] = replace(tests[name], mistake=mistake, hints=hints(assignment.name, mistake))
+        make = functools.partial(Student, workers, code, dtype, clock)
+        for name, named in find_mistakes(tests, shown, stage, assignment, workers, book, dtype, make).items():
+            tests[name] = replace(tests[name], mistake=named.mistake, hints=hints(assignment.name, named))
     finally:
         for student in (*students, *references):
             student.close()

@@ -10,9 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
+from autograder.diagnosis.wrong_elements import masked_by
 from autograder.manifest import Stage, assignment
-from autograder.sandbox.faults import StudentFault, TimedOut
-from autograder.sandbox.proxy import Student
+from autograder.sandbox.remote_modules import Foreign, ObjectProxy, Student
+from autograder.sandbox.student_faults import StudentFault, TimedOut
+from autograder.sandbox.wire import Tuple
 
 # What `Student.changing` says, in words.
 CHANGING = {
@@ -52,8 +54,10 @@ class StageTestCase(unittest.TestCase):
     hidden = False
     answers: Any = None  # of the reference, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
+    explains = True  # look for the reason of wrong numbers
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
+    warnings: list[str]  # what the test does not judge, but its hidden one does
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
@@ -81,6 +85,19 @@ class StageTestCase(unittest.TestCase):
         finally:
             self.outcomes[name] = (error, self.checks)
 
+    @contextlib.contextmanager
+    def only_warn(self) -> Iterator[None]:
+        """What fails inside costs nothing here. The student is told, since the hidden test judges it."""
+        checks, call = self.checks, self.student.last_call
+        try:
+            yield
+        except Incorrect as error:
+            self.warnings.append(error.wrong.message)
+        except StudentFault as fault:
+            self.warnings.append(fault.message)
+        finally:
+            self.checks, self.student.last_call = checks, call
+
     def assert_tensor(
         self,
         actual: Any,
@@ -96,7 +113,7 @@ class StageTestCase(unittest.TestCase):
         limit = max(limit, LIMITS[self.student.dtype])
         if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
             self.measured.append((deviation(actual, expected, where), limit))
-        if wrong := compare(name, axes, actual, expected, limit, where, groups):
+        if wrong := compare(name, axes, actual, expected, limit, where, groups, masked_by(self.student.last_inputs)):
             self.steady()
             fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
             if not fits:
@@ -105,7 +122,7 @@ class StageTestCase(unittest.TestCase):
 
     def steady(self) -> None:
         """Fail if the last call gives something else each time or on a new object: why its result is wrong."""
-        if why := CHANGING.get(self.student.changing(alike)):
+        if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
     def part_of_scores(
@@ -141,11 +158,44 @@ class StageTestCase(unittest.TestCase):
             self.steady()
         raise Incorrect(Wrong(message, details), self.student.last_call, actual)
 
+    def warn_of_side_effects(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
+        """Warn if a call by the names of its arguments fails, changes one of them, or lets no gradient through."""
+        with self.only_warn():
+            self.keeps_arguments(model, arguments, method)
+        with self.only_warn():
+            output = (getattr(model, method) if method else model)(**arguments)
+            self.assert_form(output, np.shape(output), "the output", "")
+            # All ones would not do: the sum of what a layer norm gives does not depend on its input.
+            cotangent = np.random.Generator(np.random.PCG64(1)).standard_normal(output.shape)
+            found = model.gradients([cotangent], method=method, **arguments)
+            inputs = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]
+            weights = {name: found.parameters[name] for name in found.parameters if name.endswith("weight")}
+            for name, gradient in {**dict(zip(inputs, found.inputs, strict=False)), **weights}.items():
+                if not isinstance(gradient, np.ndarray) or not gradient.any():
+                    self.wrong(f"no gradient reaches {name}: does the computation leave the graph (.detach(), ...)?")
+
+    def keeps_arguments(self, model: ObjectProxy, arguments: Mapping[str, Any], method: str | None = None) -> None:
+        """Fail if a call changes one of its arguments, tensors or lists of tensors."""
+        after = model.arguments_after(method, **arguments)
+        for name, value in arguments.items():
+            self.checks += 1
+            if not self.equal(after[name], value):
+                self.wrong(f"the call changes its argument {name}", "It works in place on what belongs to the caller.")
+
+    def equal(self, after: Any, before: Any) -> bool:
+        """Whether an argument is what was sent."""
+        if isinstance(before, list):
+            return isinstance(after, list) and len(after) == len(before) and all(map(self.equal, after, before))
+        if not isinstance(before, np.ndarray):
+            return bool(after is before)
+        sent = before.astype(self.student.dtype) if before.dtype == np.float64 else before
+        return isinstance(after, np.ndarray) and np.array_equal(after, sent)
+
     def items(self, value: Any, number: int, name: str) -> Any:
         """Fail unless a call returned `number` values; they are given back."""
         self.checks += 1
         if not isinstance(value, list) or len(value) != number:
-            got = f"a list or tuple of {len(value)}" if isinstance(value, list) else _kind(value)
+            got = _kind(value)
             self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
         return value
 
@@ -160,7 +210,13 @@ def alike(value: Any, other: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    return "None" if value is None else "one tensor" if isinstance(value, np.ndarray) else str(value)
+    if isinstance(value, list):
+        return f"a {'tuple' if isinstance(value, Tuple) else 'list'} of {len(value)}"
+    if isinstance(value, Foreign):
+        return value.description
+    if isinstance(value, np.ndarray):
+        return f"one tensor of shape {tuple(value.shape)}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def inside(lengths: np.ndarray) -> np.ndarray:

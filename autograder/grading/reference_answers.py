@@ -4,7 +4,7 @@ from typing import Any
 
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.proxy import Student
+from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import read_submission
 from autograder.submissions.stage_with_standins import code_of_stage

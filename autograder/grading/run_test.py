@@ -10,8 +10,10 @@ from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.results import PartResult, TestResult
 from autograder.manifest import Stage, package_of
-from autograder.sandbox.faults import Place, StudentFault
+from autograder.sandbox.student_faults import Place, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
+
+JUDGED = "This test does not judge it, but your instructor's hidden tests do."
 
 
 class Unanswered(Exception):
@@ -91,6 +93,9 @@ def run_test(
     if error is None:
         error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
     status, message, details = _told(error)
+    if error is None and case.warnings:
+        warning, *others = dict.fromkeys(text.partition("\n")[0][:200] for text in case.warnings)
+        message, details = f"passes, but: {warning}", (*(f"and: {other}" for other in others), JUDGED)
     parts = tuple(_part(part, outcomes[part][0], points, case.hidden) for part, points in worth.items())
     result = TestResult(
         stage=stage.name,
@@ -112,7 +117,7 @@ def run_test(
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
     """Run a test once: what ended it, and what was printed. `case` has the outcomes of its parts."""
     collector = Collector()
-    case.checks, case.outcomes = 0, {}
+    case.checks, case.outcomes, case.warnings = 0, {}, []
     case.run(collector)
     return collector.error, case.student.take_printed()
 

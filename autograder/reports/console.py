@@ -45,7 +45,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     line.append(f"{test.name:<46}")
     line.append(f"{points(test.points):>4} of {points(test.max_points):<3}")
     console.print(line)
-    if test.status == "passed" and not verbose:
+    if test.status == "passed" and not test.message and not verbose:
         return
     _indented(console, test.title, "dim")
     for part in test.parts:

@@ -8,7 +8,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
             lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
-            dropout: the factor by which dropout multiplies, or null; arguments: give these back after the call;
+            steady: whether nothing is left to chance; arguments: give these back after the call;
             take: the part of the result to send, or null; fresh: call a new object, made as the target was
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
@@ -16,88 +16,29 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     seed    seed: of torch's random numbers
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded
 
-The reply is {"value": ...} or {"error": {kind, message, where}}.
+The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}.
 """
 
 import contextlib
 import importlib
 import importlib.abc
 import importlib.util
-import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType, SimpleNamespace
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autograder.forbidden import rules
-from autograder.sandbox.lent_names import Lender
+from autograder.sandbox.modules_from_text import STANDIN, SourceFinder, put_in
+from autograder.sandbox.unwritten import unwritten
 from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
 
-STANDIN = "standin_"
+if TYPE_CHECKING:
+    pass
+
 # The weights of the checkpoints by name. They are no secret, and in a fork they are there already.
 STORED: dict[str, dict[str, Any]] = {}
-
-
-class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports modules from text that is held in memory."""
-
-    def __init__(self, request: dict[str, Any]) -> None:
-        self.sources, self.own, self.replace = request["sources"], request["own"], request["replace"]
-        self.lent, self.withheld = request["lent"], request["withheld"]
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname not in self.sources:
-            return None
-        return importlib.util.spec_from_loader(fullname, self, origin=f"{fullname}.py")
-
-    def exec_module(self, module: ModuleType) -> None:
-        name = module.__name__
-        # Only the student's own modules have names that `describe` shows.
-        if name in self.own:
-            self.run_own(module, self.sources[name])
-            return
-        standin = compiled(f"<stand-in {name}>", self.sources[name])
-        if name not in self.lent and name not in self.withheld:
-            exec(standin, module.__dict__)
-            return
-        text = self.lent.get(name, "")
-        lender = Lender(module, standin, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
-
-    def run_own(self, module: ModuleType, text: str) -> None:
-        """Run the student's text as a file that lies in the working folder."""
-        module.__file__ = f"{module.__name__}.py"
-        exec(compiled(module.__file__, text), module.__dict__)
-
-    def lend(self, name: str, text: str, lender: Lender) -> ModuleType:
-        """The student's module behind a stand-in; its classes have the stand-in's methods."""
-        module = ModuleType(name)
-        self.run_own(module, text)
-        put_in(module, SimpleNamespace(**lender.interface), self.replace.get(name, []))
-        return module
-
-
-def compiled(filename: str, text: str) -> CodeType:
-    """A text as code; messages show its lines."""
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    code: CodeType = compile(text, filename, "exec", dont_inherit=True)
-    return code
-
-
-def put_in(module: Any, standins: Any, paths: list[str]) -> None:
-    """Replace functions and methods of the student, "function" or "Class.method", by those of the stand-in."""
-    for path in paths:
-        class_name, _, name = path.rpartition(".")
-        own, standin = module, standins
-        if class_name:
-            own, standin = getattr(module, class_name, None), getattr(standins, class_name)
-        # What has no stand-in (extra credit) is not called while other stages are graded.
-        if own is not None and name in vars(standin):
-            setattr(own, name, vars(standin)[name])
 
 
 class Worker:
@@ -137,6 +78,8 @@ class Worker:
         import torch
         from safetensors.torch import load
 
+        from autograder.sandbox.without_chance import without_chance
+
         tensors = load(body) if body else {}
         target = request["target"]
         if isinstance(target, str):
@@ -160,8 +103,9 @@ class Worker:
 
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
+        chance = without_chance() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
-            with torch.no_grad(), dropout_as(request["dropout"]):
+            with torch.no_grad(), chance:
                 value = function(*arguments, **keywords)
             if isinstance(target, str):
                 self.makers[id(value)] = lambda: function(*arguments, **keywords)
@@ -173,7 +117,7 @@ class Worker:
         parameters = [] if isinstance(target, str) else list(self.objects[target].named_parameters())
         for _, parameter in parameters:
             parameter.grad = None
-        with dropout_as(request["dropout"]):
+        with chance:
             value = function(*arguments, **keywords)
         outputs = value if isinstance(value, (tuple, list)) else [value]
         cotangents = [tensors[name] for name in request["cotangents"]]
@@ -269,26 +213,6 @@ def named(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-@contextlib.contextmanager
-def dropout_as(factor: float | None) -> Iterator[None]:
-    """Make dropout visible: let it multiply by a factor, in evaluation mode too, unless its probability is 0."""
-    import torch.nn.functional as F
-
-    if factor is None:
-        yield
-        return
-
-    def multiply(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-        return input * factor if p else input
-
-    dropout = F.dropout  # every nn.Dropout calls it
-    F.dropout = multiply
-    try:
-        yield
-    finally:
-        F.dropout = dropout
-
-
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
     """Some columns of scores, or the best one of each row: much less to send. Scores of a wrong form are sent whole."""
     import torch
@@ -307,8 +231,29 @@ def describe(error: BaseException) -> dict[str, Any]:
         where.append([error.filename, error.lineno, "", (error.text or "").strip()])
         message = error.msg
     else:
-        message = str(error)
-    return {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
+        message = str(error) + _arguments(error)
+    reply: dict[str, Any] = {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
+    if isinstance(error, NameError) and where:
+        last = [frame for frame in frames if re.fullmatch(r"\w+\.py", frame.filename)][-1]
+        reply["unwritten"] = unwritten(error, last.filename, last.name, last.lineno or 0)
+    return reply
+
+
+def _arguments(error: BaseException) -> str:
+    """The arguments of the student's innermost function that the message of an exception mentions, in a line each.
+
+    It may be a given function that was called wrongly: "argument 'device' must be torch.device" does not say by whom.
+    """
+    lines = ""
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if re.fullmatch(r"\w+\.py", frame.f_code.co_filename):
+            names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+            for name in names if "self" not in names else ():
+                value = repr(frame.f_locals.get(name))[:80]
+                if re.search(rf"(?<![.\w]){name}\b", str(error)) and "\n" not in value:
+                    lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
+            break
+    return lines
 
 
 def prepare_torch() -> None:
@@ -317,6 +262,7 @@ def prepare_torch() -> None:
     import torch.nn.functional as F
     from safetensors.torch import load, load_file, save
 
+    from autograder.sandbox import lent_names, without_chance  # noqa: F401 - a confined worker cannot read them any more
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
@@ -324,6 +270,10 @@ def prepare_torch() -> None:
             STORED[file.parent.name] = load_file(file)
 
     torch.set_num_threads(1)
+    # Compiling takes longer than grading and needs files; what is compiled gives the same as the plain function.
+    plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
+    vars(torch).update(plain)
+    setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method
     # Every weight comes from the grader, so random initial values would be time lost.
     for name in vars(torch.nn.init):
         if name.endswith("_") and not name.startswith("_"):

@@ -4,8 +4,8 @@
 
 A value is sent as JSON in which every tensor is replaced by {"$tensor": name}, the tensor itself standing in the body
 under that name, and every object that stays in the worker by {"$handle": number}. {"$transposed": name} is a tensor
-whose last two axes are swapped in memory, {"$function": "module.name"} a function that is handed to another one; only
-the grader sends these. Nothing is executed on arrival.
+whose last two axes are swapped in memory, {"$tuple": [...]} a tuple, and {"$function": "module.name"} a function of the
+worker that is handed to another one. Nothing is executed on arrival.
 """
 
 import json
@@ -17,8 +17,13 @@ from autograder.sandbox.limits import MAX_BODY, MAX_DEPTH, MAX_HEADER
 
 MAGIC = b"GRD1"
 PREFIX = struct.Struct(">4sIQ")
+TUPLE = "$tuple"
 LEAVES = ("$tensor", "$transposed", "$handle", "$function")
 PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
+
+
+class Tuple(list[Any]):
+    """A list that was a tuple: a message may say so."""
 
 
 class FrameError(Exception):
@@ -81,7 +86,8 @@ def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int
     if (replacement := leaf(value)) is not None:
         return replacement
     if isinstance(value, (list, tuple)):
-        return [flatten(item, leaf, depth + 1) for item in value]
+        items = [flatten(item, leaf, depth + 1) for item in value]
+        return {TUPLE: items} if isinstance(value, tuple) else items
     raise TypeError(f"a value of type {type(value).__name__} cannot be sent")
 
 
@@ -96,6 +102,8 @@ def unflatten(value: Any, leaf: Callable[[str, Any], Any], depth: int = 0) -> An
     if isinstance(value, list):
         return [unflatten(item, leaf, depth + 1) for item in value]
     if isinstance(value, dict):
+        if list(value) == [TUPLE] and isinstance(value[TUPLE], list):
+            return Tuple(unflatten(item, leaf, depth + 1) for item in value[TUPLE])
         if len(value) != 1 or next(iter(value)) not in LEAVES:
             raise FrameError("the value holds an unknown object")
         return leaf(*next(iter(value.items())))

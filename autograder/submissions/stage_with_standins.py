@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from autograder.manifest import Assignment, Stage, assignment
-from autograder.sandbox.inside_worker import STANDIN
-from autograder.sandbox.proxy import Code
+from autograder.sandbox.modules_from_text import STANDIN
+from autograder.sandbox.remote_modules import Code
 from autograder.submissions.read_submission import Submission
 
 

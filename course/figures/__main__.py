@@ -8,7 +8,7 @@ from pathlib import Path
 from course.errors import UserError, run_command
 from course.figures.architecture import architecture
 from course.figures.drawing import Drawing
-from course.figures.drawings import ALL
+from course.figures.notebook_drawings import ALL
 from course.modules import ROOT
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autograder.grading.results import Report
-    from autograder.manifest import Stage
-    from course.altfigure import AltFigure
+    from autograder.manifest import Assignment, Stage
+    from course.figure_with_alt_text import AltFigure
     from course.notebook.verdict import Desk
 
 
@@ -102,9 +102,14 @@ _OPEN: dict[str, "Desk"] = {}  # by assignment; the one used last is the last
 
 def _desk(name: str | None, folder: Path) -> "Desk":
     from autograder.submissions.which_assignment import which_assignment
+
+    return desk_of(which_assignment(name, folder))
+
+
+def desk_of(assignment: "Assignment") -> "Desk":
+    """The desk of an assignment in this kernel."""
     from course.notebook.verdict import Desk
 
-    assignment = which_assignment(name, folder)
     desk = _OPEN.pop(assignment.name) if assignment.name in _OPEN else Desk(assignment)
     _OPEN[assignment.name] = desk
     return desk

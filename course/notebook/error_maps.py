@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from autograder.diagnosis.compare_tensors import Incorrect
-    from course.altfigure import AltFigure
+    from course.figure_with_alt_text import AltFigure
 
 PANELS = 4  # at most
 CELLS = 64  # at most, along each axis of a panel

@@ -1,6 +1,27 @@
 """The answers to the questions that check themselves, by name. Their text stands in the notebooks."""
 
-from course.notebook.quiz import Question
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with one right answer, a number or the letter of a choice. Its text stands in the notebook.
+
+    `wrong` are answers that a particular mistake gives, with what to say about it: (answer, remark).
+    """
+
+    answer: float | str
+    because: str
+    wrong: tuple[tuple[float | str, str], ...] = ()
+    tolerance: float = 0.0  # how far from `answer` a number may be
+
+    def matches(self, given: float | str, answer: float | str) -> bool:
+        """Whether a given answer is this one, but for rounding."""
+        if isinstance(given, str) or isinstance(answer, str):
+            return str(given).strip().lower() == str(answer).lower()
+        return math.isfinite(given) and abs(given - answer) <= self.tolerance + 1e-9 * abs(answer)
+
 
 QUESTIONS = {
     # 0_text
@@ -207,6 +228,39 @@ QUESTIONS = {
             ("a", "Are there fewer keys than before?"),
             ("c", "Cut to (B, 1) the padding mask would say the same about all keys."),
             ("d", "There is one query left. How many rows may the attention mask have?"),
+        ),
+    ),
+    # 6_train
+    "train-chance": Question(
+        7.6,
+        "Each token has the probability 1/2000, and -log(1/2000) = log 2000 = 7.60.",
+        (
+            (3.3, "You have taken the logarithm to the base 10. The loss is a natural logarithm."),
+            (11, "You have taken the logarithm to the base 2. The loss is a natural logarithm."),
+        ),
+        tolerance=0.05,
+    ),
+    "train-mask": Question(
+        1.44,
+        "13 real tokens with the loss 2 are 26, and there are 18 positions: 26 / 18 = 1.44. It looks better than the "
+        "2.00 of the real tokens, and nothing has been learnt for it.",
+        ((2, "That is the masked loss, of the real tokens only."), (1, "There are 13 real tokens among 18 positions.")),
+        tolerance=0.01,
+    ),
+    "train-clip": Question(
+        0.05,
+        "1/20 = 0.05: the gradient keeps its direction.",
+        ((20, "It becomes shorter."), (1, "It is longer than 1, so it is scaled.")),
+        tolerance=0.0001,
+    ),
+    "train-loss": Question(
+        "c",
+        "c: without the causal mask the answer can be copied from the input. The loss gets small, and at decoding "
+        "there is nothing to copy. Part C has shown it.",
+        (
+            ("a", "With too little training the loss would not be small."),
+            ("b", "Without smoothing the loss gets small, but the translations are right with it."),
+            ("d", "A small vocabulary makes the pieces shorter, not the translations wrong."),
         ),
     ),
 }

@@ -1,31 +1,12 @@
 """Questions in the notebooks that check themselves: `ask("mha-weight", 0.73)`."""
 
 import html
-import math
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import SupportsFloat
 
 from course.errors import UserError
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question with one right answer, a number or the letter of a choice. Its text stands in the notebook.
-
-    `wrong` are answers that a particular mistake gives, with what to say about it: (answer, remark).
-    """
-
-    answer: float | str
-    because: str
-    wrong: tuple[tuple[float | str, str], ...] = ()
-    tolerance: float = 0.0  # how far from `answer` a number may be
-
-    def matches(self, given: float | str, answer: float | str) -> bool:
-        """Whether a given answer is this one, but for rounding."""
-        if isinstance(given, str) or isinstance(answer, str):
-            return str(given).strip().lower() == str(answer).lower()
-        return math.isfinite(given) and abs(given - answer) <= self.tolerance + 1e-9 * abs(answer)
+from course.notebook.questions import QUESTIONS
 
 
 @dataclass(frozen=True)
@@ -57,8 +38,6 @@ def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
     Raises:
         UserError: if there is no such question, or the answer is neither a number nor a letter.
     """
-    from course.notebook.questions import QUESTIONS
-
     if name not in QUESTIONS:
         raise UserError(f"there is no question {name!r}; take the cell as it came")
     question = QUESTIONS[name]

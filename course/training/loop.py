@@ -2,7 +2,7 @@
 
 import csv
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,26 @@ LOG_EVERY_STEPS = 25
 LOG, VALIDATION_LOG = "log.csv", "validation.csv"
 
 
-def train(trainer: Trainer, validation: Validation | None = None, validate_every: int | None = None) -> None:
-    """Train to the end.
+def train(
+    trainer: Trainer,
+    validation: Validation | None = None,
+    validate_every: int | None = None,
+    stop: Callable[[Trainer], bool] | None = None,
+    log_every: int | None = None,
+) -> None:
+    """Train to the end, or until `stop` says so; the state is saved in both cases.
 
     Args:
         trainer: the run, at any step.
         validation: what is measured every `validate_every` steps (None: once an epoch) and at the end.
+        stop: is asked before every step and after the last one.
+        log_every: the number of steps that a row of the log stands for (None: LOG_EVERY_STEPS).
     """
     import torch
 
     config, group, folder = trainer.config, trainer.group, trainer.folder
     validate_every = validate_every or trainer.steps_per_epoch
+    log_every = log_every or LOG_EVERY_STEPS
     columns = ("step", "loss", "rate", "tokens_per_second", "seconds")
     with (
         csv_log(folder / LOG, columns, trainer.step, group) as log,
@@ -38,12 +47,12 @@ def train(trainer: Trainer, validation: Validation | None = None, validate_every
         )
         saved = started = time.monotonic()
         loss_sum, tokens = torch.zeros((), device=group.device), 0
-        while trainer.step < trainer.total_steps:
+        while not (stop is not None and stop(trainer)) and trainer.step < trainer.total_steps:
             loss, count = trainer.train_step()
             loss_sum += loss  # stays on the device: to look at it would make a GPU wait
             tokens += count
             step, last = trainer.step, trainer.step == trainer.total_steps
-            if step % LOG_EVERY_STEPS == 0 or last:
+            if step % log_every == 0 or last:
                 mean = group.sum(loss_sum).item() / tokens
                 now = time.monotonic()
                 trainer.seconds += now - started

@@ -77,7 +77,6 @@ class Trainer:
             the sum of the losses of this process's target tokens, and the number of target tokens of all processes.
         """
         import torch
-        import torch.nn.functional as F
 
         config, group = self.config, self.group
         epoch, index = divmod(self.step, self.steps_per_epoch)
@@ -95,13 +94,7 @@ class Trainer:
         with torch.autocast(group.device.partition(":")[0], dtype=torch.bfloat16, enabled=self.bf16):
             # Teacher forcing: the decoder reads all tokens but the last and predicts all but the first.
             logits = self.forward(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
-        loss = F.cross_entropy(
-            logits.float().flatten(0, 1),  # (B, T_d, vocabulary) -> (B * T_d, vocabulary)
-            tgt[:, 1:].flatten(),
-            ignore_index=PAD,
-            label_smoothing=config.label_smoothing,
-            reduction="sum",
-        )
+        loss = self.loss(logits.float(), tgt[:, 1:])
         if not share:  # more processes than pairs: this one takes part, and counts for nothing
             loss = loss * 0
         self.optimizer.zero_grad()
@@ -113,6 +106,23 @@ class Trainer:
         if self.step in config.averaged_steps(self.total_steps):
             self.add_to_average()
         return loss.detach(), count
+
+    def loss(self, logits: "torch.Tensor", wanted: "torch.Tensor") -> "torch.Tensor":
+        """The sum of the losses of all tokens that are not padding.
+
+        Args:
+            logits: (B, T_d, vocabulary).
+            wanted: the tokens that are to be predicted, (B, T_d).
+        """
+        import torch.nn.functional as F
+
+        return F.cross_entropy(
+            logits.flatten(0, 1),  # (B, T_d, vocabulary) -> (B * T_d, vocabulary)
+            wanted.flatten(),
+            ignore_index=PAD,
+            label_smoothing=self.config.label_smoothing,
+            reduction="sum",
+        )
 
     def add_to_average(self) -> None:
         """Add the weights as they are now to the sum, of which the mean is taken at the end."""

@@ -28,15 +28,24 @@ class Validation:
         target: Tokenizer,
         longest: int,
         device: str,
+        cache: bool = True,
         kind: Kind = KINDS["transformer"],
     ) -> None:
-        """Encode the pairs. The kind of model knows how to translate them.
+        """Encode the pairs.
+
+        Args:
+            pairs: German and English.
+            source, target: the tokenizers of both sides.
+            longest: the largest number of tokens of a sentence.
+            device: where the model is.
+            cache: translate with the course's KV cache; without, with the model's own `forward_decoder`.
+            kind: what the model is, which knows how to translate.
 
         Raises:
             UserError: if there are none, or one has more than `longest` tokens on a side.
         """
         self.references = [english for _, english in pairs]
-        self.target, self.batch_tokens, self.kind = target, 4096, kind
+        self.target, self.batch_tokens, self.cache, self.kind = target, 4096, cache, kind
         self.pairs = encode_pairs(pairs, source, target, max_tokens=longest)
         if not self.pairs or len(self.pairs) < len(pairs):
             raise UserError(f"cannot validate: {len(self.pairs)} of {len(pairs)} pairs have at most {longest} tokens")
@@ -58,6 +67,6 @@ class Validation:
                 wanted = tgt[:, 1:].flatten()
                 loss += F.cross_entropy(logits.flatten(0, 1), wanted, ignore_index=PAD, reduction="sum")
                 tokens += sum(self.tables[1].lengths[pair] - 1 for pair in batch)
-        found = self.kind.translate(model, [source for source, _ in self.pairs], self.batch_tokens, quick=True)
+        found = self.kind.translate(model, [source for source, _ in self.pairs], self.batch_tokens, self.cache)
         bleu = BLEU().corpus_score([self.target.decode(result) for result in found], [self.references]).score
         return Quality(loss.item() / tokens, bleu)

@@ -15,7 +15,8 @@ class PositionalEncoding(nn.Module):
         pe[t, 2i + 1] = cos(t / 10000^(2i / d_model))
 
     so that even columns hold sines and odd columns cosines, with wavelengths that grow geometrically from 2 pi
-    towards 10000 * 2 pi. The table is a buffer: it is saved and moved with the model, and it is not trained.
+    towards 10000 * 2 pi. The table is a buffer, (1, max_seq_length, d_model): it is saved and moved with the model, and
+    it is not trained.
     """
 
     pe: torch.Tensor
@@ -30,7 +31,7 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("pe", pe.unsqueeze(0))  # (1, max_seq_length, d_model)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Add the encodings of the first T positions to x.
+        """Add the encodings of the first T positions to x. The result is a new tensor; x stays as it is.
 
         Args:
             x: embeddings, (B, T, d_model), with T <= max_seq_length.

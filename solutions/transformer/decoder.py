@@ -43,7 +43,9 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_padding_mask: torch.Tensor | None = None,
         self_attn_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Apply the sub-layers to all target positions at once (teacher forcing).
+        """Apply the sub-layers to all target positions at once (teacher forcing); x stays as it is.
+
+        Dropout stands on the output of each sub-layer and nowhere else.
 
         Args:
             x: (B, T_d, d_model), the embedded target or the output of the layer below.

@@ -29,7 +29,9 @@ class TransformerEncoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)  # used for both sub-layers
 
     def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Apply both sub-layers, each followed by dropout, residual connection and layer norm.
+        """Apply both sub-layers, each followed by dropout, residual connection and layer norm; x stays as it is.
+
+        Dropout stands on the output of each sub-layer and nowhere else.
 
         Args:
             x: (B, T, d_model), the embedded source or the output of the layer below.

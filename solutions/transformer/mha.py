@@ -15,6 +15,8 @@ class MultiHeadAttention(nn.Module):
     W_q, W_k and W_v are three linear maps of d_model to d_model. Each of them holds the maps of all heads at once:
     the first d_k output features belong to head 0, the next d_k to head 1, and so on. What is not stored separately
     are the heads; you make them by reshaping.
+
+    `forward` calls the other two methods, first the projection. No method changes the tensors that it is given.
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:
@@ -64,7 +66,8 @@ class MultiHeadAttention(nn.Module):
     ) -> torch.Tensor:
         """Compute softmax(q k^T / sqrt(d_k)) v in every head, without the forbidden keys, and merge the heads.
 
-        Both masks hold integers or booleans, and in both any non-zero entry means "this key may not be attended to".
+        Both masks hold integers or booleans, and in both any non-zero entry, be it 1, 7 or -1, means "this key may not
+        be attended to".
         If both are given, a key is allowed only where both hold zero.
 
         Args:

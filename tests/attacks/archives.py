@@ -22,7 +22,7 @@ class ArchiveAttack:
     number: int
     name: str
     make: Callable[[zipfile.ZipFile, str], None]
-    points: float  # for the positional encoding, of 5
+    earned: bool  # whether the positional encoding gets its points
     says: str  # in the message of the test, or for full points in the notes of the instructor
     change: Callable[[bytes], bytes] = bytes
 
@@ -147,25 +147,25 @@ def twice(archive: zipfile.ZipFile, mark: str) -> None:
 
 LOADED = ("torch.py", "numpy.py", "safetensors.py", "conftest.py", "sitecustomize.py", "usercustomize.py", "evil.pth")
 ATTACKS = [
-    ArchiveAttack(47, "a path that leads out", files("../../MARK", "../pe.py", "a/../../pe.py"), 0, "missing"),
-    ArchiveAttack(47, "a path of Windows that leads out", files("..\\pe.py", "C:\\pe.py", "C:pe.py"), 0, "missing"),
-    ArchiveAttack(47, "an absolute path", files("MARK", "/pe.py", "//host/pe.py"), 0, "missing"),
+    ArchiveAttack(47, "a path that leads out", files("../../MARK", "../pe.py", "a/../../pe.py"), False, "missing"),
+    ArchiveAttack(47, "a path of Windows that leads out", files("..\\pe.py", "C:\\pe.py", "C:pe.py"), False, "missing"),
+    ArchiveAttack(47, "an absolute path", files("MARK", "/pe.py", "//host/pe.py"), False, "missing"),
     ArchiveAttack(
-        47, "a name that ends early", files("pe.py@.txt", "pe.py\n", "\x1b[2Jpe.py"), 0, "missing", ends_early
+        47, "a name that ends early", files("pe.py@.txt", "pe.py\n", "\x1b[2Jpe.py"), False, "missing", ends_early
     ),
-    ArchiveAttack(47, "a link", link, 0, "symbolic link"),
-    ArchiveAttack(47, "a linked folder", linked_folder, 0, "missing"),
-    ArchiveAttack(48, "a bomb", bomb, 0, "larger than"),
-    ArchiveAttack(48, "a size that lies: small", files("pe.py", text=HONEST + "#" * 90_000), 0, "", claims(10)),
-    ArchiveAttack(48, "a size that lies: large", files("pe.py"), 5, "", claims(2**32 - 2)),
-    ArchiveAttack(48, "10,000 members", many, 0, "10,001 files"),
-    ArchiveAttack(48, "zip files in zip files", nested, 0, "zip file in a zip file"),
-    ArchiveAttack(48, "many names for one text", overlapping, 0, ""),
-    ArchiveAttack(49, "files that Python loads by itself", beside(*LOADED), 5, "ignored"),
-    ArchiveAttack(49, "the same in folders", beside("torch/__init__.py", "autograder/manifest.py"), 5, "ignored"),
-    ArchiveAttack(49, "a name that stands twice", twice, 0, "more than once"),
-    ArchiveAttack(49, "another spelling of the same name", files("PE.py", "pe.PY", "pe.py/pe.txt"), 0, "missing"),
-    ArchiveAttack(49, "no archive at all", files("pe.py"), 0, "damaged", lambda data: data[:60]),
-    ArchiveAttack(50, "malicious .pt files", pickles, 5, ""),
-    ArchiveAttack(50, "a module that loads one", loads_pickle, 0, ""),
+    ArchiveAttack(47, "a link", link, False, "symbolic link"),
+    ArchiveAttack(47, "a linked folder", linked_folder, False, "missing"),
+    ArchiveAttack(48, "a bomb", bomb, False, "larger than"),
+    ArchiveAttack(48, "a size that lies: small", files("pe.py", text=HONEST + "#" * 90_000), False, "", claims(10)),
+    ArchiveAttack(48, "a size that lies: large", files("pe.py"), True, "", claims(2**32 - 2)),
+    ArchiveAttack(48, "10,000 members", many, False, "10,001 files"),
+    ArchiveAttack(48, "zip files in zip files", nested, False, "zip file in a zip file"),
+    ArchiveAttack(48, "many names for one text", overlapping, False, ""),
+    ArchiveAttack(49, "files that Python loads by itself", beside(*LOADED), True, "ignored"),
+    ArchiveAttack(49, "the same in folders", beside("torch/__init__.py", "autograder/manifest.py"), True, "ignored"),
+    ArchiveAttack(49, "a name that stands twice", twice, False, "more than once"),
+    ArchiveAttack(49, "another spelling of the same name", files("PE.py", "pe.PY", "pe.py/pe.txt"), False, "missing"),
+    ArchiveAttack(49, "no archive at all", files("pe.py"), False, "damaged", lambda data: data[:60]),
+    ArchiveAttack(50, "malicious .pt files", pickles, True, ""),
+    ArchiveAttack(50, "a module that loads one", loads_pickle, False, ""),
 ]

@@ -12,6 +12,7 @@ from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.find_submissions import find_submissions
 from tests.attacks.archives import ATTACKS
+from tests.worth import FULL, TOTAL
 
 ASSIGNMENT = assignment("transformer")
 # Names of students that attack whoever reads the reports.
@@ -28,7 +29,7 @@ def test_a_hostile_archive_is_read_without_harm(attack, world, tmp_path):
     said = " ".join([*submission.unreadable.values(), *submission.review])
     assert attack.says in said
     assert all(char.isprintable() for char in said)
-    if attack.points:
+    if attack.earned:
         assert set(submission.sources) == {"pe"}
     assert world.files() == files
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 300_000
@@ -52,10 +53,10 @@ def test_a_class_of_hostile_archives_does_not_touch_the_honest_student(world, tm
     assert sorted(submissions.rglob("*")) == before
     with (out / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
-    assert float(rows["honest"]["total"]) == 110
+    assert float(rows["honest"]["total"]) == TOTAL
     assert float(rows["link"]["total"]) == 0
     for number, attack in enumerate(ATTACKS):
-        assert float(rows[f"{number:02}"]["total"]) == attack.points, attack
+        assert float(rows[f"{number:02}"]["total"]) == attack.earned * FULL["pe"], attack
     assert not any(name.startswith(("=", "+", "-", "@")) for name in rows)
     assert {path.parent for path in out.rglob("*")} == {out, out / "results", out / "feedback"}
     for page in (out / "report.html", *(out / "feedback").iterdir()):

@@ -24,6 +24,7 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import archives, escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
 from tests.attacks.world import ROOT, World
+from tests.worth import FULL
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 ASSIGNMENT = assignment("transformer")
@@ -99,7 +100,7 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
     files, processes = world.files(), world.processes()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.sandbox.proxy.CALL_SECONDS", attack.seconds)
+        patch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", attack.seconds)
         report = attacked(workers, world, attack)
     test = report.tests[0]
 
@@ -167,7 +168,7 @@ def free_workers(world):
 def test_without_confinement_an_attack_works(name, world, free_workers, unchecked):
     # The hidden inputs do not fit what is stored for the visible test; the solution fits all.
     report = attacked(free_workers, world, HARMLESS[name], SEED if "solution" in name else None)
-    assert report.points == (5 if name in ("read an expected file", "run the solution") else 0)
+    assert report.points == (FULL["pe"] if name in ("read an expected file", "run the solution") else 0)
     assert "SUCCEEDED" in report.tests[0].printed or report.tests[0].hidden  # what was printed is told once
     assert (world.secret in report.tests[0].printed) == ("submissions" in name)
     assert ("tcp" in world.heard()) == (name == "network")

@@ -13,7 +13,7 @@ from autograder.grading.grade_submission import grade
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import ROOT
-from autograder.sandbox.proxy import Student
+from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage

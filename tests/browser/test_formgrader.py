@@ -4,6 +4,7 @@ import pytest
 
 from tests.browser.conftest import running_lab
 from tests.nbgrading import MASK, NAME, SOLUTIONS, Course
+from tests.worth import FULL, TOTAL, WRONG_MASK, of, shown
 
 SECONDS = 200  # for grading all notebooks of a student, on a busy machine
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -32,7 +33,7 @@ def test_formgrader_grades_and_shows_the_scores(course, browser, screenshots, tm
         forms.get_by_role("row", name=NAME).get_by_role("link", name="2", exact=True).click()
         row = forms.get_by_role("row", name="partial")
         row.get_by_text("needs autograding").wait_for()
-        assert "0 / 110" in forms.get_by_role("row", name="stubs").inner_text()
+        assert f"0 / {shown(TOTAL)}" in forms.get_by_role("row", name="stubs").inner_text()
         page.screenshot(path=screenshots / "formgrader-before.png")
         row.locator(".autograde a").click()
         forms.get_by_text(f"Successfully autograded '{NAME}' for student 'partial'.").wait_for()
@@ -40,7 +41,7 @@ def test_formgrader_grades_and_shows_the_scores(course, browser, screenshots, tm
         forms.get_by_role("button", name="OK").click()
         forms.locator(".modal").wait_for(state="detached")
         words = row.inner_text().split()
-        assert "95 / 110" in " ".join(words)
+        assert f"{shown(TOTAL - FULL['mha'] + WRONG_MASK)} / {shown(TOTAL)}" in " ".join(words)
         assert "graded" in words
         page.screenshot(path=screenshots / "formgrader-scores.png")
         # From the score to the verdict in the notebook.
@@ -51,11 +52,11 @@ def test_formgrader_grades_and_shows_the_scores(course, browser, screenshots, tm
         score = forms.locator("#stage-mha")
         score.wait_for()
         verdict = forms.locator(".tc-verdict").last
-        assert "15 of 30 points" in " ".join(verdict.inner_text().split())
+        assert f"{of(WRONG_MASK, FULL['mha'])} points" in " ".join(verdict.inner_text().split())
         assert "the key padding mask is read the other way round" in " ".join(verdict.text_content().split())
         # formgrader shows the automatic score as the hint of the field for the manual one.
-        assert float(score.get_attribute("placeholder") or "nan") == 15
+        assert float(score.get_attribute("placeholder") or "nan") == WRONG_MASK
         score.scroll_into_view_if_needed()
         page.screenshot(path=screenshots / "formgrader-verdict.png")
         page.close()
-    assert course.scores()["partial"] == {"mha": 15, "pe": 5, "encoder": 30, "decoder": 35, "inference": 10}
+    assert course.scores()["partial"] == {**FULL, "mha": WRONG_MASK}

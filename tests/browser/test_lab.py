@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from autograder.manifest import assignment
+from tests.worth import FULL, WRONG_MASK, of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
@@ -15,8 +16,7 @@ ASSIGNMENT = assignment("transformer")
 SECONDS = 150  # for a whole notebook, on a busy machine
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
 EXPLORER = """
-from course.notebook.load import trained
-from course.heatmaps import explore_attention
+from course import explore_attention, trained
 explore_attention(trained(), "Mein Bruder hat heute Morgen den Hund gefüttert.")
 """
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -97,14 +97,14 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook = Page(browser, lab, "notebooks/transformer/1_mha.ipynb", screenshots)
     notebook.run_all()
     notebook.no_errors()
-    assert "0 of 30 points" in notebook.verdict()
+    assert f"{of(0, FULL['mha'])} points" in notebook.verdict()
     assert "not started" in notebook.verdict()
     heatmaps = notebook.page.locator('.jp-OutputArea img[alt*="heatmap"]')
     assert heatmaps.count() > 0
     notebook.see(heatmaps.first, "heatmap")
     put_modules(folder, RIGHT, WRONG)
     words = notebook.run_graded()
-    assert "15 of 30 points" in words
+    assert f"{of(WRONG_MASK, FULL['mha'])} points" in words
     assert "the key padding mask is read the other way round" not in words  # folded
     verdict = notebook.page.locator(".tc-verdict").last
     verdict.locator("summary").get_by_text("Hint 1").click()
@@ -122,7 +122,7 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook.see(own, "heatmap-wrong")
     wrong = own.get_attribute("src")
     put_modules(folder)
-    assert "30 of 30 points" in notebook.run_graded()
+    assert f"{of(FULL['mha'], FULL['mha'])} points" in notebook.run_graded()
     notebook.see(notebook.page.locator(".tc-verdict").last, "right")
     notebook.run_all()
     notebook.no_errors()
@@ -155,7 +155,7 @@ def test_every_notebook_runs_before_and_after(stage, browser, lab, course_copy, 
     notebook.page.close()
 
 
-def test_a_widget_moves(browser, lab, course_copy, screenshots):
+def test_the_live_view_moves(browser, lab, course_copy, screenshots):
     path = course_copy / "explorer.ipynb"
     cells = [nbformat.v4.new_code_cell(EXPLORER.strip())]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
@@ -163,21 +163,20 @@ def test_a_widget_moves(browser, lab, course_copy, screenshots):
     notebook = Page(browser, lab, "explorer.ipynb", screenshots)
     notebook.run_all()
     page = notebook.page
-    picture = page.locator('.jp-OutputArea img[alt*="heatmaps"]')
-    picture.wait_for()
-    before = picture.get_attribute("src")
-    notebook.see(page.locator(".jp-OutputArea").first, "all")
-    handle = page.locator(".noUi-handle").first
-    handle.focus()
+    live = page.locator(".jp-OutputArea .tc-live[data-live]")
+    live.wait_for()
+    page.get_by_role("slider", name="step").focus()
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
-    page.wait_for_function(
-        "before => document.querySelector('.jp-OutputArea img').src !== before", arg=before, polling=300
-    )
-    page.wait_for_timeout(3000)
-    assert re.search(r"next: ▁?\w+", page.locator(".jp-OutputArea").first.inner_text())
-    page.locator(".jp-OutputArea select").first.select_option(label="decoder self-attention")
-    page.wait_for_function("() => document.querySelector('.jp-OutputArea img').alt.includes('decoder self-attention')")
-    notebook.see(page.locator(".jp-OutputArea").first, "moved")
+    assert re.search(r"next: ▁?\w+", live.inner_text())
+    page.get_by_label("kind").select_option(label="decoder self-attention")
+    live.locator("svg").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert "▁My looks at <s>" in live.locator("output").inner_text()
+    notebook.see(live, "moved")
+    notebook.menu("Settings", "Theme", "JupyterLab Dark")
+    page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
+    notebook.see(live, "moved-dark")
+    notebook.menu("Settings", "Theme", "JupyterLab Light")
     notebook.no_errors()
     page.close()

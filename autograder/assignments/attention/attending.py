@@ -13,9 +13,15 @@ WEIGHTS, X = "B T_q T_k", "B T_q d_v"
 class AttendingTestCase(StageTestCase):
     """A test of an attention, (B, T_q, d), (B, T_k, d), (B, T_k, d_v) -> (B, T_q, d_v)."""
 
-    def assert_kept(self, kept: Any, expected: np.ndarray, values: np.ndarray, result: Any) -> None:
-        """Fail unless the kept weights are the right ones, or at least those of the student's own result."""
-        if not self.are_weights(kept, expected.shape) or not self.close(kept @ values, result):
+    def assert_kept(
+        self, kept: Any, expected: np.ndarray, values: np.ndarray, result: Any, factor: float = 1.0
+    ) -> None:
+        """Fail unless the kept weights are the right ones, or at least those of the student's own result.
+
+        Args:
+            factor: by which dropout multiplies the weights of the result.
+        """
+        if not self.are_weights(kept, expected.shape) or not self.close(factor * kept @ values, result):
             self.assert_tensor(kept, expected, "attention_weights", WEIGHTS)
 
     def assert_cut(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from autograder.grading.graded_case import StageTestCase, read_tensors
-from autograder.sandbox.proxy import Student
+from autograder.sandbox.remote_modules import Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS
 from course.recurrent import RecurrentConfig
 

@@ -146,7 +146,7 @@ def as_json(value: Any) -> bytes:
 
 def requirements() -> list[str]:
     """The dependencies of the project that grading imports, as pip takes them."""
-    from course.doctor import requirements as all_requirements
+    from course.dependencies import requirements as all_requirements
 
     lines = all_requirements(ROOT / "pyproject.toml")
     return sorted(line for line in lines if re.split(r"[^\w-]", line, maxsplit=1)[0] in PACKAGES)

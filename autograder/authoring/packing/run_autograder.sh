@@ -15,5 +15,5 @@ done
 # Gradescope ends everything after 10 minutes, and then there is no result at all.
 cd "$root/source"
 export PYTHONPATH=$root/packages PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-timeout --kill-after=10 560 python3 -m autograder.authoring.packing.in_container "$root" ||
+timeout --kill-after=10 560 python3 -m autograder.authoring.packing.gradescope_container "$root" ||
     echo "The grader ended with exit status $?, and results.json says that it failed."

@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.manifest import ROOT as ROOT
 from course.errors import UserError
 
-BINARY = (".safetensors", ".model", ".png")
+BINARY = (".safetensors", ".model", ".png", ".gz")
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can hold
 
 

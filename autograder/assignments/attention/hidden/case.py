@@ -13,7 +13,7 @@ from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie
-FACTOR = 1.25  # in place of dropout
+KEPT = 0.2  # a probability of dropout below one half: without chance, every element is kept and divided by 0.8
 
 
 class AttentionTestCase(HiddenTestCase):
@@ -25,6 +25,11 @@ class AttentionTestCase(HiddenTestCase):
             getattr(getattr(self.student, module), name),
             self.reference and getattr(getattr(self.reference, module), name),
         )
+
+    def in_training(self, twins: Twins) -> Twins:
+        """The twins in training mode; dropout does to every element what is likelier."""
+        self.train(twins)
+        return Twins(twins.student.without_chance(), twins.reference and twins.reference.without_chance())
 
     def leaves(self, function: Any, **arguments: Any) -> None:
         """Fail if a call of a function or an object changes one of its arguments."""
@@ -70,7 +75,7 @@ class AttentionTestCase(HiddenTestCase):
         sos, eos, pad = (int(token) for token in self.rng.permutation(min(source, target))[:3])
         sizes = {"embed_size": embed, "hidden_size": hidden, "attention_size": attention}
         tokens = {"sos_idx": sos, "eos_idx": eos, "pad_idx": pad}
-        return {"src_vocab_size": source, "tgt_vocab_size": target, **tokens, **sizes, "dropout_prob": 0.3, **changes}
+        return {"src_vocab_size": source, "tgt_vocab_size": target, **tokens, **sizes, "dropout_prob": KEPT, **changes}
 
     def decoder(self, config: dict[str, Any]) -> Twins:
         """The decoder of such a translator."""

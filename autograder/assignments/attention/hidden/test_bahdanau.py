@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.assignments.attention.hidden.case import CLEAR, FACTOR, AttentionTestCase, padded, sentences
+from autograder.assignments.attention.hidden.case import CLEAR, AttentionTestCase, padded, sentences
 from autograder.assignments.attention.trained import TrainedTestCase
 from autograder.grading.graded_case import inside
 from autograder.grading.hidden_case import Twins
@@ -23,7 +23,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
             for B, T_e in ((1, 4), (4, 4), (3, 1), (2, 7))
         ]
         results = [self.results(decoder, inputs) for inputs in cases]
-        results.append(self.results(decoder.with_dropout_as(FACTOR), cases[-1]))
+        results.append(self.results(self.in_training(self.decoder(config)), cases[-1]))
         outputs = [self.random(*tensor.shape) for tensor in results[-1][1]]
         for part, number in (("weights", 2), ("state", 1), ("logits", 0)):
             with self.part(part):
@@ -47,7 +47,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
             for B, T_e, T_d in ((1, 3, 1), (5, 4, 5), (2, 5, 7))
         ]
         results = [self.forced(decoder, inputs) for inputs in cases]
-        results.append(self.forced(decoder.with_dropout_as(FACTOR), cases[-1]))
+        results.append(self.forced(self.in_training(self.decoder(config)), cases[-1]))
         outputs = [self.random(*tensor.shape) for tensor in results[-1][1]]
         with self.part("logits"):
             for actual, right in results:

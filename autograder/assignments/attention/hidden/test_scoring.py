@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
-from autograder.assignments.attention.hidden.case import FACTOR, AttentionTestCase
+from autograder.assignments.attention.hidden.case import KEPT, AttentionTestCase
 from autograder.grading.hidden_case import Twins
-
-KEPT = ("attention_weights", WEIGHTS)
 
 
 def weigh(inputs: dict[str, np.ndarray]) -> Any:
@@ -75,10 +73,11 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         Args:
             build: makes the attention of a student with a probability of dropout.
         """
-        attention, factor, dropped, half = (
+        attention, kept, dropped, half = (
             self.twins(lambda modules: build(modules, p))  # noqa: B023
-            for p in (0.3, 0.3, 1.0, 0.5)
+            for p in (KEPT, KEPT, 1.0, 0.5)
         )
+        training = [self.in_training(kept), self.in_training(dropped)]
         T_q, T_k = self.sizes(2)
         cases = [
             {
@@ -93,9 +92,8 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
                 result = self.same(lambda model: model(**inputs), attention, "the result", X)  # noqa: B023
             self.learns(attention, inputs, [self.random(*result.shape)])
             self.keeps_arguments(attention.student, inputs)
-            self.scaled(factor.with_dropout_as(FACTOR), inputs)
-            # With this probability dropout draws no numbers that could differ.
-            self.scaled(self.train(dropped), inputs)
+            for twins in training:
+                self.same(lambda model: model(**inputs), twins, "the result with dropout", X)
             self.drops_weights(half.student, inputs)
         with self.part("lengths"):
             for inputs in cases:
@@ -103,11 +101,10 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         with self.part("kept_weights"):
             for inputs in cases:
                 self.kept(attention, inputs)
-            right = self.right(weigh(cases[1]), factor.with_dropout_as(FACTOR).reference)
-            _, kept = weigh(cases[1])(factor.student)
-            _, dropping = weigh(cases[1])(factor.with_dropout_as(FACTOR).student)
-            wrong = "the weights that are kept change with dropout"
-            self.unchanged(dropping, kept if self.are_weights(kept, right[1].shape) else right[1], wrong, *KEPT)
+            # Behind dropout they would be larger.
+            right = self.right(weigh(cases[1]), training[0].reference)
+            result, weights = weigh(cases[1])(training[0].student)
+            self.assert_kept(weights, right[1], cases[1]["values"], result, 1 / (1 - KEPT))
 
     def kept(self, attention: Twins, inputs: dict[str, np.ndarray]) -> None:
         """Fail unless an attention keeps its weights."""
@@ -124,10 +121,6 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             given = {**inputs, "valid_lens": valid_lens}
             expected = self.right(lambda model: model(**given), attention.reference)  # noqa: B023
             self.assert_cut(attention.student(**given), expected, values, valid_lens, kept, result)
-
-    def scaled(self, twins: Twins, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless a result with dropout is right."""
-        self.same(lambda model: model(**inputs), twins, "the result with dropout", X)
 
     def drops_weights(self, attention: Any, inputs: dict[str, np.ndarray]) -> None:
         """Fail unless it is weights that are dropped in training: then features of one value stay alike."""

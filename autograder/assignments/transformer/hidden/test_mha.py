@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from autograder.sandbox.faults import NotStarted, Raised
-from autograder.sandbox.proxy import Gradients
+from autograder.sandbox.remote_modules import Gradients
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 METHOD = "compute_scaled_dot_product_attention"
 SIZES = (3, 5, 6, 7, 10, 12)  # of d_k: no power of 4, for which the scale would be exact
@@ -190,11 +190,12 @@ class TestMultiHeadAttention(HiddenTestCase):
         B, T_q, T_k = self.sizes(3)
         heads = self.heads(B, H, T_q, T_k, d_k)
         masks = {
-            "key_padding_mask": self.holes(B, T_k, marks=(7, -1, 2)),
+            "key_padding_mask": self.holes(B, T_k, marks=(1, -7)),
             "attention_mask": self.holes(B, T_q, T_k, marks=(7, -1, 2)),
         }
         self.attend(plain, **heads, key_padding_mask=masks["key_padding_mask"])
         self.attend(plain, **heads, attention_mask=masks["attention_mask"])
+        self.keeps_arguments(self.after_projection(plain, heads), {**heads, **masks}, METHOD)
         # Numbers of the two masks may cancel out: a 1 here and a -1 there still forbid.
         masks["key_padding_mask"][:, :2] = 0
         masks["attention_mask"][..., :2] = np.where(self.rng.random((B, T_q, 1)) < 0.5, (0, 7), (-1, 0))

@@ -4,7 +4,7 @@ import numpy as np
 
 from autograder.assignments.transformer.trained import ENCODING_LIMIT
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from autograder.sandbox.faults import Raised
+from autograder.sandbox.student_faults import Raised
 
 
 class TestPositionalEncoding(HiddenTestCase):

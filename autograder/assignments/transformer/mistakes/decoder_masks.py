@@ -76,7 +76,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CAUSAL_MASK,
         new="causal_mask = subsequent_mask(tgt.size(1), device=tgt.device)",
         looks_like="The causal mask has two axes where attention expects three.",
-        read_again="An attention mask has a batch axis, of size 1 if all sentences share the mask. See the arguments "
+        read_again="An attention mask is (1, T_d, T_d) if all sentences share it, or (B, T_d, T_d). See the arguments "
         "of the decoder's forward.",
     ),
     Mistake(

@@ -114,7 +114,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{HIDDEN}\n        {FEED_FORWARD.text}",
         new="hidden = self.activation_fn(self.fc2(x))\n"
         "        x = self.final_layer_norm(x + self.dropout(self.fc1(hidden)))",
-        looks_like="The shapes do not fit: the two linear maps of the feed-forward network are in the wrong order.",
+        looks_like="The shapes in the feed-forward network do not fit, as with its two linear maps in the wrong order.",
         read_again="The network first makes the features wider, then narrower again. The comments in the constructor "
         "say which map is which.",
     ),

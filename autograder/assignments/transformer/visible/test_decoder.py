@@ -1,6 +1,8 @@
 """Stage 4: the decoder."""
 
-from autograder.assignments.transformer.trained import TrainedTestCase
+import numpy as np
+
+from autograder.assignments.transformer.trained import MASK, TrainedTestCase
 from autograder.grading.graded_case import inside
 
 
@@ -37,3 +39,11 @@ class TestDecoder(TrainedTestCase):
         scores = score("forward_decoder", **inputs)
         real = inside(inputs["tgt_lengths"])
         self.assert_tensor(scores, expected, "dec_output", "B T_d tokens", where=real[..., None])
+        arguments = {
+            "x": self.random(2, 5, 12),
+            "encoder_out": self.random(2, 5, 12),
+            "encoder_padding_mask": MASK,
+            "self_attn_padding_mask": MASK,
+            "self_attn_mask": np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1),
+        }
+        self.warn_of_layer(lambda p: self.student.decoder.TransformerDecoderLayer(12, 20, 2, p), arguments)

@@ -1,6 +1,6 @@
 """Stage 3: the encoder."""
 
-from autograder.assignments.transformer.trained import TrainedTestCase
+from autograder.assignments.transformer.trained import MASK, TrainedTestCase
 from autograder.grading.graded_case import inside
 
 
@@ -17,3 +17,7 @@ class TestEncoder(TrainedTestCase):
         # Any non-zero value marks padding.
         mask = src_padding_mask != 0 if hasattr(src_padding_mask, "shape") else src_padding_mask
         self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
+        self.warn_of_layer(
+            lambda p: self.student.encoder.TransformerEncoderLayer(12, 20, 2, p),
+            {"x": self.random(2, 5, 12), "self_attn_padding_mask": MASK},
+        )

@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
-from autograder.sandbox.faults import NotStarted, Raised
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 
 class TestMultiHeadAttention(StageTestCase):
@@ -38,6 +38,9 @@ class TestMultiHeadAttention(StageTestCase):
         self.assert_tensor(k, stored["key"], "k", "B H T_k d_k")
         self.assert_tensor(v, stored["value"], "v", "B H T_k d_k")
         self.check_attention("no_mask")
+        masks = self.masks("both_masks")
+        inputs = dict(zip(("query", "key", "value"), map(self.stored("both_masks").get, "QKV"), strict=True))
+        self.warn_of_side_effects(self.attention(), {**inputs, **masks})
 
     def test_mha_key_padding_mask(self):
         """Attend to the keys that are not padding."""

@@ -1,7 +1,10 @@
 """Stage 2: positional encoding."""
 
+import contextlib
+
 from autograder.assignments.transformer.trained import ENCODING_LIMIT
 from autograder.grading.graded_case import StageTestCase
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 
 class TestPositionalEncoding(StageTestCase):
@@ -11,5 +14,11 @@ class TestPositionalEncoding(StageTestCase):
         """Fill the table with sines and cosines, and add its first T rows to the embeddings."""
         stored = self.stored("pe")
         encoding = self.student.pe.PositionalEncoding(d_model=32, max_seq_length=15)
+        with contextlib.suppress(NotStarted, Raised):  # a table may be filled at the first call
+            encoding(stored["x"])
         self.assert_tensor(encoding.attribute("pe"), stored["table"], "pe", "1 T d_model", limit=ENCODING_LIMIT)
         self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
+        self.warn_of_side_effects(encoding, {"x": stored["x"]})
+        with self.only_warn():
+            if encoding.gradients([stored["x"]], stored["x"]).parameters:
+                self.wrong("the table is trained, but it should be a buffer")

@@ -1,0 +1,36 @@
+"""Mistakes look different in the visible tests, but for those that say that they do not."""
+
+from collections.abc import Iterable, Iterator
+
+from autograder.authoring.audit.subject import Ran, Subject
+from autograder.diagnosis.mistake_signatures import same
+
+PROMISE = "mistakes look different unless they say so"
+QUICK = 0
+
+
+def items(subject: Subject) -> Iterable[str]:
+    return (stage.name for stage in subject.assignment.stages)
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    """What two mistakes show is the same if and only if the later one names the earlier one."""
+    visible = [one for one in subject.mistakes.values() if one.stage == item and one.seen_by == "visible"]
+    for number, mistake in enumerate(visible):
+        shown = subject.run_mistake(mistake.id)
+        alike = tuple(one.id for one in visible[:number] if look_alike(subject.run_mistake(one.id), shown))
+        if mistake.same_as != alike:
+            yield f"{mistake.id} looks the same as {', '.join(alike) or 'no other'}, but declares {mistake.same_as}"
+    for mistake in subject.mistakes.values():
+        if mistake.stage == item and mistake.seen_by == "hidden" and mistake.same_as:
+            yield f"{mistake.id} passes the visible tests, so it cannot look the same in them as another"
+
+
+def look_alike(some: tuple[Ran, ...], others: tuple[Ran, ...]) -> bool:
+    for a, b in zip(some, others, strict=True):
+        # An exception is told apart by its message too.
+        if a.result.status != b.result.status or (a.result.status == "error" and a.result.message != b.result.message):
+            return False
+        if a.shown != b.shown and not (a.shown and b.shown and same(a.shown, b.shown, "float64")):
+            return False
+    return True

@@ -1,0 +1,136 @@
+"""The command `python -m autograder audit NAME`: all checks as one table, and what is wrong below it."""
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from autograder.authoring.audit.check import Check, sample
+from autograder.authoring.audit.registry import CHECKS
+from autograder.authoring.audit.subject import Subject
+from autograder.manifest import assignment
+from course.errors import UserError
+
+HOLDS, BROKEN = 0, 1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has found."""
+
+    name: str
+    check: Check
+    looked_at: int
+    left_out: int
+    seconds: float
+    problems: list[tuple[str, str]]  # the item, what is wrong with it
+
+
+def look(subject: Subject, name: str, items: list[str], pool: ThreadPoolExecutor) -> Iterator[tuple[str, list[str]]]:
+    """Look at items, several at the same time; each with what is wrong with it, as soon as that is known."""
+
+    def one(item: str) -> tuple[str, list[str]]:
+        try:
+            return item, list(CHECKS[name].problems(subject, item))
+        except Exception as error:  # a broken assignment can make a check fail in any way
+            return item, [f"the check could not be made: {type(error).__name__}: {error}"]
+
+    yield from pool.map(one, items)
+
+
+def audit(subject: Subject, names: list[str], quick: bool, jobs: int) -> Iterator[Finding]:
+    """Make some checks, one after the other, with a progress bar."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with (
+        Progress(*columns, TextColumn("{task.fields[item]}"), transient=True) as progress,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        for name in names:
+            started = time.monotonic()
+            try:
+                items = list(CHECKS[name].items(subject))
+            except Exception as error:
+                problem = f"the check could not be made: {type(error).__name__}: {error}"
+                yield Finding(name, CHECKS[name], 0, 0, 0.0, [("", problem)])
+                continue
+            chosen = sample(items, CHECKS[name].QUICK) if quick else items
+            task = progress.add_task(name, total=len(chosen), item="")
+            problems = []
+            for item, wrong in look(subject, name, chosen, pool):
+                problems += [(item, what) for what in wrong]
+                progress.update(task, advance=1, item=item)
+            progress.remove_task(task)
+            seconds = time.monotonic() - started
+            yield Finding(name, CHECKS[name], len(chosen), len(items) - len(chosen), seconds, problems)
+
+
+def show(title: str, findings: list[Finding]) -> None:
+    """Print the table, and what is wrong below it."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False, emoji=False, markup=False)
+    table = Table(title=title, title_justify="left")
+    for heading, justify in {
+        "check": "left",
+        "what must hold": "left",
+        "looked at": "right",
+        "seconds": "right",
+    }.items():
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    table.add_column("")
+    for found in findings:
+        left_out = f" of {found.looked_at + found.left_out}" if found.left_out else ""
+        if found.problems:
+            mark = Text(f"{len(found.problems)} wrong", style="bold red")
+        else:
+            mark = Text("holds", style="green") if found.looked_at else Text("left out", style="yellow")
+        looked_at = f"{found.looked_at}{left_out}"
+        table.add_row(found.name, Text(found.check.PROMISE), looked_at, f"{found.seconds:.0f}", mark)
+    console.print(table)
+    for found in findings:
+        for item, what in found.problems:
+            console.print(Text.assemble((f"{found.name}: {item}: ", "bold"), what))
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder audit",
+        description="See whether everything holds that must hold of an assignment.",
+        epilog="exit status: 0 everything holds, 1 something does not, 2 wrong usage",
+    )
+    parser.add_argument("name", metavar="NAME", help="the assignment")
+    parser.add_argument("check", nargs="*", help=f"checks to make (all): {', '.join(CHECKS)}")
+    parser.add_argument("--quick", action="store_true", help="look at a sample where a check takes long")
+    cores = os.cpu_count() or 1
+    parser.add_argument("--jobs", type=int, default=cores, metavar="N", help="look at N things at a time (%(default)s)")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    args = parse_arguments(arguments)
+    chosen = assignment(args.name)
+    if unknown := [name for name in args.check if name not in CHECKS]:
+        raise UserError(f"there is no check {unknown[0]}; there are {', '.join(CHECKS)}")
+    if args.jobs < 1:
+        raise UserError(f"--jobs must be at least 1, not {args.jobs}")
+    names = [name for name in CHECKS if name in args.check] or list(CHECKS)
+    findings = []
+    with contextlib.closing(Subject(chosen)) as subject:
+        for found in audit(subject, names, args.quick, args.jobs):
+            findings.append(found)
+            if not sys.stdout.isatty():  # where there is no progress bar
+                print(
+                    f"{found.name}: {len(found.problems)} problems, {found.seconds:.0f} s", file=sys.stderr, flush=True
+                )
+    show(f"{chosen.name}: {chosen.title}", findings)
+    wrong = sum(len(found.problems) for found in findings)
+    print(f"{wrong} thing(s) do not hold." if wrong else "Everything that was looked at holds.")
+    return BROKEN if wrong else HOLDS

@@ -1,0 +1,22 @@
+"""A mistake costs points in its own stage only."""
+
+from collections.abc import Iterable, Iterator
+
+from autograder.authoring.audit.subject import Subject
+
+PROMISE = "a mistake costs nothing in other stages"
+QUICK = 6
+
+
+def items(subject: Subject) -> Iterable[str]:
+    return subject.mistakes
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    mistake = subject.mistakes[item]
+    changed = mistake.apply(subject.solution)
+    for stage in subject.assignment.stages:
+        if stage.name != mistake.stage and subject.code(changed, stage) != subject.code(subject.solution, stage):
+            for ran in subject.run(subject.code(changed, stage), stage):
+                if not ran.passed:
+                    yield f"in stage {stage.name}, {ran}"

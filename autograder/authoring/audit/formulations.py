@@ -1,0 +1,24 @@
+"""Correct code gets full marks, however it is written."""
+
+from collections.abc import Iterable, Iterator
+
+from autograder.authoring.audit.subject import Subject
+
+PROMISE = "every correct formulation gets full marks in its stages"
+QUICK = 15
+
+
+def items(subject: Subject) -> Iterable[str]:
+    return subject.correct
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    submission, modules = subject.correct[item]
+    whole = modules == set(subject.assignment.modules)
+    stages = () if whole else [stage for stage in subject.assignment.stages if modules & set(stage.modules)]
+    report = subject.graded(submission.sources, *stages)
+    extra = {stage.name for stage in report.stages if stage.extra_credit}
+    for test in (*report.tests, *([report.end_to_end] if report.end_to_end else [])):
+        # Nobody has to write the extra credit.
+        if test.status != "passed" and not (test.status == "not started" and test.stage in extra):
+            yield f"{'hidden ' if test.hidden else ''}{test.name}: {test.status}, {test.message}"

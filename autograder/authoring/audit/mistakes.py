@@ -1,0 +1,77 @@
+"""A known mistake is one change of what its stage writes; the tests catch it, and its name is said."""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from autograder.authoring.audit.subject import SEED, Subject
+from autograder.authoring.release import strip_module
+from autograder.diagnosis.mistake_signatures import known_signatures, name_mistakes
+from autograder.diagnosis.mistakes import Mistake
+
+PROMISE = "every mistake is caught, and named or declared"
+QUICK = 30
+
+
+def items(subject: Subject) -> Iterable[str]:
+    return subject.mistakes
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    mistake = subject.mistakes[item]
+    if wrong := list(_change(subject, mistake)):
+        yield from wrong
+        return
+    visible = subject.run_mistake(item)
+    if faults := [ran for ran in visible if ran.result.status == "fault"]:
+        yield f"the grader failed in {faults[0]}"
+    elif all(ran.passed for ran in visible):
+        if mistake.seen_by == "visible":
+            yield 'no visible test sees it; if that cannot be changed, declare seen_by="hidden"'
+        elif all(ran.passed for ran in subject.run_mistake(item, SEED)):
+            yield "no hidden test sees it"
+    elif mistake.seen_by == "hidden":
+        yield 'a visible test sees it, although it declares seen_by="hidden"'
+    elif not mistake.random:
+        yield from _named(subject, mistake)
+
+
+def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
+    """It changes what its stage writes, and nothing else."""
+    try:
+        changed = mistake.apply(subject.solution)[mistake.module]
+        before, after = (functions(mistake.module, text) for text in (subject.solution[mistake.module], changed))
+    except (LookupError, SyntaxError) as error:
+        yield str(error)
+        return
+    touched = {name for name in before | after if before.get(name) != after.get(name)}
+    if not touched:
+        yield "it changes nothing but comments"
+    if others := touched - set(subject.assignment.stage(mistake.stage).writes):
+        yield f"it changes {', '.join(sorted(others))}, which its stage does not write"
+    stubs = [strip_module(t, mistake.module, subject.assignment) for t in (subject.solution[mistake.module], changed)]
+    if stubs[0] != stubs[1]:
+        yield "it changes a line that is given to students"
+
+
+def functions(module: str, source: str) -> dict[str, str]:
+    """The code of each function and method, without comments, by its name in the manifest."""
+    found = {}
+    for node in ast.parse(source).body:
+        for inner in [node, *(node.body if isinstance(node, ast.ClassDef) else ())]:
+            if isinstance(inner, ast.FunctionDef):
+                owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+                found[f"{module}.{owner}{inner.name}"] = ast.dump(inner)
+    return found
+
+
+def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
+    """By its own name, or by that of an earlier mistake that looks the same in all visible tests."""
+    results = subject.run_mistake(mistake.id)
+    failed = {ran.result.name: ran.shown for ran in results if not ran.passed and ran.shown}
+    passed = [ran.result.name for ran in results if ran.passed]
+    known = {ran.result.name: known_signatures(subject.assignment.name, ran.result.name) for ran in results}
+    names = {named.mistake for named in name_mistakes(failed, passed, known, "float64").values()}
+    if not names:
+        yield "it is not named: python -m autograder expected stores what it shows"
+    if wrong := names - {mistake.id, *mistake.same_as}:
+        yield f"it is named {', '.join(sorted(wrong))}: declare same_as, or change a test so that they differ"

@@ -1,0 +1,38 @@
+"""All checks by name, in the order of the table: what other checks stand on comes first."""
+
+from autograder.authoring.audit import (
+    alike,
+    alone,
+    elsewhere,
+    formulations,
+    manifest,
+    mistakes,
+    notebooks,
+    release,
+    seeds,
+    solution,
+    standins,
+    stored,
+    stubs,
+    texts,
+    tolerance,
+)
+from autograder.authoring.audit.check import Check
+
+CHECKS: dict[str, Check] = {
+    "manifest": manifest,
+    "texts": texts,
+    "stubs": stubs,
+    "solution": solution,
+    "alone": alone,
+    "standins": standins,
+    "seeds": seeds,
+    "formulations": formulations,
+    "mistakes": mistakes,
+    "alike": alike,
+    "elsewhere": elsewhere,
+    "tolerance": tolerance,
+    "stored": stored,
+    "release": release,
+    "notebooks": notebooks,
+}

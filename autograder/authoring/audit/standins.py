@@ -1,0 +1,71 @@
+"""What other stages build on is the same as in the solution, so that it makes no difference which of them is there."""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from autograder.authoring.audit.subject import SEED, Subject
+from autograder.sandbox.remote_modules import Code
+from autograder.submissions.read_submission import Submission
+from autograder.submissions.stage_with_standins import code_of_all
+
+PROMISE = "stand-ins equal the solution on the calls of the stages"
+QUICK = None
+
+
+def items(subject: Subject) -> Iterable[str]:
+    names = [stage.name for stage in subject.assignment.stages]
+    return (
+        *(f"interface of {module}" for module in subject.assignment.modules),
+        *(f"solution around {name}" for name in names),
+        *(f"stand-ins as {name}" for name in names),
+    )
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    kind, _, name = item.rpartition(" ")
+    if kind == "interface of":
+        yield from _interface(subject, name)
+        return
+    stage = subject.assignment.stage(name)
+    sources = subject.solution
+    if kind == "stand-ins as":
+        sources = standins(subject)
+        if not all(written in signatures(sources, written.partition(".")[0]) for written in stage.writes):
+            return  # nothing builds on it, see the check of the manifest
+    code: Code = code_of_all(Submission("audit", sources), subject.assignment)
+    for seed in (None, SEED):
+        for ran in subject.run(code, stage, seed):
+            if not ran.passed:
+                yield f"{'visible' if seed is None else 'hidden'} {ran}"
+
+
+def _interface(subject: Subject, module: str) -> Iterator[str]:
+    """Whatever a stand-in has in common with the solution takes the same arguments."""
+    theirs, ours = (signatures(sources, module) for sources in (subject.solution, standins(subject)))
+    for name, arguments in ours.items():
+        if name in theirs and arguments != theirs[name]:
+            yield f"{name} takes {arguments} in the stand-in, but {theirs[name]} in the solution"
+
+
+def standins(subject: Subject) -> dict[str, str]:
+    """The stand-ins, as if a student had handed them in."""
+    folder = subject.assignment.standins
+    return {module: (folder / f"{module}.py").read_text(encoding="utf-8") for module in subject.assignment.modules}
+
+
+def signatures(sources: dict[str, str], module: str) -> dict[str, str]:
+    """The names of the arguments, with their defaults, of each function and method of a module."""
+    found = {}
+    for node in ast.parse(sources[module]).body:
+        for inner in [node, *(node.body if isinstance(node, ast.ClassDef) else ())]:
+            if isinstance(inner, ast.FunctionDef):
+                owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+                found[f"{module}.{owner}{inner.name}"] = _arguments(inner.args)
+    return found
+
+
+def _arguments(arguments: ast.arguments) -> str:
+    """Arguments without their types."""
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        argument.annotation = None
+    return f"({ast.unparse(arguments)})"

@@ -1,0 +1,47 @@
+"""What is generated for the visible tests is what the reference and the mistakes give now."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from autograder.authoring.audit.subject import Subject
+from autograder.authoring.stored_tensors import differences, make
+from autograder.diagnosis.mistake_signatures import known_signatures, same, stored_file
+
+PROMISE = "stored tensors, hints and signatures are fresh"
+QUICK = 2
+AGAIN = "python -m autograder expected makes it anew"
+
+
+def items(subject: Subject) -> Iterable[str]:
+    return ("tensors", "hints", *(f"signatures of {stage.name}" for stage in subject.assignment.stages))
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    if item == "tensors":
+        with tempfile.TemporaryDirectory() as made:
+            make(Path(made), subject.assignment)
+            for difference in differences(Path(made), subject.assignment.expected):
+                yield f"{difference}; {AGAIN}"
+    elif item == "hints":
+        stored = json.loads(stored_file(subject.assignment.name).read_text(encoding="utf-8"))["hints"]
+        now = {name: [mistake.looks_like, mistake.read_again] for name, mistake in subject.mistakes.items()}
+        for name in sorted(now.keys() | stored.keys()):
+            if now.get(name) != stored.get(name):
+                yield f"the stored hints of {name} are not those of the mistake; {AGAIN}"
+    else:
+        yield from _signatures(subject, item.removeprefix("signatures of "))
+
+
+def _signatures(subject: Subject, stage: str) -> Iterator[str]:
+    wanted = [one for one in subject.mistakes.values() if one.stage == stage and not one.random]
+    for number, test in enumerate(subject.assignment.stage(stage).points):
+        stored = dict(known_signatures(subject.assignment.name, test))
+        for mistake in wanted:
+            ran, before = subject.run_mistake(mistake.id)[number], stored.pop(mistake.id, None)
+            now = ran.shown
+            if (now is None) != (before is None) or (now and before and not same(now, before, ran.dtype)):
+                yield f"what {mistake.id} shows in {test} is not what is stored; {AGAIN}"
+        for name in stored:
+            yield f"{name} is stored for {test}, but is no known mistake of the stage; {AGAIN}"

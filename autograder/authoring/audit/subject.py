@@ -1,0 +1,158 @@
+"""An assignment under audit: its sources, its workers, and what was run already, since several checks look at it."""
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from autograder.authoring.formulations import correct_submissions
+from autograder.authoring.release import strip_module
+from autograder.diagnosis.mistake_signatures import Signature, signature
+from autograder.diagnosis.mistakes import Mistake, all_mistakes
+from autograder.grading.grade_submission import grade
+from autograder.grading.reference_answers import AnswerBook, Answers
+from autograder.grading.results import Report, TestResult
+from autograder.grading.run_test import run_test, stage_tests
+from autograder.manifest import Assignment, Stage
+from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.student_faults import is_dtype_conflict
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.stage_with_standins import code_of_stage
+
+SEED = 1  # of the hidden tests where one seed will do
+DTYPES = ("float64", "float32")  # the second for code that cannot run in the first
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A test that was run."""
+
+    result: TestResult
+    shown: Signature | None  # what it shows of a mistake
+    dtype: str
+    shares: tuple[float, ...]  # deviations of all tensors that were compared, as shares of their limits
+
+    @property
+    def passed(self) -> bool:
+        return self.result.status == "passed"
+
+    def __str__(self) -> str:
+        return f"{self.result.name}: {self.result.status}, {self.result.message}".rstrip(", ")
+
+
+class Subject:
+    """An assignment under audit. Several threads may ask for different things at the same time."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self._kept: dict[Hashable, Any] = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` gives, made once for a key."""
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            value: Value = self._kept[key]
+            return value
+
+    # The code
+
+    @cached_property
+    def solution(self) -> dict[str, str]:
+        """The reference modules."""
+        return read_submission(self.assignment.solution, self.assignment).sources
+
+    @cached_property
+    def mistakes(self) -> dict[str, Mistake]:
+        """The known mistakes by id."""
+        return {mistake.id: mistake for mistake in all_mistakes(self.assignment.name)}
+
+    @cached_property
+    def correct(self) -> dict[str, tuple[Submission, set[str]]]:
+        """The other correct submissions, each with the modules that were written anew."""
+        return correct_submissions(self.assignment)
+
+    def partly(self, *keep: str) -> dict[str, str]:
+        """The reference modules in which only some of what students write is written."""
+        sources = self.solution.items()
+        return {module: strip_module(text, module, self.assignment, keep) for module, text in sources}
+
+    # Running it
+
+    @property
+    def workers(self) -> Any:
+        """The workers, which start when they are first needed."""
+        return self.once("workers", make_workers)
+
+    def close(self) -> None:
+        """End the workers."""
+        if "workers" in self._kept:
+            self._kept.pop("workers").close()
+
+    def graded(self, sources: Mapping[str, str], *stages: Stage, seed: int | None = SEED) -> Report:
+        """The report of some modules, hidden tests included."""
+        book = None if seed is None else self.book(seed)
+        submission = Submission("audit", dict(sources))
+        return grade(submission, self.assignment, self.workers, stages or None, hidden_seed=seed, book=book)
+
+    def book(self, seed: int) -> AnswerBook:
+        """What the reference gives in the hidden tests of a seed."""
+        return self.once(("book", seed), lambda: AnswerBook(self.assignment, self.workers, seed))
+
+    def answers(self, stage: Stage, test: str, dtype: str, seed: int | None) -> Answers | None:
+        """What the reference gives in a hidden test."""
+        if seed is None:
+            return None
+        return self.once(("answers", test, dtype, seed), lambda: self.book(seed).of(stage, test, dtype))
+
+    def code(self, sources: Mapping[str, str], stage: Stage) -> Code:
+        """The modules of a stage with stand-ins for what it builds on."""
+        return code_of_stage(Submission("audit", dict(sources)), stage, self.assignment, {})
+
+    def run(self, code: Code, stage: Stage, seed: int | None = None, ask: bool = False) -> tuple[Ran, ...]:
+        """Run the visible tests of a stage; with a seed, the hidden ones.
+
+        Args:
+            ask: ask the reference in each hidden test, instead of finding its answers out once for all code.
+        """
+        reference = self.code(self.solution, stage)
+        pairs = [(Student(self.workers, code, dtype), Student(self.workers, reference, dtype)) for dtype in DTYPES]
+        found = []
+        try:
+            for name, case in stage_tests(stage, hidden=seed is not None).items():
+                case.seed = seed or 0
+                for case.student, case.reference in pairs:
+                    dtype, case.measured = case.student.dtype, []
+                    case.answers = None if ask else self.answers(stage, name, dtype, seed)
+                    result, error = run_test(name, case, stage)
+                    if not is_dtype_conflict(error):
+                        break
+                shares = tuple(deviation / limit for deviation, limit in case.measured or [])
+                found.append(Ran(result, signature(error, case.checks), dtype, shares))
+        finally:
+            for student, twin in pairs:
+                student.close()
+                twin.close()
+        return tuple(found)
+
+    def run_mistake(self, name: str, seed: int | None = None) -> tuple[Ran, ...]:
+        """The same for a known mistake in its stage, once."""
+        mistake = self.mistakes[name]
+        stage = self.assignment.stage(mistake.stage)
+        return self.once(
+            ("mistake", name, seed), lambda: self.run(self.code(mistake.apply(self.solution), stage), stage, seed)
+        )
+
+    def run_correct(self, name: str, stage: Stage, seed: int | None = None) -> tuple[Ran, ...]:
+        """The same for a correct submission, once."""
+        submission, _ = self.correct[name]
+        return self.once(
+            ("correct", name, stage.name, seed), lambda: self.run(self.code(submission.sources, stage), stage, seed)
+        )

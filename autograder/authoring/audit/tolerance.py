@@ -1,0 +1,70 @@
+"""Correct code stays far below the limits of the grader, and known mistakes go far beyond them: measured."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from autograder.authoring.audit.subject import SEED, Ran, Subject
+from autograder.manifest import Stage
+
+PROMISE = "correct code is 10 times below the limits, mistakes 10 times above"
+QUICK = 0
+FAR = 10.0
+TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # at the end of a module; workers have one thread
+
+
+@dataclass
+class Measured:
+    """The largest deviation of correct code and the smallest of mistakes, as shares of the limit, by precision."""
+
+    correct: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    largest: dict[str, str] = field(default_factory=dict)  # the code that deviates most
+    mistaken: dict[str, float] = field(default_factory=lambda: defaultdict(lambda: float("inf")))
+    smallest: dict[str, str] = field(default_factory=dict)  # the mistake that deviates least
+
+
+def items(subject: Subject) -> Iterable[str]:
+    return (stage.name for stage in subject.assignment.stages)
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    measured = measure(subject, subject.assignment.stage(item))
+    for dtype, share in measured.correct.items():
+        if share * FAR > 1:
+            yield f"{measured.largest[dtype]} is only {1 / share:.2g} times below a limit, in {dtype}"
+    for dtype, share in measured.mistaken.items():
+        if share < FAR:
+            yield f"{measured.smallest[dtype]} is only {share:.2g} times above a limit, in {dtype}"
+
+
+def measure(subject: Subject, stage: Stage) -> Measured:
+    """Run all correct code and all mistakes of a stage, as far as that has not been done."""
+    found = Measured()
+    for name, (_, modules) in subject.correct.items():
+        if modules & set(stage.modules):
+            for seed in (None, SEED):
+                twice = _with_two_threads(subject, name, stage, seed)
+                for ran in (*subject.run_correct(name, stage, seed), *twice):
+                    share = max(ran.shares, default=0.0)
+                    if share >= found.correct[ran.dtype]:
+                        found.correct[ran.dtype], found.largest[ran.dtype] = share, name
+    for name, mistake in subject.mistakes.items():
+        if mistake.stage == stage.name:
+            for dtype, share in _best(ran for seed in (None, SEED) for ran in subject.run_mistake(name, seed)):
+                if share < found.mistaken[dtype]:
+                    found.mistaken[dtype], found.smallest[dtype] = share, name
+    return found
+
+
+def _with_two_threads(subject: Subject, name: str, stage: Stage, seed: int | None) -> tuple[Ran, ...]:
+    """Run correct code with two threads, which sum in another order."""
+    sources = {module: text + TWO_THREADS for module, text in subject.correct[name][0].sources.items()}
+    return subject.run(subject.code(sources, stage), stage, seed)
+
+
+def _best(runs: Iterable[Ran]) -> Iterator[tuple[str, float]]:
+    """The check that sees a mistake best, by precision; a mistake may also show in another way than by a deviation."""
+    best: dict[str, float] = defaultdict(float)
+    for ran in runs:
+        best[ran.dtype] = max(best[ran.dtype], *ran.shares, 0.0)
+    return ((dtype, share) for dtype, share in best.items() if share > 1)

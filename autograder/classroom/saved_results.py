@@ -1,0 +1,179 @@
+"""The folder in which the results of a class are kept: a file for each student, complete at any moment.
+
+batch.json             assignment and seed
+results/anna.json      the report of a student, with what it depends on
+feedback/anna.html     the student's page
+grades.csv             a row a student
+report.html            for the instructor
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any, overload
+
+from autograder.classroom.job_processes import Outcome, Settings
+from autograder.grading.results import Report, from_json
+from autograder.manifest import ROOT, Assignment, assignment
+from autograder.reports.write_files import harmless, write_whole
+from autograder.submissions.find_submissions import Found
+from course.config import CHECKPOINTS
+from course.errors import UserError
+
+# What decides about a grade; a change in the other rooms, which read, print or write, is no reason to grade again.
+DECIDING = (
+    "manifest/*.py",
+    "forbidden/*.py",
+    "sandbox/*.py",
+    "diagnosis/*.py",
+    "grading/*.py",
+    "submissions/stage_*.py",
+)
+OF_ASSIGNMENT = ("*.toml", "*.py", "visible/*", "hidden/*", "standins/*", "mistakes/*", "expected/*")
+
+
+@cache
+def grader_hash(name: str) -> str:
+    """A hash of everything that grades depend on: tests, expected tensors, reference, checkpoint and engine."""
+    chosen = assignment(name)
+    paths = [path for pattern in DECIDING for path in (ROOT / "autograder").glob(pattern)]
+    paths += [path for pattern in OF_ASSIGNMENT for path in chosen.folder.glob(pattern) if path.is_file()]
+    paths += [path for name in chosen.checkpoints for path in (CHECKPOINTS / name).iterdir()]
+    paths += [path for module in chosen.modules if (path := chosen.solution / f"{module}.py").exists()]
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
+
+
+class Records:
+    """The results of a class in a folder, which is locked until `close`.
+
+    Raises:
+        UserError: if the folder cannot be used, or is in use.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from filelock import FileLock, Timeout
+
+        self.folder = folder
+        try:
+            for sub in ("results", "feedback"):
+                (folder / sub).mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(folder / ".lock")
+            self._lock.acquire(timeout=0)
+            for place in (folder, folder / "results", folder / "feedback"):
+                (place / ".partial").unlink(missing_ok=True)
+        except Timeout:
+            raise UserError(f"another run is writing to {folder}: wait for it, or choose another --out") from None
+        except OSError as error:
+            raise UserError(f"cannot write to the folder {folder}: {error.strerror or error}") from error
+
+    def close(self) -> None:
+        """Unlock the folder."""
+        self._lock.release()
+
+    def _path(self, found: Found) -> Path:
+        return self.folder / "results" / f"{found.safe_name}.json"
+
+    def feedback_path(self, found: Found) -> Path:
+        """Where the student's page is."""
+        return self.folder / "feedback" / f"{found.safe_name}.html"
+
+    def read(self, found: Found) -> dict[str, Any]:
+        """What is recorded of a student; empty if that is nothing, or nothing that can be read."""
+        try:
+            entry = json.loads(self._path(found).read_bytes())
+            return entry if entry["student"] == found.student else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+
+    def is_current(self, found: Found, digest: str, settings: Settings) -> bool:
+        """Whether a student has a grade for just this submission with these settings."""
+        entry = self.read(found)
+        key = (entry.get("digest"), entry.get("settings"), entry.get("fault"))
+        return key == (digest, asdict(settings), "") and self.feedback_path(found).exists()
+
+    def write(self, found: Found, outcome: Outcome, settings: Settings) -> None:
+        """Keep an outcome. The student's page comes first: where there is a result, there is a page."""
+        if not outcome.fault:
+            write_whole(self.feedback_path(found), outcome.feedback.encode(errors="replace"))
+        entry = {
+            "student": found.student,
+            "digest": outcome.digest,
+            "settings": asdict(settings),
+            "fault": outcome.fault,
+            "report": outcome.report,
+        }
+        write_whole(self._path(found), json.dumps(entry, indent=1).encode())
+
+    def report(self, found: Found) -> Report | None:
+        """The report of a student, or None if there is none that counts."""
+        entry = self.read(found)
+        return from_json(entry["report"]) if entry and not entry["fault"] else None
+
+    def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
+        """Write grades.csv: a column for each test, followed by those of its parts."""
+        tests = [
+            (stage.name, test, part)
+            for stage in chosen.stages
+            for test in stage.points
+            for part in ("", *stage.parts.get(test, ()))
+        ]
+        text = io.StringIO()
+        writer = csv.writer(text)
+        stages = [stage.name for stage in chosen.stages]
+        writer.writerow(["student", *(".".join(filter(None, test)) for test in tests), *stages, "total", "status"])
+        for found in students:
+            row: list[Any] = [harmless(found.student)]
+            if (report := self.report(found)) is None:
+                row += [""] * (len(tests) + len(stages) + 1) + ["grader fault" if self.read(found) else "not graded"]
+            else:
+                points = {(test.stage, test.name, ""): test.points for test in report.tests}
+                points |= {
+                    (test.stage, test.name, part.name): part.points for test in report.tests for part in test.parts
+                }
+                row += [points.get(test, 0) for test in tests]  # what is forbidden as a whole has no parts
+                row += [*(stage.points for stage in report.stages), report.points, "graded"]
+            writer.writerow(row)
+        # The mark at the beginning lets spreadsheets know that this is UTF-8.
+        write_whole(self.folder / "grades.csv", text.getvalue().encode("utf-8-sig", errors="replace"))
+
+    def write_report(self, students: Sequence[Found]) -> None:
+        """Write report.html."""
+        from autograder.reports.class_report import class_html
+
+        ungraded = {found.student: self.read(found).get("fault", "not graded") for found in students}
+        graded = [found for found in students if self.report(found) is not None]
+        for found in graded:
+            del ungraded[found.student]
+        feedback = {found.student: self.feedback_path(found).name for found in graded}
+        html = class_html(Reports(self, graded), feedback, ungraded)
+        write_whole(self.folder / "report.html", html.encode(errors="replace"))
+
+
+class Reports(Sequence[Report]):
+    """The reports of a class, each read when it is looked at: those of a large class do not fit into memory."""
+
+    def __init__(self, records: Records, students: Sequence[Found]) -> None:
+        self._records, self._students = records, students
+
+    def __len__(self) -> int:
+        return len(self._students)
+
+    @overload
+    def __getitem__(self, index: int) -> Report: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Reports": ...
+    def __getitem__(self, index: int | slice) -> "Report | Reports":
+        if isinstance(index, slice):
+            return Reports(self._records, self._students[index])
+        report = self._records.report(self._students[index])
+        assert report is not None
+        return report

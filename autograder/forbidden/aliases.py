@@ -1,0 +1,144 @@
+"""What the names of a module stand for, as far as its text tells: `F` for "torch.nn.functional"."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+MAX_MEANINGS = 16  # of a name
+# Built-in functions that turn strings into names or code.
+BUILTINS = {"eval", "exec", "compile", "globals", "locals", "vars", "getattr", "setattr", "delattr"}
+BINDING = (
+    *(ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef),
+    *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension),
+)
+
+
+class Names:
+    """The names of a module, wherever in it they are bound. One name can stand for several things.
+
+    `known` has for each name the dotted names of what it may be; "" is something of the module's own.
+    """
+
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
+        self.known: dict[str, set[str]] = defaultdict(set)
+        self.members: set[str] = set()  # names of methods, and of attributes that are set on `self`
+        self.stars: list[str] = []  # modules of which all names are imported
+        aliases: list[tuple[ast.expr, ast.expr]] = []
+        for node in nodes:
+            if not isinstance(node, BINDING):
+                continue
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    origin = name.name if name.asname else name.name.split(".")[0]
+                    self.known[name.asname or origin].add(origin)
+            elif isinstance(node, ast.ImportFrom):
+                for name in node.names:
+                    self.known[name.asname or name.name].add(f"{node.module or ''}.{name.name}")
+                    if name.name == "*":
+                        self.stars.append(node.module or "")
+            elif isinstance(node, ast.ClassDef):
+                self.known[node.name].add("")
+                self.members |= {child.name for child in node.body if isinstance(child, Function)}
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if node.name not in self.members:
+                    self.known[node.name].add("")
+                arguments = [*node.args.posonlyargs, *node.args.args]
+                optional = [*arguments[len(arguments) - len(node.args.defaults) :], *node.args.kwonlyargs]
+                defaults = [*node.args.defaults, *node.args.kw_defaults]
+                for argument, default in zip(optional, defaults, strict=True):
+                    if default is not None:
+                        aliases.append((ast.Name(argument.arg, ast.Store()), default))
+            elif isinstance(node, ast.Assign):
+                aliases += [(target, node.value) for target in node.targets]
+            elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value:
+                aliases.append((node.target, node.value))
+            elif isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.iter, (ast.Tuple, ast.List)):
+                aliases += [(node.target, item) for item in node.iter.elts]
+        pairs = [pair for alias in aliases for pair in _unpacked(*alias)]
+        for target, _ in pairs:
+            if isinstance(target, ast.Attribute) and is_self(target.value):
+                self.members.add(target.attr)
+        for _ in range(3):  # an alias of an alias of an alias
+            for target, value in pairs:
+                if isinstance(target, ast.Name) and len(self.known[target.id]) < MAX_MEANINGS:
+                    self.known[target.id] |= self.resolve(value) or {""}
+
+    def resolve(self, node: ast.AST | None) -> set[str]:
+        """The dotted names that an expression may stand for, as far as this can be told; "" for own things."""
+        if isinstance(node, ast.Name):
+            known = self.known.get(node.id)
+            return known if known else {f"builtins.{node.id}"} if node.id in BUILTINS else set()
+        if isinstance(node, ast.Attribute):
+            return {f"{origin}.{node.attr}" for origin in self.resolve(node.value) if origin}
+        if isinstance(node, ast.NamedExpr):
+            return self.resolve(node.value)
+        if isinstance(node, ast.IfExp):
+            return self.resolve(node.body) | self.resolve(node.orelse)
+        if isinstance(node, ast.BoolOp):
+            return set().union(*map(self.resolve, node.values))
+        return set()
+
+
+def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """The nodes below a node with the names of their fields, without those that say nothing."""
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            for item in value:
+                if isinstance(item, ast.AST):
+                    yield name, item
+        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            yield name, value
+
+
+def fold(node: ast.expr) -> str | None:
+    """The text that an expression of constant texts gives, or None."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    pieces: list[str | None] = [None]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        pieces = [fold(node.left), fold(node.right)]
+    elif isinstance(node, ast.JoinedStr):
+        pieces = [fold(part.value if isinstance(part, ast.FormattedValue) else part) for part in node.values]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join":
+        between = fold(node.func.value)
+        if between is not None and len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple)):
+            items = [fold(item) for item in node.args[0].elts]
+            return between.join(item for item in items if item is not None) if None not in items else None
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is not None:
+        text = fold(node.value)
+        return text[::-1] if text is not None and ast.unparse(node.slice.step) == "-1" else None
+    return "".join(piece for piece in pieces if piece is not None) if None not in pieces else None
+
+
+def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The single assignments of `a, b = x, y`; names that are taken out of something else are own things."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+        values = value.elts if same else [ast.Constant(None)] * len(target.elts)  # type: ignore[attr-defined]
+        for one, other in zip(target.elts, values, strict=True):
+            yield from _unpacked(one, other)
+    else:
+        yield target, value
+
+
+def is_self(node: ast.AST) -> bool:
+    """Whether this is `self`, `cls` or `super()`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "super" and not node.args
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def without_main_block(tree: ast.Module) -> ast.Module:
+    """A module without its blocks `if __name__ == "__main__":`. The grader neither searches nor runs them."""
+    tree.body = [node for node in tree.body if not _is_main_block(node)]
+    return tree
+
+
+def _is_main_block(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.If) or node.orelse or not isinstance(node.test, ast.Compare):
+        return False
+    sides = {ast.dump(side) for side in (node.test.left, *node.test.comparators)}
+    equal = len(node.test.ops) == 1 and isinstance(node.test.ops[0], ast.Eq)
+    return equal and sides == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))}

@@ -1,0 +1,55 @@
+"""The last call of an object of the student, made again: on a new object it must give the same."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from autograder.sandbox.student_faults import Raised, StudentFault
+
+KEPT = "A new object does not raise this: something is kept from one call to the next."
+
+
+class LastCall:
+    """Keeps the result of the last call and a way to ask for it again, for objects in evaluation mode."""
+
+    def __init__(self) -> None:
+        self._result: Any = None
+        self._ask: Callable[..., Any] | None = None
+        self._training: set[int] = set()  # the handles of objects in training mode
+
+    def first(self, request: dict[str, Any], ask: Callable[..., Any]) -> Any:
+        """Do what a request asks, with `ask()`; `ask(fresh=True)` does it with a new object."""
+        target, called = request.get("target"), request["do"] == "call"
+        if called and request["method"] == "train" and isinstance(target, int):
+            self._training.add(target)
+        elif request["do"] == "state" or (called and request["method"] == "eval"):
+            self._training.discard(request["target"])
+        self._ask = ask if called and isinstance(target, int) and target not in self._training else None
+        try:
+            self._result = ask()
+        except Raised as fault:
+            if self._ask and "cotangents" not in request:
+                with contextlib.suppress(StudentFault):
+                    self._ask(fresh=True)
+                    fault.message += f"\n{KEPT}"
+            raise
+        return self._result
+
+    def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
+        """Whether the call gives something else on a new object: "random", "kept", or "" if it does not.
+
+        Args:
+            seed: starts the random numbers of torch anew.
+        """
+        if self._ask is None:
+            return ""
+        try:
+            if equal(self._ask(fresh=True), self._result):
+                return ""
+            seeded = []
+            for _ in range(2):
+                seed()
+                seeded.append(self._ask(fresh=True))
+            return "kept" if equal(*seeded) and equal(self._ask(fresh=True), seeded[0]) else "random"
+        except StudentFault:
+            return ""

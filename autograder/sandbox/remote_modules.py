@@ -1,0 +1,369 @@
+"""The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.last_call import LastCall
+from autograder.sandbox.limits import CALL_SECONDS
+from autograder.sandbox.modules_from_text import STANDIN
+from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.total_time import Clock
+from autograder.sandbox.wire import FrameError, flatten, read_frame, unflatten, write_frame
+from autograder.sandbox.worker_processes import WorkerProcess, Workers
+
+DTYPES: dict[str, Any] = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Something that came back and is no array: a tensor of an unusual type, or no tensor at all."""
+
+    description: str
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """What differentiating a call gave: the value, and gradients of floating-point arguments and of parameters."""
+
+    value: Any
+    inputs: list[Any]
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Code:
+    """The source texts of a submission and what takes the place of the parts that are not graded now."""
+
+    sources: dict[str, str]  # the student's modules and the stand-ins of the others
+    replace: dict[str, list[str]]  # module -> "function" or "Class.method" of its stand-in, also where it is lent
+    modules: tuple[str, ...]  # the student's modules, in the order of import
+    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
+    reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
+    lent: dict[str, str] = field(default_factory=dict)  # module -> the student's text, for what its stand-in lacks
+    withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not be run
+
+
+class Student:
+    """The modules of one submission in one worker: `student.mha.MultiHeadAttention(...)`.
+
+    The worker starts with the first call and is started anew after it died.
+    """
+
+    def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
+        self.dtype, self.last_call, self.import_failure = dtype, "", ""
+        self.last_inputs: list[tuple[str, Any]] = []  # the arguments of the last call, with their names if given
+        self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
+        self.code = code
+        self._workers, self._seconds = workers, CALL_SECONDS
+        self._worker: WorkerProcess | None = None
+        self._failed: StudentFault | None = None
+        self._again = LastCall()
+        self._printed = ""
+        self._clock = clock or Clock()
+
+    def with_code(self, code: Code) -> "Student":
+        """The same submission with other code, in a worker of its own."""
+        return Student(self._workers, code, self.dtype, self._clock)
+
+    def __getattr__(self, module: str) -> "ModuleProxy":
+        if module.startswith("_"):
+            raise AttributeError(module)
+        return ModuleProxy(self, module)
+
+    def start(self) -> None:
+        """Start a worker and import the modules, if that is not done.
+
+        Raises:
+            StudentFault: if a module cannot be imported. It is not tried again.
+        """
+        self._clock.check()
+        if self._failed is not None:
+            raise self._failed
+        if self._worker is not None:
+            return
+        self._workers.provide(
+            [*(self.code.sources.get(module, "") for module in self.code.modules), *self.code.lent.values()]
+        )
+        self._worker = self._workers.start()
+        code = self.code
+        load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
+        self._ask({**load, "lent": code.lent, "withheld": code.withheld, "dtype": self.dtype})
+        for module in self.code.modules:
+            try:
+                if module in self.code.unreadable:
+                    raise StudentFault(self.code.unreadable[module])
+                if stage := self.code.reported.get(module):
+                    raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
+                self._ask({"do": "import", "module": module}, call=f"import {module}")
+            except StudentFault as fault:
+                if fault.message.startswith("ModuleNotFoundError"):
+                    files = ", ".join(f"{name}.py" for name in code.sources if not name.startswith(STANDIN))
+                    fault.message += f"\nOnly {files} are read: what they import stands in one of them or is installed."
+                self._failed = fault
+                self.import_failure = "" if isinstance(fault, Blocked) else module
+                raise
+
+    def seed(self, number: int) -> None:
+        """Start the worker's random numbers anew."""
+        self.request({"do": "seed", "seed": number}, {}, f"torch.manual_seed({number})")
+
+    def request(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray], call: str) -> Any:
+        """Send one request to the (started) worker and give back the value of the reply."""
+        self.start()
+        self.last_call = call
+        from safetensors.numpy import save
+
+        body = save(dict(tensors)) if tensors else b""
+        return self._again.first(request, lambda **options: self._ask({**request, **options}, body, call))
+
+    def changing(self, equal: Callable[[Any, Any], bool]) -> str:
+        """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""
+        return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
+
+    def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
+        worker = self._worker
+        assert worker is not None
+        expired = threading.Event()
+
+        def expire() -> None:
+            expired.set()
+            worker.kill()
+
+        # Whatever the worker does, killing it ends our blocked read or write.
+        timer = threading.Timer(min(self._seconds, self._clock.left), expire)
+        try:
+            with self._clock.running():
+                timer.start()
+                write_frame(worker.writer, request, body)
+                header, body = read_frame(worker.reader)
+            if "error" not in header:
+                return self._value(header, body)
+        except FrameError as error:
+            self._end_worker()
+            raise Crashed(f"the answer cannot be read: {error}", call) from error
+        except (EOFError, OSError) as error:
+            code = self._end_worker()
+            if expired.is_set():
+                raise TimedOut(self._clock.expired(self._seconds), call) from error
+            raise Crashed(f"the Python process {ending(code)}", call) from error
+        finally:
+            timer.cancel()
+        raise fault_of(header["error"], call)
+
+    def _value(self, header: dict[str, Any], body: bytes) -> Any:
+        from safetensors import SafetensorError, deserialize
+
+        if isinstance(kind := header.get("type"), str):
+            return Foreign(f"a value of type {kind[:80]}")
+        try:
+            tensors = dict(deserialize(body)) if body else {}
+        except SafetensorError as error:
+            raise FrameError("the tensors are damaged") from error
+
+        def leaf(kind: str, key: Any) -> Any:
+            if kind == "$handle":
+                if not isinstance(key, int):
+                    raise FrameError("a handle is not a number")
+                return ObjectProxy(self, key)
+            if not isinstance(key, str) or key not in tensors:
+                raise FrameError("a tensor is missing")
+            entry = tensors[key]
+            if entry["dtype"] not in DTYPES:
+                return Foreign(f"a tensor of type {entry['dtype']}")
+            try:
+                return np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+            except ValueError as error:  # more axes, or larger ones, than NumPy can hold
+                raise FrameError("the shape of a tensor is impossible") from error
+
+        return unflatten(header.get("value"), leaf)
+
+    def _end_worker(self) -> int:
+        assert self._worker is not None
+        self.kept.clear()
+        self._again = LastCall()
+        self._worker.kill()
+        code = self._worker.exit_code()
+        self._printed += self._worker.printed.take()
+        self._worker.printed.close()
+        self._worker = None
+        return code
+
+    def take_printed(self) -> str:
+        """What the student's code has printed since the last call of this function."""
+        text = self._printed
+        if self._worker is not None:
+            text += self._worker.printed.take()
+        self._printed = ""
+        return text
+
+    def close(self) -> None:
+        """End the worker."""
+        if self._worker is not None:
+            self._end_worker()
+
+
+class ModuleProxy:
+    """A module of the student: its functions and classes can be called."""
+
+    def __init__(self, student: Student, name: str) -> None:
+        self._student, self._name = student, name
+
+    def __getattr__(self, name: str) -> "RemoteFunction":
+        return RemoteFunction(self._student, f"{self._name}.{name}", None, name)
+
+
+class ObjectProxy:
+    """An `nn.Module` of the student that lives in the worker. Calling it calls its `forward`."""
+
+    def __init__(self, student: Student, handle: int, name: str = "object", **options: Any) -> None:
+        self._student, self._handle, self._name, self._options = student, handle, name, options
+
+    def __getattr__(self, method: str) -> "RemoteFunction":
+        return self._function(method)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(None)(*args, **kwargs)
+
+    def _function(self, method: str | None) -> "RemoteFunction":
+        name = f"{self._name}.{method}" if method else self._name
+        return RemoteFunction(self._student, self._handle, method, name, **self._options)
+
+    def load_state(self, tensors: Mapping[str, np.ndarray], stored: str | None = None) -> None:
+        """Load weights by name, all of them, and switch to evaluation mode.
+
+        Args:
+            stored: the checkpoint to load instead.
+        """
+        request = {"do": "state", "target": self._handle, "stored": stored}
+        self._student.request(request, tensors, f"{self._name}.load_state_dict(...)")
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of all weights and buffers."""
+        request = {"do": "shapes", "target": self._handle}
+        return {name: tuple(shape) for name, shape in self._student.request(request, {}, f"{self._name}.state_dict()")}
+
+    def without_chance(self) -> "ObjectProxy":
+        """The same object, in whose calls dropout keeps every element if it is likelier to, or drops every one."""
+        return ObjectProxy(self._student, self._handle, self._name, steady=True)
+
+    def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
+        """The same object, whose calls give ["taken", part] of scores of this shape: columns, or each row's best."""
+        return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
+
+    def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
+        """Call the object (or a method) and give back what has become of the arguments."""
+        return self._function(method).arguments_after(**kwargs)
+
+    def gradients(
+        self, cotangents: list[np.ndarray], *args: Any, method: str | None = None, **kwargs: Any
+    ) -> Gradients:
+        """Call the object (or a method) and differentiate the sum of its outputs times `cotangents`."""
+        return self._function(method).gradients(cotangents, *args, **kwargs)
+
+    def attribute(self, path: str) -> Any:
+        """The value of an attribute, for instance "self_attn.W_q.weight"."""
+        request = {"do": "get", "target": self._handle, "attribute": path}
+        return self._student.request(request, {}, f"{self._name}.{path}")
+
+
+class RemoteFunction:
+    """A function, class or method in the worker."""
+
+    def __init__(
+        self,
+        student: Student,
+        target: str | int,
+        method: str | None,
+        name: str,
+        steady: bool = False,
+        take: dict[str, Any] | None = None,
+    ) -> None:
+        self._student, self._target, self._method, self._name = student, target, method, name
+        self._options = {"steady": steady, "take": take}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs)
+
+    def arguments_after(self, **kwargs: Any) -> dict[str, Any]:
+        """Call it and give back what has become of the arguments."""
+        values = self._call((), kwargs, arguments=True)
+        try:
+            return dict(zip(kwargs, values, strict=True))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the arguments cannot be read", self._student.last_call) from error
+
+    def gradients(self, cotangents: list[np.ndarray], *args: Any, **kwargs: Any) -> Gradients:
+        """Call it and differentiate the sum of its outputs times `cotangents`."""
+        reply = self._call(args, kwargs, cotangents)
+        try:
+            value, inputs, parameters = reply
+            return Gradients(value, list(inputs), dict(parameters))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the gradients cannot be read", self._student.last_call) from error
+
+    def _call(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        cotangents: list[np.ndarray] | None = None,
+        arguments: bool = False,
+    ) -> Any:
+        tensors: dict[str, np.ndarray] = {}
+
+        def leaf(value: Any) -> dict[str, Any] | None:
+            if isinstance(value, ObjectProxy):
+                return {"$handle": value._handle}
+            if isinstance(value, RemoteFunction):
+                return {"$function": value._target}
+            if not isinstance(value, np.ndarray):
+                return None
+            # A transposed array arrives as a transposed tensor, so that tests can hand over one that is not contiguous.
+            transposed = value.ndim > 1 and not value.flags.c_contiguous
+            name = f"t{len(tensors)}"
+            sent = value.swapaxes(-1, -2) if transposed else value
+            floating = np.issubdtype(value.dtype, np.floating)
+            tensors[name] = np.asarray(sent, self._student.dtype if floating else None, order="C")
+            return {"$transposed" if transposed else "$tensor": name}
+
+        request: dict[str, Any] = {
+            "do": "call",
+            "target": self._target,
+            "method": self._method,
+            "args": [flatten(value, leaf) for value in args],
+            "kwargs": {name: flatten(value, leaf) for name, value in kwargs.items()},
+            "arguments": arguments,
+            **self._options,
+        }
+        if cotangents is not None:
+            request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in cotangents]
+        self._student.last_inputs = [*(("", value) for value in args), *kwargs.items()]
+        shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
+        result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
+        if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):
+            raise StudentFault(f"{self._name}(...) did not make an nn.Module", self._student.last_call)
+        if isinstance(result, ObjectProxy):
+            result._name = self._name.removesuffix(".eval").removesuffix(".train")
+        return result
+
+
+def _show(value: Any) -> str:
+    """An argument as a message shows it: a tensor by its shape."""
+    if isinstance(value, np.ndarray):
+        return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
+    if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
+        return f"[{', '.join(_show(item) for item in value)}]"
+    return value._name if isinstance(value, RemoteFunction) else repr(value)

@@ -1,0 +1,87 @@
+"""What can go wrong with the student's code when a test calls it, as exceptions."""
+
+import re
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the student's code."""
+
+    file: str
+    line: int | None
+    function: str
+    text: str
+
+
+class StudentFault(Exception):
+    """The student's code did not give a result. `status` is the one that the test gets."""
+
+    status = "error"
+
+    def __init__(self, message: str, call: str = "", where: tuple[Place, ...] = ()) -> None:
+        super().__init__(message)
+        self.message, self.call, self.where = message, call, where
+
+
+class NotStarted(StudentFault):
+    """The student has not written this part yet."""
+
+    status = "not started"
+
+
+class TimedOut(StudentFault):
+    """A call did not return in time."""
+
+    status = "timed out"
+
+
+class Blocked(StudentFault):
+    """The call needs something that another stage reports."""
+
+    status = "blocked"
+
+
+class Raised(StudentFault):
+    """The student's code raised an exception."""
+
+
+class Crashed(StudentFault):
+    """The worker ended, or sent something that is not an answer."""
+
+
+def ending(code: int) -> str:
+    """How a process ended, in words."""
+    if code < 0:
+        try:
+            return f"was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was ended by signal {-code}"
+    return f"ended by itself with exit code {code}"
+
+
+def fault_of(error: Any, call: str) -> StudentFault:
+    """The exception of an error reply, of which nothing is believed but that it is an error."""
+    error = error if isinstance(error, dict) else {}
+    kind, message = str(error.get("kind", ""))[:80], str(error.get("message", ""))[:4000]
+    message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
+    where = []
+    for place in error.get("where", []) if isinstance(error.get("where"), list) else []:
+        if isinstance(place, list) and len(place) == 4:
+            line = place[1] if isinstance(place[1], int) else None
+            where.append(Place(str(place[0])[:80], line, str(place[2])[:80], str(place[3])[:200]))
+    # A stub raises it itself; torch raises it too, for what it cannot do.
+    if kind == "NotImplementedError" and where and where[-1].text.startswith("raise"):
+        return NotStarted(message or "not written yet", call, tuple(where))
+    if error.get("unwritten") is True and where:
+        return NotStarted(f"{where[-1].function} is not written yet ({message})", call, tuple(where))
+    if kind == "SystemExit":
+        return Raised(f"sys.exit({message}) was called", call, tuple(where))
+    return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))
+
+
+def is_dtype_conflict(fault: BaseException | None) -> bool:
+    """Whether code failed because it computes a part in float32 while the grader works in float64."""
+    return isinstance(fault, Raised) and bool(re.search(r"(?i)dtype|scalar type|double", fault.message))

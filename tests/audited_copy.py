@@ -1,0 +1,61 @@
+"""Run in a copy of the project, see test_authoring.py: break the assignment toy in many ways, one after the other.
+
+Reads [{check, item, changes: [[file, old, new], ...]}, ...] from stdin, prints a JSON list of what the checks say.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from autograder import manifest
+from autograder.authoring.audit.registry import CHECKS
+from autograder.authoring.audit.subject import Subject
+from autograder.diagnosis import mistake_signatures
+from autograder.grading import graded_case
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions import stage_with_standins
+
+PACKAGE = "autograder.assignments.toy"
+
+
+def forget() -> None:
+    """What this process knows of the files."""
+    for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
+        del sys.modules[name]
+    kept: list[Any] = [
+        manifest._found,
+        mistake_signatures._stored,
+        graded_case.read_tensors,
+        stage_with_standins.ungraded,
+    ]
+    for cached in kept:
+        cached.cache_clear()
+
+
+def look(case: dict[str, Any], workers: Any) -> list[str]:
+    """What a check says about an item of the changed assignment."""
+    before = {Path(file): Path(file).read_bytes() for file, _, _ in case["changes"]}
+    try:
+        for file, old, new in case["changes"]:
+            text = Path(file).read_text(encoding="utf-8")
+            assert old in text, (file, old)
+            Path(file).write_text(text.replace(old, new), encoding="utf-8")
+        forget()
+        subject = Subject(manifest.assignment("toy"))
+        subject.once("workers", lambda: workers)
+        check = CHECKS[case["check"]]
+        assert case["item"] in list(check.items(subject)), (case["item"], list(check.items(subject)))
+        return list(check.problems(subject, case["item"]))
+    finally:
+        for path, content in before.items():
+            path.write_bytes(content)
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True  # the files change within a second
+    shared = make_workers()
+    try:
+        print(json.dumps([look(case, shared) for case in json.load(sys.stdin)]))
+    finally:
+        shared.close()

@@ -1,0 +1,20 @@
+"""Points as the manifest says them: a test that knows a number itself would forbid to change it."""
+
+from autograder.manifest import assignment
+from autograder.reports.console import points as shown
+
+__all__ = ["ASSIGNMENT", "FULL", "NOTHING", "REQUIRED", "TESTS", "TOTAL", "WRONG_MASK", "of", "shown"]
+
+ASSIGNMENT = assignment("transformer")
+FULL = {stage.name: stage.max_points for stage in ASSIGNMENT.stages}
+NOTHING = dict.fromkeys(FULL, 0.0)
+TOTAL = ASSIGNMENT.max_points
+REQUIRED = sum(stage.max_points for stage in ASSIGNMENT.stages if not stage.extra_credit)
+TESTS = {name: points for stage in ASSIGNMENT.stages for name, points in stage.points.items()}
+# What is left of the first stage when the key padding mask is read the other way round.
+WRONG_MASK = TESTS["test_mha_no_mask"]
+
+
+def of(points: float, most: float) -> str:
+    """Points as a report says them, "5 of 30"."""
+    return f"{shown(points)} of {shown(most)}"
