@@ -29,13 +29,14 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
 class DotProductAttention(nn.Module):
     """Attention with the score q^T k / sqrt(d), for queries and keys of the same size d.
 
-    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout.
+    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout. Before the first
+    call it is empty.
     """
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.attention_weights: torch.Tensor | None = None
+        self.attention_weights = torch.empty(0)
 
     def forward(
         self,
@@ -63,14 +64,15 @@ class DotProductAttention(nn.Module):
 class BilinearAttention(nn.Module):
     """Attention with the score q^T M k / sqrt(key_size), for queries and keys of different sizes.
 
-    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout.
+    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout. Before the first
+    call it is empty.
     """
 
     def __init__(self, query_size: int, key_size: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.M = nn.Parameter(torch.randn(query_size, key_size) / math.sqrt(query_size))
         self.dropout = nn.Dropout(dropout)
-        self.attention_weights: torch.Tensor | None = None
+        self.attention_weights = torch.empty(0)
 
     def forward(
         self,
@@ -98,7 +100,8 @@ class BilinearAttention(nn.Module):
 class AdditiveAttention(nn.Module):
     """Attention with the score w_v^T tanh(W_q q + W_k k): a network with one hidden layer of `hidden_size`.
 
-    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout.
+    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout. Before the first
+    call it is empty.
     """
 
     def __init__(self, query_size: int, key_size: int, hidden_size: int, dropout: float = 0.0) -> None:
@@ -107,7 +110,7 @@ class AdditiveAttention(nn.Module):
         self.W_k = nn.Linear(key_size, hidden_size, bias=False)
         self.w_v = nn.Linear(hidden_size, 1, bias=False)
         self.dropout = nn.Dropout(dropout)
-        self.attention_weights: torch.Tensor | None = None
+        self.attention_weights = torch.empty(0)
 
     def forward(
         self,

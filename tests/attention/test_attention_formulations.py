@@ -10,7 +10,7 @@ from tests.attention.loading import ASSIGNMENT, reference, standins, texts
 
 LIMIT = 1e-5
 SUBMISSIONS = {name: submission.sources for name, (submission, _) in correct_submissions(ASSIGNMENT).items()}
-SIZES = {"src_vocab_size": 17, "tgt_vocab_size": 19, "sos_idx": 2, "eos_idx": 3, "pad_idx": 1}
+SIZES: dict[str, Any] = {"src_vocab_size": 17, "tgt_vocab_size": 19, "sos_idx": 2, "eos_idx": 3, "pad_idx": 1}
 SIZES |= {"embed_size": 6, "hidden_size": 5, "attention_size": 7, "dropout_prob": 0.3}
 
 

@@ -34,8 +34,9 @@ class TestPooling(AttentionTestCase):
         """Random queries, keys and values."""
         return {"queries": self.random(n_q, d), "keys": self.random(n_k, d), "values": self.random(n_k, d_v)}
 
-    def grid(self, n_q: int, n_k: int, d_v: int) -> Points:
+    def grid(self, sizes: list[int], d_v: int) -> Points:
         """Points with small whole coordinates: some queries are keys, others lie between keys, equally far from two."""
+        n_q, n_k = sizes
         keys = 2.0 * self.rng.integers(-2, 3, size=(n_k, 2))
         keys[-1] = keys[0] + np.array([4.0, 0.0])
         queries = self.rng.integers(-5, 6, size=(n_q, 2)).astype(float)
@@ -62,7 +63,7 @@ class TestPooling(AttentionTestCase):
 
     def test_attention_pooling(self):
         """Other sizes, tiny kernels, queries that reach nothing and tied keys; a width that is a tensor."""
-        cases, alone, points = self.cases(), self.grid(*self.sizes(2), 3), self.points(4, 5, 2, 2)
+        cases, alone, points = self.cases(), self.grid(self.sizes(2), 3), self.points(4, 5, 2, 2)
         with self.part("reached"):
             for name, width, given in cases:
                 self.pool(name, width, given)
@@ -104,7 +105,7 @@ class TestPooling(AttentionTestCase):
 
     def test_kernel_regression(self):
         """Other widths and kernels, and the gradient of the width."""
-        for name, width, points in [*self.cases(), ("gaussian", NARROW, self.grid(*self.sizes(2), 3))]:
+        for name, width, points in [*self.cases(), ("gaussian", NARROW, self.grid(self.sizes(2), 3))]:
             self.regression(name, width, points)
 
     def regression(self, name: str, width: float, points: Points) -> None:
@@ -123,7 +124,7 @@ class TestPooling(AttentionTestCase):
             ("gaussian", self.points(1, 2, 2, 2)),
             ("constant", self.points(1, n, 2, 1)),
         ]
-        alone = self.grid(2, n, 3)
+        alone = self.grid([2, n], 3)
         with self.part("reached"):
             for name, points in cases:
                 self.leave_out(name, width, points)

@@ -51,7 +51,7 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             self.assert_form(softmax.student(scores[1], nothing), scores[1].shape, "weights with lengths of 0", WEIGHTS)
         with self.part("scores"):
             for lengths in (self.lengths(T_k, T_k), self.each_length(T_k, T_q, T_k)):
-                inputs = {"scores": scores[1], "valid_lens": lengths}
+                inputs: dict[str, Any] = {"scores": scores[1], "valid_lens": lengths}
                 self.leaves(softmax.student, **inputs)
                 # Whether the gradient is right where weights are wrong is no other question.
                 gradient = softmax.student.gradients([self.random(*scores[1].shape)], **inputs).inputs[0]

@@ -19,8 +19,15 @@ def _dot(name: str, old: str, new: str, looks_like: str, read_again: str, hidden
     """A mistake in the dot product attention, in the lines that the three attentions share too."""
     text = DOT + REST
     assert old in text
-    seen_by = "hidden" if hidden else "visible"
-    return Mistake(f"scoring.{name}", "scoring", text, text.replace(old, new), looks_like, read_again, seen_by=seen_by)
+    return Mistake(
+        f"scoring.{name}",
+        "scoring",
+        text,
+        text.replace(old, new),
+        looks_like,
+        read_again,
+        seen_by="hidden" if hidden else "visible",
+    )
 
 
 MISTAKES: tuple[Mistake, ...] = (

@@ -34,7 +34,11 @@ def epanechnikov(u: torch.Tensor) -> torch.Tensor:
 
 
 def _pool(
-    query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, kernel: Callable[..., torch.Tensor], width: object
+    query: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    kernel: Callable[..., torch.Tensor],
+    width: float | torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The estimate of one query, (d,), and its weights, (n_k,)."""
     distances = F.pairwise_distance(query, keys, eps=0.0)  # (n_k,)
@@ -74,10 +78,10 @@ class KernelRegression(nn.Module):
 
     def leave_one_out(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Predictions (n, d_v) from all other pairs, and weights (n, n) with zeros on the diagonal."""
-        predictions, rows = [], []
+        predictions, looks = [], []
         for number, query in enumerate(keys):
-            others = [torch.cat([tensor[:number], tensor[number + 1 :]]) for tensor in (keys, values)]
-            prediction, weights = _pool(query, *others, self.kernel, self.log_width.exp())
+            other_keys, other_values = (torch.cat([rows[:number], rows[number + 1 :]]) for rows in (keys, values))
+            prediction, weights = _pool(query, other_keys, other_values, self.kernel, self.log_width.exp())
             predictions.append(prediction)
-            rows.append(torch.cat([weights[:number], weights.new_zeros(1), weights[number:]]))
-        return torch.stack(predictions), torch.stack(rows)
+            looks.append(torch.cat([weights[:number], weights.new_zeros(1), weights[number:]]))
+        return torch.stack(predictions), torch.stack(looks)

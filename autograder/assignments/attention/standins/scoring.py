@@ -36,7 +36,7 @@ class _Attention(nn.Module):
     def __init__(self, dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.attention_weights: torch.Tensor | None = None
+        self.attention_weights = torch.empty(0)
 
     def _average(
         self, scores: torch.Tensor, values: torch.Tensor, valid_lens: torch.Tensor | None = None
