@@ -20,8 +20,8 @@ DEFAULT = CHECKPOINTS / "de-en"
 class Checkpoint:
     """A model that is ready to translate, with its tokenizers."""
 
-    config: ModelConfig
-    model: Any  # a `Transformer` of the loaded modules
+    config: Any  # what the model was built with, for instance a `ModelConfig`
+    model: Any  # a `Transformer` of the loaded modules, or another translator
     source: Tokenizer
     target: Tokenizer
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from course.errors import UserError
 
@@ -15,20 +16,12 @@ WEIGHTS, CONFIG, CHECKSUMS = "model.safetensors", "config.json", "SHA256SUMS"
 SOURCE_TOKENIZER, TARGET_TOKENIZER = "tokenizer.de.model", "tokenizer.en.model"
 
 
-@dataclass(frozen=True)
-class ModelConfig:
-    """Everything that is needed to build a `Transformer` before its weights are loaded."""
+Config = TypeVar("Config", bound="SavedConfig")
 
-    src_vocab_size: int
-    tgt_vocab_size: int
-    d_model: int = 192
-    num_heads: int = 4
-    num_layers: int = 3
-    d_ff: int = 512
-    max_seq_length: int = 200
-    dropout_prob: float = 0.1
-    sos_idx: int = BOS
-    eos_idx: int = EOS
+
+@dataclass(frozen=True)
+class SavedConfig:
+    """The sizes, tokens (`..._idx`) and dropout of a model. A subclass names them."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -38,15 +31,13 @@ class ModelConfig:
                     raise UserError(f"dropout_prob must be a number from 0 up to, but not including, 1, not {value!r}")
             elif isinstance(value, bool) or not isinstance(value, int) or value < smallest:
                 raise UserError(f"{field.name} must be a whole number of at least {smallest}, not {value!r}")
-        if self.d_model % self.num_heads:
-            raise UserError(f"d_model ({self.d_model}) must be a multiple of num_heads ({self.num_heads})")
 
     def save(self, path: Path) -> None:
         """Write the configuration as JSON."""
         path.write_text(json.dumps(dataclasses.asdict(self), indent=2) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, path: Path) -> "ModelConfig":
+    def load(cls: type[Config], path: Path) -> Config:
         """Read a configuration.
 
         Raises:
@@ -70,3 +61,24 @@ class ModelConfig:
             return cls(**entries)
         except UserError as error:
             raise UserError(f"the model configuration {path} is wrong: {error}") from error
+
+
+@dataclass(frozen=True)
+class ModelConfig(SavedConfig):
+    """Everything that is needed to build a `Transformer` before its weights are loaded."""
+
+    src_vocab_size: int
+    tgt_vocab_size: int
+    d_model: int = 192
+    num_heads: int = 4
+    num_layers: int = 3
+    d_ff: int = 512
+    max_seq_length: int = 200
+    dropout_prob: float = 0.1
+    sos_idx: int = BOS
+    eos_idx: int = EOS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.d_model % self.num_heads:
+            raise UserError(f"d_model ({self.d_model}) must be a multiple of num_heads ({self.num_heads})")

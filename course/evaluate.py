@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from course.config import CHECKPOINTS
 from course.errors import UserError, run_command
+from course.kinds import kind_of, kind_of_checkpoint
 from course.training.speed import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -60,17 +61,18 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    from course.translation.decoding import beam_search, greedy_decode
+    from course.translation.decoding import beam_search
 
     if not pairs:
         raise UserError(f"the corpus {corpus} is empty")
     started = time.monotonic()
-    sources, longest = [checkpoint.source.encode(german) for german, _ in pairs], checkpoint.config.max_seq_length
+    kind, sources = kind_of(checkpoint.config), [checkpoint.source.encode(german) for german, _ in pairs]
+    longest = kind.longest(checkpoint.config)
     for number, source in enumerate(sources, start=1):
         if len(source) > longest:
             raise UserError(f"line {number} of {corpus} has {len(source)} tokens, but the model takes only {longest}")
     model = checkpoint.model
-    found = greedy_decode(model, sources) if beam == 1 else beam_search(model, sources, beam)
+    found = kind.translate(model, sources) if beam == 1 else beam_search(model, sources, beam)
     translations = [checkpoint.target.decode(tokens) for tokens in found]
     references = [[english for _, english in pairs]]
     bleu, chrf = BLEU(), CHRF()
@@ -122,8 +124,8 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add("--corpus-dir", type=Path, metavar="DIR", help="folder with <name>.tsv.gz (without: fetched from upstream)")
     add("--corpus", nargs="+", default=TEST_SETS, metavar="NAME", help=f"the test sets ({', '.join(TEST_SETS)})")
     add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
-    add("--modules", type=Path, metavar="DIR", help="folder of the five modules (the reference where it is present)")
-    add("--beam", type=int, default=4, metavar="N", help="beams of the search, 1 for greedy only (%(default)s)")
+    add("--modules", type=Path, metavar="DIR", help="folder of the modules (the reference where it is present)")
+    add("--beam", type=int, default=4, metavar="N", help="beams of the Transformer, 1 for greedy only (%(default)s)")
     add("--threads", type=int, default=os.cpu_count(), metavar="N", help="CPU threads (%(default)s)")
     add("--json", type=Path, metavar="FILE", help="write the scores to a file as well")
     args = parser.parse_args(arguments)
@@ -138,18 +140,17 @@ def main(arguments: list[str] | None = None) -> int:
     keep_freed_memory()
     import torch
 
-    from course.checkpoint import load_checkpoint
-    from course.modules import load_modules
     from course.translation.alignment import agreement
     from course.translation.corpora import load_pairs
 
     torch.set_num_threads(args.threads)
     corpora = {name: load_pairs(name, args.corpus_dir) for name in args.corpus}
     try:
-        checkpoint = load_checkpoint(args.checkpoint, load_modules(args.modules))
-        searches = sorted({1, args.beam})
+        kind = kind_of_checkpoint(args.checkpoint)
+        checkpoint = kind.load(args.checkpoint, kind.load_modules(args.modules))
+        searches = sorted({1, args.beam}) if kind.has_beams else [1]
         scores = [evaluate(checkpoint, name, pairs, beam) for name, pairs in corpora.items() for beam in searches]
-        aligned = agreement(checkpoint)
+        aligned = agreement(checkpoint, weigh=kind.cross_weights)
     except NotImplementedError as error:
         raise UserError(f"the modules are not finished: {error}") from error
     print_scores(scores)

@@ -1,8 +1,9 @@
-"""Train a German-English Transformer: `python -m course.train --corpus-dir DIR --out FOLDER`.
+"""Train a German-English translator: `python -m course.train --corpus-dir DIR --out FOLDER`.
 
-The model is built from the project's own modules. Training can be stopped at any time and goes on where it was when
-the same command is given again, with the same result as without the stop. `torchrun --nproc-per-node N -m course.train`
-trains in N processes: each takes its share of every batch, and the result is that of one process.
+The model is built from the project's own modules: a Transformer, or with `--model recurrent` what came before it.
+Training can be stopped at any time and goes on where it was when the same command is given again, with the same result
+as without the stop. `torchrun --nproc-per-node N -m course.train` trains in N processes: each takes its share of every
+batch, and the result is that of one process.
 """
 
 import argparse
@@ -11,19 +12,20 @@ import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
-from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
+from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS
 from course.errors import UserError, run_command
+from course.kinds import KINDS, Kind
 from course.training.curves import FORMATS, draw_curves
 from course.training.data import encode_pairs, prepare_tokenizers
 from course.training.group import Group, joined
 from course.training.loop import train
 from course.training.settings import TrainConfig
-from course.training.speed import fast_dropout, fused_attention, importable, initialise, keep_freed_memory
+from course.training.speed import fast_dropout, importable, keep_freed_memory
 from course.training.trainer import Trainer
 from course.training.validation import Validation
 
-# The entries of the two configurations that are options of the command.
-MODEL_OPTIONS = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")
+# The entries of the configurations that are options of the command.
+MODEL_OPTIONS = tuple(dict.fromkeys(size for kind in KINDS.values() for size in kind.sizes))
 TRAIN_OPTIONS = tuple(field.name for field in fields(TrainConfig))
 POSITIVE = (
     *("vocab_size", "epochs", "batch_tokens", "peak_rate", "warmup_steps", "clip_norm", "threads"),
@@ -32,7 +34,7 @@ POSITIVE = (
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
-    model, settings = ModelConfig(1, 1), TrainConfig()
+    settings = TrainConfig()
     parser = argparse.ArgumentParser(
         prog="python -m course.train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -44,17 +46,29 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add("--out", type=Path, required=True, help="folder for the finished checkpoint")
     add("--state", type=Path, default=Path("runs/de-en"), help="folder for the state of the run (%(default)s)")
     add("--curves", type=Path, metavar="FILE", help="figure of loss and BLEU, .svg or .png (curves.svg in --out)")
-    add("--modules", type=Path, help="folder of the five modules (the reference)")
+    add("--modules", type=Path, help="folder of the modules (the reference)")
+    add("--model", choices=KINDS, default="transformer", help="the kind of translator (%(default)s)")
     add("--init", type=Path, metavar="FOLDER", help="checkpoint to begin with: its weights, tokenizers and sizes")
+    add("--tokenizers", type=Path, metavar="FOLDER", help="checkpoint whose tokenizers are taken, and nothing else")
     add("--vocab-size", type=int, default=4000)
-    for name in (*MODEL_OPTIONS, *TRAIN_OPTIONS):
-        default = getattr(model if name in MODEL_OPTIONS else settings, name)
+    for name in MODEL_OPTIONS:
+        values = {kind.name: getattr(kind.config(1, 1), name) for kind in KINDS.values() if name in kind.sizes}
+        shown = ", ".join(f"{value} ({kind})" for kind, value in values.items())
+        add("--" + name.replace("_", "-"), type=type(next(iter(values.values()))), help=shown)
+    for name in TRAIN_OPTIONS:
+        default = getattr(settings, name)
         add("--" + name.replace("_", "-"), type=type(default), default=default, help="%(default)s")
     add("--threads", type=int, help="CPU threads (all processors, shared by the processes)")
     add("--device", choices=("cpu", "cuda"), help="cuda where there is one")
     add("--precision", choices=("float32", "bf16"), help="of the multiplications (bf16 on cuda, float32 on the CPU)")
     add("--compile", action="store_true", help="let torch.compile write the kernels; worth its minutes on cuda only")
     args = parser.parse_args(arguments)
+    args.kind = KINDS[args.model]
+    args.sizes = {name: getattr(args, name) for name in MODEL_OPTIONS if getattr(args, name) is not None}
+    if strange := [name for name in args.sizes if name not in args.kind.sizes]:
+        parser.error(f"--{strange[0].replace('_', '-')} is no size of the {args.model} model")
+    if args.init is not None and args.tokenizers is not None:
+        parser.error("--init takes the tokenizers of its checkpoint; leave out --tokenizers")
     for name in POSITIVE:
         value = getattr(args, name)
         if value is not None and value <= 0:
@@ -70,14 +84,13 @@ def run(args: argparse.Namespace, group: Group) -> None:
     """What every process of a group does."""
     import torch
 
-    from course.checkpoint import build_model, fill, load_weights, save_checksums, save_weights
-    from course.modules import load_modules
+    from course.checkpoint import fill, load_weights, save_checksums, save_weights
     from course.translation.corpora import load_pairs
 
-    if args.init is None:
-        config = ModelConfig(args.vocab_size, args.vocab_size, **{name: getattr(args, name) for name in MODEL_OPTIONS})
-    else:
-        config = replace(ModelConfig.load(args.init / CONFIG), dropout_prob=args.dropout_prob)
+    kind: Kind = args.kind
+    config = kind.config(args.vocab_size, args.vocab_size, **args.sizes)
+    if args.init is not None:
+        config = replace(kind.config.load(args.init / CONFIG), dropout_prob=config.dropout_prob)
     train_config = TrainConfig(**{name: getattr(args, name) for name in TRAIN_OPTIONS})
     torch.set_num_threads(args.threads or max(1, (os.cpu_count() or 1) // group.size))
     if group.cuda:
@@ -87,9 +100,11 @@ def run(args: argparse.Namespace, group: Group) -> None:
         raise UserError(f"there are no sentence pairs in {', '.join(args.corpus)}")
     if group.leads:
         args.state.mkdir(parents=True, exist_ok=True)
-        prepare_tokenizers(sentences, args.state, args.vocab_size, args.init)
+        prepare_tokenizers(sentences, args.state, args.vocab_size, args.init or args.tokenizers)
     group.wait()
     source, target = prepare_tokenizers(sentences, args.state, args.vocab_size)
+    if args.tokenizers is not None:
+        config = replace(config, src_vocab_size=source.vocab_size, tgt_vocab_size=target.vocab_size)
     if (source.vocab_size, target.vocab_size) != (config.src_vocab_size, config.tgt_vocab_size):
         raise UserError(f"{args.state} holds tokenizers of another --vocab-size; give another --state folder")
     pairs = encode_pairs(sentences, source, target)
@@ -98,18 +113,18 @@ def run(args: argparse.Namespace, group: Group) -> None:
     validation = None
     if args.validate is not None and group.leads:
         measured = load_pairs(args.validate, args.corpus_dir)
-        validation = Validation(measured, source, target, config.max_seq_length, group.device)
+        validation = Validation(measured, source, target, kind.longest(config), group.device, translate=kind.translate)
     torch.manual_seed(train_config.seed)
-    modules = load_modules(args.modules)
-    model = build_model(config, modules)
+    modules = kind.load_modules(args.modules)
+    model = kind.build(config, modules)
     if args.init is None:
-        initialise(model)
+        kind.initialise(model)
     else:
         fill(model, load_weights(args.init / WEIGHTS), args.init)
     if not group.cuda:
         fast_dropout(model)
-    elif args.modules is None:  # whoever names modules wants to see what their own attention learns
-        fused_attention(model, modules.mha.MultiHeadAttention)
+    if args.modules is None:  # whoever names modules wants to see what their own attention learns
+        kind.quicken(model, modules, group.cuda)
     if args.compile:
         importable(modules)
     precision = args.precision or ("bf16" if group.cuda else "float32")

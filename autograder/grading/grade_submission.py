@@ -106,7 +106,7 @@ def end_to_end(
     for dtype in ("float64", "float32"):
         case.student = Student(workers, code_of_all(submission, assignment), dtype, clock)
         try:
-            result, error = run_test(name, case, stage)
+            result, error = run_test(name, case, stage, alone=True)
         finally:
             case.student.close()
         if not is_dtype_conflict(error):

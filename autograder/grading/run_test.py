@@ -11,6 +11,7 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.grading.results import PartResult, TestResult
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.student_faults import Place, StudentFault
+from autograder.submissions.stage_with_standins import with_standins
 
 JUDGED = "This test does not judge it, but your instructor's hidden tests do."
 
@@ -54,25 +55,40 @@ def stage_tests(stage: Stage, hidden: bool = False) -> dict[str, StageTestCase]:
     return {name: found[name] for name in stage.points}
 
 
-def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, BaseException | None]:
+def run_test(
+    name: str, case: StageTestCase, stage: Stage, alone: bool = False
+) -> tuple[TestResult, BaseException | None]:
     """Run one test. Gives back its result and the exception that ended it or its first part that failed, if any did.
 
-    A hidden test that the known answers of the reference do not cover is run again with the reference itself.
-    `case.checks` is then the number of the check that failed.
+    A test that fails although what it uses of the same stage may be to blame is run again with stand-ins for that: a
+    slip costs once. A hidden test that the known answers of the reference do not cover is run again with the reference
+    itself. `case.checks` is then the number of the check that failed.
+
+    Args:
+        alone: whether the student's own code must do without stand-ins.
     """
     started = time.monotonic()
-    collector = Collector()
-    case.checks, case.outcomes, case.warnings = 0, {}, []
-    case.run(collector)
-    error = collector.error
+    error, printed = _outcome(case)
+    used = stage.uses.get(name, ())
+    failed = error is not None or any(ended is not None for ended, _ in case.outcomes.values())
+    if used and failed and _is_own(error) and not alone and not case.student.import_failure:
+        own, first = case.student, {part: found for part, found in case.outcomes.items() if found[0] is None}
+        case.student = own.with_code(with_standins(own.code, stage, used))
+        try:
+            error, more = _outcome(case)
+        finally:
+            case.student.close()
+            case.student = own
+        printed += more
+        case.outcomes |= first
     if isinstance(error, Unanswered):
         case.answers = None
-        return run_test(name, case, stage)
+        return run_test(name, case, stage, alone)
     worth = stage.parts.get(name, {})
     if error is None and worth and not case.hidden and (missing := worth.keys() - case.outcomes.keys()):
         error = LookupError(f"{name} has no part {', '.join(sorted(missing))}, which the manifest names")
     # What ended the whole test ended all parts that had not been tried; a fault of the grader says nothing about any.
-    known = case.outcomes if error is None or isinstance(error, (Incorrect, StudentFault)) else {}
+    known = case.outcomes if _is_own(error) else {}
     outcomes = {part: known.get(part, (error, case.checks)) for part in worth}
     if error is None:
         error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
@@ -91,11 +107,24 @@ def run_test(name: str, case: StageTestCase, stage: Stage) -> tuple[TestResult, 
         message=message,
         details=details,
         hidden=case.hidden,
-        printed=case.student.take_printed(),
+        printed=printed,
         seconds=time.monotonic() - started,
         parts=parts,
     )
     return result, error
+
+
+def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
+    """Run a test once: what ended it, and what was printed. `case` has the outcomes of its parts."""
+    collector = Collector()
+    case.checks, case.outcomes, case.warnings = 0, {}, []
+    case.run(collector)
+    return collector.error, case.student.take_printed()
+
+
+def _is_own(error: BaseException | None) -> bool:
+    """Whether a test ended without a fault of the grader."""
+    return error is None or isinstance(error, (Incorrect, StudentFault))
 
 
 def _part(name: str, error: BaseException | None, points: float, hidden: bool) -> PartResult:

@@ -1,6 +1,6 @@
 """What the manifest says, as plain data: an assignment, its stages, their tests and points."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from course.errors import UserError
@@ -24,6 +24,8 @@ class Stage:
     parts: dict[str, dict[str, float]]  # test name -> points of its named parts, for tests that have some
     builds_on: tuple[str, ...]
     extra_credit: bool
+    # test name -> what it uses of the same stage; where it fails, these parts of the stand-ins take the student's place
+    uses: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def modules(self) -> tuple[str, ...]:

@@ -111,9 +111,12 @@ def _stage(table: Table, folder: Path, number: int, modules: tuple[str, ...], ea
     if not writes or not points:
         table.wrong("points" if writes else "writes", "must not be empty")
     _tests(table, folder, tests, points)
+    uses = _uses(Table(table.take("uses", dict, {}), f"{table.where}, uses"), writes, points)
     extra_credit = table.take("extra_credit", bool, False)
     table.end()
-    return Stage(folder.name, number, name, title, notebook, writes, tests, points, parts, builds_on, extra_credit)
+    return Stage(
+        folder.name, number, name, title, notebook, writes, tests, points, parts, builds_on, extra_credit, uses
+    )
 
 
 def _notebook(table: Table, key: str, name: str, others: Iterable[str]) -> None:
@@ -137,6 +140,19 @@ def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[
                 table.wrong(test, "has no parts: give it a number, or name its parts")
         points[test] = sum(parts[test].values()) if test in parts else _number(table, test, given)
     return points, parts
+
+
+def _uses(table: Table, writes: tuple[str, ...], points: dict[str, float]) -> dict[str, tuple[str, ...]]:
+    """What tests use of their own stage."""
+    uses = {}
+    entries = table.rest()
+    for test in entries:
+        if test not in points:
+            table.wrong(test, "is no test of this stage")
+        uses[test] = Table(entries, table.where).names(test)
+        if strange := set(uses[test]) - set(writes):
+            table.wrong(test, f"names {min(strange)}, which this stage does not have students write")
+    return uses
 
 
 def _number(table: Table, key: str, value: Any) -> float:

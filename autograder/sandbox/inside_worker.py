@@ -4,7 +4,7 @@ Nothing in this process is secret and nothing that it says is believed: it never
 or a verdict, and the grader looks at the tensors themselves. Requests (see `frames` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
-            replace: {module: methods that are taken from its stand-in},
+            replace: {module: functions and methods that are taken from its stand-in},
             lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run}
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
@@ -66,7 +66,7 @@ class Worker:
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
     def import_module(self, request: dict[str, Any], body: bytes) -> None:
-        """Import one module, then replace the methods that are not part of the stage."""
+        """Import one module, then replace the functions and methods that are not part of the stage."""
         assert self.finder is not None
         name = request["module"]
         module = importlib.import_module(name)
@@ -83,8 +83,7 @@ class Worker:
         tensors = load(body) if body else {}
         target = request["target"]
         if isinstance(target, str):
-            module, _, name = target.partition(".")
-            function = getattr(importlib.import_module(module), name)
+            function = named(target)
         else:
             function = self.fresh(self.objects[target]) if request.get("fresh") else self.objects[target]
             if request["method"] is not None:
@@ -95,6 +94,8 @@ class Worker:
         def leaf(kind: str, key: Any) -> Any:
             if kind == "$handle":
                 return self.objects[key]
+            if kind == "$function":
+                return named(key)
             tensor = tensors[key] if kind == "$tensor" else tensors[key].transpose(-1, -2)
             if tensor.is_floating_point() and "cotangents" in request:
                 inputs.append(tensor.requires_grad_())
@@ -110,8 +111,12 @@ class Worker:
                 self.makers[id(value)] = lambda: function(*arguments, **keywords)
             if request["take"]:
                 return take(value, **request["take"])
-            return [*arguments, *keywords.values()] if request["arguments"] else value
-        self.objects[target].zero_grad()
+            if request["arguments"]:  # functions and objects stay here
+                return [None if callable(argument) else argument for argument in (*arguments, *keywords.values())]
+            return value
+        parameters = [] if isinstance(target, str) else list(self.objects[target].named_parameters())
+        for _, parameter in parameters:
+            parameter.grad = None
         with chance:
             value = function(*arguments, **keywords)
         outputs = value if isinstance(value, (tuple, list)) else [value]
@@ -119,8 +124,7 @@ class Worker:
         total = sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True))
         if total.requires_grad:  # it does not where the code leaves the graph
             total.backward()
-        parameters = [[name, parameter.grad] for name, parameter in self.objects[target].named_parameters()]
-        return [value, [tensor.grad for tensor in inputs], parameters]
+        return [value, [tensor.grad for tensor in inputs], [[name, parameter.grad] for name, parameter in parameters]]
 
     def get(self, request: dict[str, Any], body: bytes) -> Any:
         """Read an attribute, for instance "self_attn.W_q.weight"."""
@@ -133,7 +137,7 @@ class Worker:
         """Load weights, every name and shape exactly, and switch to evaluation mode."""
         from safetensors.torch import load
 
-        weights = STORED[request["stored"]] if request["stored"] else load(body)
+        weights = STORED[request["stored"]] if request["stored"] else load(body) if body else {}
         target = self.objects[request["target"]]
         target.load_state_dict(weights, strict=True)
         target.eval()
@@ -201,6 +205,12 @@ class Worker:
         except TypeError:
             header = {"value": None, "type": type(value).__name__}
         return header, save(tensors) if tensors else b""
+
+
+def named(path: str) -> Any:
+    """A function or class: "module.name"."""
+    module, _, name = path.partition(".")
+    return getattr(importlib.import_module(module), name)
 
 
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:

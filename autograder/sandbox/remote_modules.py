@@ -49,7 +49,7 @@ class Code:
     """The source texts of a submission and what takes the place of the parts that are not graded now."""
 
     sources: dict[str, str]  # the student's modules and the stand-ins of the others
-    replace: dict[str, list[str]]  # module -> "Class.method" to be taken from its stand-in, also where it is lent
+    replace: dict[str, list[str]]  # module -> "function" or "Class.method" of its stand-in, also where it is lent
     modules: tuple[str, ...]  # the student's modules, in the order of import
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
     reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
@@ -67,12 +67,17 @@ class Student:
         self.dtype, self.last_call, self.import_failure = dtype, "", ""
         self.last_inputs: list[tuple[str, Any]] = []  # the arguments of the last call, with their names if given
         self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
-        self._workers, self._code, self._seconds = workers, code, CALL_SECONDS
+        self.code = code
+        self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
         self._again = LastCall()
         self._printed = ""
         self._clock = clock or Clock()
+
+    def with_code(self, code: Code) -> "Student":
+        """The same submission with other code, in a worker of its own."""
+        return Student(self._workers, code, self.dtype, self._clock)
 
     def __getattr__(self, module: str) -> "ModuleProxy":
         if module.startswith("_"):
@@ -91,17 +96,17 @@ class Student:
         if self._worker is not None:
             return
         self._workers.provide(
-            [*(self._code.sources.get(module, "") for module in self._code.modules), *self._code.lent.values()]
+            [*(self.code.sources.get(module, "") for module in self.code.modules), *self.code.lent.values()]
         )
         self._worker = self._workers.start()
-        code = self._code
+        code = self.code
         load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
         self._ask({**load, "lent": code.lent, "withheld": code.withheld, "dtype": self.dtype})
-        for module in self._code.modules:
+        for module in self.code.modules:
             try:
-                if module in self._code.unreadable:
-                    raise StudentFault(self._code.unreadable[module])
-                if stage := self._code.reported.get(module):
+                if module in self.code.unreadable:
+                    raise StudentFault(self.code.unreadable[module])
+                if stage := self.code.reported.get(module):
                     raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
                 self._ask({"do": "import", "module": module}, call=f"import {module}")
             except StudentFault as fault:
@@ -233,9 +238,9 @@ class ObjectProxy:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(None)(*args, **kwargs)
 
-    def _function(self, method: str | None, **options: Any) -> "RemoteFunction":
+    def _function(self, method: str | None) -> "RemoteFunction":
         name = f"{self._name}.{method}" if method else self._name
-        return RemoteFunction(self._student, self._handle, method, name, **self._options, **options)
+        return RemoteFunction(self._student, self._handle, method, name, **self._options)
 
     def load_state(self, tensors: Mapping[str, np.ndarray], stored: str | None = None) -> None:
         """Load weights by name, all of them, and switch to evaluation mode.
@@ -261,22 +266,13 @@ class ObjectProxy:
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Call the object (or a method) and give back what has become of the arguments."""
-        values = self._function(method, arguments=True)(**kwargs)
-        try:
-            return dict(zip(kwargs, values, strict=True))
-        except (TypeError, ValueError) as error:
-            raise Crashed("the arguments cannot be read", self._student.last_call) from error
+        return self._function(method).arguments_after(**kwargs)
 
     def gradients(
         self, cotangents: list[np.ndarray], *args: Any, method: str | None = None, **kwargs: Any
     ) -> Gradients:
         """Call the object (or a method) and differentiate the sum of its outputs times `cotangents`."""
-        reply = self._function(method, cotangents=cotangents)(*args, **kwargs)
-        try:
-            value, inputs, parameters = reply
-            return Gradients(value, list(inputs), dict(parameters))
-        except (TypeError, ValueError) as error:
-            raise Crashed("the gradients cannot be read", self._student.last_call) from error
+        return self._function(method).gradients(cotangents, *args, **kwargs)
 
     def attribute(self, path: str) -> Any:
         """The value of an attribute, for instance "self_attn.W_q.weight"."""
@@ -293,21 +289,46 @@ class RemoteFunction:
         target: str | int,
         method: str | None,
         name: str,
-        cotangents: list[np.ndarray] | None = None,
         steady: bool = False,
-        arguments: bool = False,
         take: dict[str, Any] | None = None,
     ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
-        self._cotangents = cotangents
-        self._options = {"steady": steady, "arguments": arguments, "take": take}
+        self._options = {"steady": steady, "take": take}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs)
+
+    def arguments_after(self, **kwargs: Any) -> dict[str, Any]:
+        """Call it and give back what has become of the arguments."""
+        values = self._call((), kwargs, arguments=True)
+        try:
+            return dict(zip(kwargs, values, strict=True))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the arguments cannot be read", self._student.last_call) from error
+
+    def gradients(self, cotangents: list[np.ndarray], *args: Any, **kwargs: Any) -> Gradients:
+        """Call it and differentiate the sum of its outputs times `cotangents`."""
+        reply = self._call(args, kwargs, cotangents)
+        try:
+            value, inputs, parameters = reply
+            return Gradients(value, list(inputs), dict(parameters))
+        except (TypeError, ValueError) as error:
+            raise Crashed("the gradients cannot be read", self._student.last_call) from error
+
+    def _call(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        cotangents: list[np.ndarray] | None = None,
+        arguments: bool = False,
+    ) -> Any:
         tensors: dict[str, np.ndarray] = {}
 
         def leaf(value: Any) -> dict[str, Any] | None:
             if isinstance(value, ObjectProxy):
                 return {"$handle": value._handle}
+            if isinstance(value, RemoteFunction):
+                return {"$function": value._target}
             if not isinstance(value, np.ndarray):
                 return None
             # A transposed array arrives as a transposed tensor, so that tests can hand over one that is not contiguous.
@@ -315,7 +336,7 @@ class RemoteFunction:
             name = f"t{len(tensors)}"
             sent = value.swapaxes(-1, -2) if transposed else value
             floating = np.issubdtype(value.dtype, np.floating)
-            tensors[name] = np.ascontiguousarray(sent, self._student.dtype if floating else None)
+            tensors[name] = np.asarray(sent, self._student.dtype if floating else None, order="C")
             return {"$transposed" if transposed else "$tensor": name}
 
         request: dict[str, Any] = {
@@ -324,10 +345,11 @@ class RemoteFunction:
             "method": self._method,
             "args": [flatten(value, leaf) for value in args],
             "kwargs": {name: flatten(value, leaf) for name, value in kwargs.items()},
+            "arguments": arguments,
             **self._options,
         }
-        if self._cotangents is not None:
-            request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in self._cotangents]
+        if cotangents is not None:
+            request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in cotangents]
         self._student.last_inputs = [*(("", value) for value in args), *kwargs.items()]
         shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
         result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
@@ -344,4 +366,4 @@ def _show(value: Any) -> str:
         return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
     if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         return f"[{', '.join(_show(item) for item in value)}]"
-    return value._name if isinstance(value, ObjectProxy) else repr(value)
+    return value._name if isinstance(value, (ObjectProxy, RemoteFunction)) else repr(value)

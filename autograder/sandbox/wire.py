@@ -4,7 +4,8 @@
 
 A value is sent as JSON in which every tensor is replaced by {"$tensor": name}, the tensor itself standing in the body
 under that name, and every object that stays in the worker by {"$handle": number}. {"$transposed": name} is a tensor
-whose last two axes are swapped in memory, {"$tuple": [...]} a tuple. Nothing is executed on arrival.
+whose last two axes are swapped in memory, {"$tuple": [...]} a tuple, and {"$function": "module.name"} a function of the
+worker that is handed to another one. Nothing is executed on arrival.
 """
 
 import json
@@ -17,7 +18,7 @@ from autograder.sandbox.limits import MAX_BODY, MAX_DEPTH, MAX_HEADER
 MAGIC = b"GRD1"
 PREFIX = struct.Struct(">4sIQ")
 TUPLE = "$tuple"
-LEAVES = ("$tensor", "$transposed", "$handle")
+LEAVES = ("$tensor", "$transposed", "$handle", "$function")
 PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from autograder.manifest import Assignment, Stage
+from autograder.manifest import Assignment, Stage, assignment
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_modules import Code
 from autograder.submissions.read_submission import Submission
@@ -60,6 +60,20 @@ def code_of_stage(
         },
         withheld=withheld,
     )
+
+
+def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
+    """The code of a stage with stand-ins for some of what the stage itself has students write.
+
+    Args:
+        used: "module.function" or "module.Class.method", what a test uses and does not grade.
+    """
+    standins, graded = assignment(stage.assignment).standins, tuple(path for path in stage.writes if path not in used)
+    sources, replaced = dict(code.sources), {module: list(paths) for module, paths in code.replace.items()}
+    for module, _, path in (written.partition(".") for written in used):
+        sources[STANDIN + module] = ungraded(standins, module, graded)
+        replaced.setdefault(module, []).append(path)
+    return replace(code, sources=sources, replace=replaced)
 
 
 @cache

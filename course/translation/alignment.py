@@ -5,6 +5,7 @@ word more than at any other word, sentence mark or end of the sentence. Target t
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from string import punctuation
@@ -69,23 +70,35 @@ def load_alignments(path: Path = ALIGNMENTS) -> list[Aligned]:
     ]
 
 
-def agreement(checkpoint: "Checkpoint", sentences: list[Aligned] | None = None) -> Agreement:
+def _cross_attention(model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
+    from course.attention_weights import attention_maps
+
+    cross = attention_maps(model, src, tgt).cross
+    assert cross is not None  # there was a target
+    return cross
+
+
+def agreement(
+    checkpoint: "Checkpoint", sentences: list[Aligned] | None = None, weigh: Callable[..., Any] | None = None
+) -> Agreement:
     """Count on how many pairs each head agrees.
+
+    Args:
+        weigh: gives the weights (layers, H, T_d, T_e) for a model, a source and a target; by default a Transformer's
+            cross-attention.
 
     Raises:
         UserError: if a word of a pair is not in its sentence, or more than once.
     """
     import torch
 
-    from course.attention_weights import attention_maps
-
+    weigh = weigh or _cross_attention
     sentences = load_alignments() if sentences is None else sentences
     hits = []
     for sentence in sentences:
         src, tgt = checkpoint.source.encode(sentence.german), checkpoint.target.encode(sentence.english)
         # The last target token is only predicted.
-        cross = attention_maps(checkpoint.model, torch.tensor([src]), torch.tensor([tgt[:-1]])).cross
-        assert cross is not None  # there was a target
+        cross = weigh(checkpoint.model, torch.tensor([src]), torch.tensor([tgt[:-1]]))
         german, english = words(checkpoint.source.pieces(src)), words(checkpoint.target.pieces(tgt))
         others = sorted(set(range(len(src))) - {place for places in german for place in places})
         groups = [*german, *([place] for place in others)]  # what a head can look at

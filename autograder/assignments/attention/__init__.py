@@ -1,0 +1,1 @@
+"""The assignment attention: what came before the Transformer, in four stages."""

@@ -1,0 +1,54 @@
+"""Checks of an attention whose scores may be wrong: lengths and kept weights are judged by its own weights then."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.diagnosis.compare_tensors import LIMITS
+from autograder.grading.graded_case import StageTestCase
+
+WEIGHTS, X = "B T_q T_k", "B T_q d_v"
+
+
+class AttendingTestCase(StageTestCase):
+    """A test of an attention, (B, T_q, d), (B, T_k, d), (B, T_k, d_v) -> (B, T_q, d_v)."""
+
+    def assert_kept(
+        self, kept: Any, expected: np.ndarray, values: np.ndarray, result: Any, factor: float = 1.0
+    ) -> None:
+        """Fail unless the kept weights are the right ones, or at least those of the student's own result.
+
+        Args:
+            factor: by which dropout multiplies the weights of the result.
+        """
+        if not self.are_weights(kept, expected.shape) or not self.close(factor * kept @ values, result):
+            self.assert_tensor(kept, expected, "attention_weights", WEIGHTS)
+
+    def assert_cut(
+        self, actual: Any, expected: np.ndarray, values: np.ndarray, valid_lens: np.ndarray, kept: Any, result: Any
+    ) -> None:
+        """Fail unless a result with lengths is right, or what the lengths make of the student's own weights.
+
+        Args:
+            kept: the weights that the student's attention keeps without lengths.
+            result: its result without lengths.
+        """
+        sizes = (*expected.shape[:2], values.shape[1])
+        if self.are_weights(kept, sizes) and self.close(kept @ values, result):
+            lengths = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
+            allowed = np.where(np.arange(sizes[2]) < lengths[..., None], kept, 0)
+            totals = allowed.sum(axis=-1, keepdims=True)
+            if totals.min() > 0 and self.close(actual, allowed / totals @ values):
+                return
+        self.assert_tensor(actual, expected, "the result with lengths", X)
+
+    def are_weights(self, kept: Any, shape: tuple[int, ...]) -> bool:
+        """Whether these are weights: none is negative, and each row adds up to 1."""
+        if not isinstance(kept, np.ndarray) or kept.shape != shape or kept.dtype.kind != "f":
+            return False
+        return self.close(np.minimum(kept, 0), np.zeros(shape)) and self.close(kept.sum(axis=-1), np.ones(shape[:-1]))
+
+    def close(self, actual: Any, expected: Any) -> bool:
+        """Whether two tensors are the same but for rounding."""
+        arrays = isinstance(actual, np.ndarray) and isinstance(expected, np.ndarray)
+        return arrays and actual.shape == expected.shape and bool(np.allclose(actual, expected, 0, LIMITS["float32"]))

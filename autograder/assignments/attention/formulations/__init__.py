@@ -1,0 +1,7 @@
+"""Other correct ways to write what students write: single regions here, and whole submissions in the folders."""
+
+from autograder.assignments.attention.formulations.pooling import POOLING
+from autograder.assignments.attention.formulations.scoring import SCORING
+from autograder.assignments.attention.formulations.seq2seq import SEQ2SEQ
+
+FORMULATIONS = (*POOLING, *SCORING, *SEQ2SEQ)

@@ -1,0 +1,144 @@
+"""Stage 1, hidden: kernels of any shape, pooling in many sizes, near and far, widths that are learned."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.attention.hidden.case import AttentionTestCase
+
+NARROW = 0.01  # a Gaussian of this width is 0, and not only small, at a distance of 1
+Points = dict[str, np.ndarray]
+
+
+class TestPooling(AttentionTestCase):
+    def test_kernels(self):
+        """Scaled distances of other shapes, at 0, at 1 and far away."""
+        distances = []
+        for shape in ((self.pick(4, 7),), (3, self.pick(2, 5)), (2, 3, 4)):
+            distances.append(np.abs(self.random(*shape)))
+            distances[-1].flat[:3] = 0.0, 1.0, 1000.0
+        for name in ("boxcar", "triangular", "epanechnikov"):
+            with self.part(name):
+                for u in distances:
+                    self.kernel(name, u)
+
+    def kernel(self, name: str, u: np.ndarray) -> None:
+        """Fail unless a kernel is right."""
+        kernel, axes = self.function("pooling", name), " ".join(f"axis_{number}" for number in range(u.ndim))
+        self.same(lambda function: function(u), kernel, f"{name}(u)", axes)
+        self.leaves(kernel.student, u=u)
+
+    # Points
+
+    def points(self, n_q: int, n_k: int, d: int, d_v: int) -> Points:
+        """Random queries, keys and values."""
+        return {"queries": self.random(n_q, d), "keys": self.random(n_k, d), "values": self.random(n_k, d_v)}
+
+    def grid(self, sizes: list[int], d_v: int) -> Points:
+        """Points with small whole coordinates: some queries are keys, others lie between keys, equally far from two."""
+        n_q, n_k = sizes
+        keys = 2.0 * self.rng.integers(-2, 3, size=(n_k, 2))
+        keys[-1] = keys[0] + np.array([4.0, 0.0])
+        queries = self.rng.integers(-5, 6, size=(n_q, 2)).astype(float)
+        queries[:2] = keys[0], keys[0] + np.array([2.0, 0.0])
+        return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
+
+    def cases(self) -> list[tuple[str, float, Points]]:
+        """Given kernels, widths, and points of which each query reaches some keys."""
+        n_q, n_k = self.sizes(2)
+        width = 0.3 + abs(float(self.random(1)[0]))
+        # All keys are six to eight widths away: their kernel is tiny, but they are reached.
+        far = self.points(n_q, n_k, 2, 2)
+        far["queries"] = 0.1 * far["queries"] + np.array([7.0, 0.0])
+        far["keys"] *= 0.1
+        return [
+            ("gaussian", width, self.points(n_q, n_k, self.pick(1, 3), self.pick(1, 2))),
+            ("gaussian", width, self.points(n_k, n_k, 2, 3)),
+            ("gaussian", 1.0, far),
+            ("gaussian", width, self.points(1, n_k, 2, 1)),
+            ("constant", width, self.points(n_q, self.pick(1, 3), 2, 2)),
+        ]
+
+    # Pooling
+
+    def test_attention_pooling(self):
+        """Other sizes, tiny kernels, queries that reach nothing and tied keys; a width that is a tensor."""
+        cases, alone, points = self.cases(), self.grid(self.sizes(2), 3), self.points(4, 5, 2, 2)
+        with self.part("reached"):
+            for name, width, given in cases:
+                self.pool(name, width, given)
+            self.learns_width(points, 0.8)
+            arguments = {**points, "kernel": self.student.pooling.gaussian, "width": np.array(0.8)}
+            self.leaves(self.student.pooling.attention_pooling, **arguments)
+        with self.part("unreached"):
+            self.pool("gaussian", NARROW, alone)
+            self.learns_width(alone, NARROW)
+
+    def pool(self, name: str, width: float, points: Points) -> None:
+        """Fail unless `attention_pooling` is right with a kernel that is given."""
+
+        def run(modules: Any) -> Any:
+            kernel = getattr(modules.pooling, name)
+            return modules.pooling.attention_pooling(**points, kernel=kernel, width=width)
+
+        self.compare(run(self.student), self.right(run, self.reference), "attention_pooling")
+
+    def compare(self, actual: Any, right: Any, call: str) -> None:
+        """Fail unless estimates and weights are right."""
+        estimates, weights = self.items(actual, 2, call)
+        self.assert_tensor(weights, right[1], "weights", "n_q n_k")
+        self.assert_tensor(estimates, right[0], "estimates", "n_q d_v")
+
+    def learns_width(self, points: Points, width: float) -> None:
+        """Fail unless the gradient of a width that is a tensor is right, and finite."""
+        outputs = [self.random(len(points["queries"]), n) for n in (points["values"].shape[1], len(points["keys"]))]
+
+        def differentiate(modules: Any) -> Any:
+            arguments = {**points, "kernel": modules.pooling.gaussian, "width": np.array(width)}
+            return modules.pooling.attention_pooling.gradients(outputs, **arguments)
+
+        right, actual = self.right(differentiate, self.reference), differentiate(self.student)
+        self.same_gradient("width", actual.inputs[-1], right.inputs[-1], "")
+        self.same_gradient("values", actual.inputs[2], right.inputs[2], "n_k d_v")
+
+    # The width as a parameter
+
+    def test_kernel_regression(self):
+        """Other widths and kernels, and the gradient of the width."""
+        for name, width, points in [*self.cases(), ("gaussian", NARROW, self.grid(self.sizes(2), 3))]:
+            self.regression(name, width, points)
+
+    def regression(self, name: str, width: float, points: Points) -> None:
+        """Fail unless a regression pools with its width, and learns it."""
+        model = self.both(lambda modules: modules.pooling.KernelRegression(getattr(modules.pooling, name), width))
+        right = self.right(lambda reference: reference(**points), model.reference)
+        self.compare(model.student(**points), right, "forward")
+        self.learns(model, points, [self.random(*result.shape) for result in right], but=("queries", "keys"))
+
+    def test_leave_one_out(self):
+        """Other sizes, pairs that are alone, tied neighbours, and the gradient of the width."""
+        (n,) = self.sizes(1)
+        width = 0.3 + abs(float(self.random(1)[0]))
+        cases = [
+            ("gaussian", self.points(1, n, self.pick(1, 2, 3), self.pick(1, 2))),
+            ("gaussian", self.points(1, 2, 2, 2)),
+            ("constant", self.points(1, n, 2, 1)),
+        ]
+        alone = self.grid([2, n], 3)
+        with self.part("reached"):
+            for name, points in cases:
+                self.leave_out(name, width, points)
+        with self.part("unreached"):
+            self.leave_out("gaussian", NARROW, alone)
+
+    def leave_out(self, name: str, width: float, points: Points) -> None:
+        """Fail unless each value is predicted from all other pairs."""
+        pairs = {key: points[key] for key in ("keys", "values")}
+        model = self.both(lambda modules: modules.pooling.KernelRegression(getattr(modules.pooling, name), width))
+        right = self.right(lambda reference: reference.leave_one_out(**pairs), model.reference)
+        predictions, weights = self.items(model.student.leave_one_out(**pairs), 2, "leave_one_out")
+        self.assert_tensor(weights, right[1], "weights", "n n")
+        self.assert_tensor(predictions, right[0], "predictions", "n d_v")
+        outputs = [self.random(*result.shape) for result in right]
+        self.learns(model, pairs, outputs, but=("keys",), method="leave_one_out")
+        self.keeps_arguments(model.student, pairs, "leave_one_out")

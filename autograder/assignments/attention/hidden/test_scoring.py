@@ -1,0 +1,148 @@
+"""Stage 2, hidden: lengths of all kinds, other sizes, gradients, and the place of dropout."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
+from autograder.assignments.attention.hidden.case import KEPT, AttentionTestCase
+from autograder.grading.hidden_case import Twins
+
+
+def weigh(inputs: dict[str, np.ndarray]) -> Any:
+    """A function that gives the result of an attention, and the weights that it keeps."""
+    return lambda attention: [attention(**inputs), attention.attribute("attention_weights")]
+
+
+class TestScoring(AttendingTestCase, AttentionTestCase):
+    def each_length(self, B: int, T_q: int, T_k: int) -> np.ndarray:
+        """A length for each query."""
+        return self.rng.integers(1, T_k + 1, size=(B, T_q))
+
+    def with_nothing(self, B: int, T_q: int, T_k: int) -> np.ndarray:
+        """The same, but one of them is 0."""
+        lengths = self.each_length(B, T_q, T_k)
+        lengths[1, 0] = 0
+        return lengths
+
+    def test_masked_softmax(self):
+        """Other sizes, as many queries as sequences, low scores, other scores at forbidden keys, and the gradient."""
+        softmax = self.function("scoring", "masked_softmax")
+        T_q, T_k = self.sizes(2)
+        # Scores near -40: a fill value that is not far lower shows.
+        scores = [2 * self.random(*sizes) - 40 for sizes in ((T_q, T_q, T_k), (T_k, T_q, T_k), (1, 1, T_k))]
+        with self.part("no_lengths"):
+            for given in scores:
+                self.same(lambda function: function(given), softmax, "weights", WEIGHTS)  # noqa: B023
+            self.learns(softmax, {"scores": given}, [self.random(*given.shape)])
+        with self.part("of_sequences"):
+            for given in scores:
+                of_sequences = self.lengths(len(given), T_k)
+                self.cut_off(softmax, given, of_sequences)
+                self.cut_off(softmax, given, of_sequences.astype(np.int32))
+        with self.part("of_queries"):
+            for given in scores:
+                self.cut_off(softmax, given, self.each_length(*given.shape))
+            lengths = self.with_nothing(*scores[1].shape)
+            some = (lengths > 0)[..., None]  # the others are right where one query has nothing to attend to
+            self.same(lambda function: function(scores[1], lengths), softmax, "weights", WEIGHTS, some)
+        with self.part("nothing_allowed"):
+            nothing = self.with_nothing(*scores[1].shape)
+            self.assert_form(softmax.student(scores[1], nothing), scores[1].shape, "weights with lengths of 0", WEIGHTS)
+        with self.part("scores"):
+            for lengths in (self.lengths(T_k, T_k), self.each_length(T_k, T_q, T_k)):
+                inputs: dict[str, Any] = {"scores": scores[1], "valid_lens": lengths}
+                self.leaves(softmax.student, **inputs)
+                # Whether the gradient is right where weights are wrong is no other question.
+                gradient = softmax.student.gradients([self.random(*scores[1].shape)], **inputs).inputs[0]
+                if gradient is None or not np.any(gradient):
+                    self.same_gradient("scores", None, np.ones(1), "")
+
+    def cut_off(self, softmax: Twins, scores: np.ndarray, valid_lens: np.ndarray) -> None:
+        """Fail unless the weights are right, and what stands at forbidden keys does not matter."""
+        weights = self.same(lambda function: function(scores, valid_lens), softmax, "weights", WEIGHTS)
+        lengths = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
+        forbidden = np.arange(scores.shape[-1]) >= lengths[..., None]
+        louder = softmax.student(np.where(forbidden, scores + 1e4, scores), valid_lens)
+        wrong = "forbidden keys have weight: other scores there change the weights"
+        self.unchanged(louder, weights, wrong, "weights", WEIGHTS)
+
+    def attend(self, build: Any, query_size: int, key_size: int) -> None:
+        """Fail unless an attention is right in several sizes, learns, and has its dropout at the right place.
+
+        Args:
+            build: makes the attention of a student with a probability of dropout.
+        """
+        attention, kept, dropped, half = (
+            self.twins(lambda modules: build(modules, p))  # noqa: B023
+            for p in (KEPT, KEPT, 1.0, 0.5)
+        )
+        training = [self.in_training(kept), self.in_training(dropped)]
+        T_q, T_k = self.sizes(2)
+        cases = [
+            {
+                "queries": self.transposed(B, T, query_size),
+                "keys": self.transposed(B, T_k, key_size),
+                "values": self.random(B, T_k, self.pick(2, 5)),
+            }
+            for B, T in ((T_q, T_q), (1, 1), (2, T_k))
+        ]
+        with self.part("result"):
+            for inputs in cases:
+                result = self.same(lambda model: model(**inputs), attention, "the result", X)  # noqa: B023
+            self.learns(attention, inputs, [self.random(*result.shape)])
+            self.keeps_arguments(attention.student, inputs)
+            for twins in training:
+                self.same(lambda model: model(**inputs), twins, "the result with dropout", X)
+            self.drops_weights(half.student, inputs)
+        with self.part("lengths"):
+            for inputs in cases:
+                self.lengths_cut_off(attention, inputs)
+        with self.part("kept_weights"):
+            for inputs in cases:
+                self.kept(attention, inputs)
+            # Behind dropout they would be larger.
+            right = self.right(weigh(cases[1]), training[0].reference)
+            result, weights = weigh(cases[1])(training[0].student)
+            self.assert_kept(weights, right[1], cases[1]["values"], result, 1 / (1 - KEPT))
+
+    def kept(self, attention: Twins, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless an attention keeps its weights."""
+        right = self.right(weigh(inputs), attention.reference)
+        result, kept = weigh(inputs)(attention.student)
+        self.assert_kept(kept, right[1], inputs["values"], result)
+
+    def lengths_cut_off(self, attention: Twins, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless an attention obeys lengths of both kinds."""
+        result, kept = weigh(inputs)(attention.student)
+        values = inputs["values"]
+        sizes = len(values), inputs["queries"].shape[1], values.shape[1]
+        for valid_lens in (self.lengths(sizes[0], sizes[2]), self.each_length(*sizes)):
+            given = {**inputs, "valid_lens": valid_lens}
+            expected = self.right(lambda model: model(**given), attention.reference)  # noqa: B023
+            self.assert_cut(attention.student(**given), expected, values, valid_lens, kept, result)
+
+    def drops_weights(self, attention: Any, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless it is weights that are dropped in training: then features of one value stay alike."""
+        attention.train()
+        B, T_k, _ = inputs["values"].shape
+        result = attention(inputs["queries"], inputs["keys"], np.ones((B, T_k, 12)))
+        self.assert_form(result, (B, inputs["queries"].shape[1], 12), "the result", X)
+        first = np.repeat(result[..., :1], 12, axis=-1)
+        wrong = "in training, the features of a result differ although those of each value are the same"
+        self.unchanged(result, first, wrong, "the result", X)
+
+    def test_dot_product_attention(self):
+        """Other sizes, lengths of all kinds, gradients, dropout."""
+        d = self.pick(3, 5, 6, 7, 10)
+        self.attend(lambda modules, dropout: modules.scoring.DotProductAttention(dropout), d, d)
+
+    def test_bilinear_attention(self):
+        """Other sizes, lengths of all kinds, gradients, dropout."""
+        q, k = self.sizes(2, low=5, high=11)
+        self.attend(lambda modules, dropout: modules.scoring.BilinearAttention(q, k, dropout), q, k)
+
+    def test_additive_attention(self):
+        """Other sizes, lengths of all kinds, gradients, dropout."""
+        q, k, h = self.sizes(3, low=5, high=11)
+        self.attend(lambda modules, dropout: modules.scoring.AdditiveAttention(q, k, h, dropout), q, k)

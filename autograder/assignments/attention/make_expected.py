@@ -1,0 +1,197 @@
+"""The stored tensors of the visible tests: inputs, and what the reference makes of them (`make expected`)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+
+SENTENCES = Path(__file__).with_name("visible") / "sentences.tsv"
+SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
+MAX_OUTPUT_LENGTH = 30
+TRANSLATED = 4  # sentences
+CLEAR = 1e-3  # two scores that are nearer than this are a near tie
+SMALL = {
+    "src_vocab_size": 11,
+    "tgt_vocab_size": 13,
+    "sos_idx": 2,
+    "eos_idx": 3,
+    "pad_idx": 1,
+    "embed_size": 6,
+    "hidden_size": 5,
+    "attention_size": 7,
+}
+
+Tensors = dict[str, Any]
+
+
+def random(rng: np.random.Generator, *shape: int) -> "torch.Tensor":
+    import torch
+
+    return torch.from_numpy(rng.standard_normal(shape))
+
+
+def named(prefix: str, **tensors: "torch.Tensor") -> Tensors:
+    return {f"{prefix}/{name}": tensor for name, tensor in tensors.items()}
+
+
+def pooling(module: Any, rng: np.random.Generator) -> Tensors:
+    """Kernels; points in the plane; points on a grid that no kernel reaches, some of them equally far from two keys."""
+    import torch
+
+    u = torch.tensor([[0.0, 0.25, 0.5, 0.9], [1.0, 1.1, 1.5, 3.0]])
+    tensors = named("kernels", u=u, **{name: getattr(module, name)(u) for name in ("boxcar", "triangular")})
+    tensors |= named("kernels", epanechnikov=module.epanechnikov(u))
+
+    def pool(case: str, kernel: Any, width: float, queries: "torch.Tensor", keys: "torch.Tensor") -> Tensors:
+        values = random(rng, len(keys), 3)
+        estimates, weights = module.attention_pooling(queries, keys, values, kernel, width)
+        inputs = {"queries": queries, "keys": keys, "values": values, "width": torch.tensor(width)}
+        return named(case, **inputs, estimates=estimates, weights=weights)
+
+    def leave_out(case: str, kernel: Any, width: float, keys: "torch.Tensor") -> Tensors:
+        values = random(rng, len(keys), 2)
+        predictions, weights = module.KernelRegression(kernel, width).leave_one_out(keys, values)
+        inputs = {"keys": keys, "values": values, "width": torch.tensor(width)}
+        return named(case, **inputs, predictions=predictions, weights=weights)
+
+    # A Gaussian of width 0.01 is 0, and not only small, at a distance of 1.
+    grid = torch.tensor([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [4.0, 3.0], [4.0, 3.0]])
+    between = torch.tensor([[2.0, 0.0], [1.0, 1.0], [4.0, 3.0], [9.0, 3.0], [2.0, 1.5], [4.0, 0.0]])
+    tensors |= pool("near", module.gaussian, 0.7, random(rng, 6, 2), random(rng, 9, 2))
+    tensors |= pool("equal", module.constant, 0.7, random(rng, 3, 4), random(rng, 5, 4))
+    tensors |= pool("unreached", module.gaussian, 0.01, between, grid)
+    tensors |= pool("regression", module.gaussian, 0.4, random(rng, 7, 2), random(rng, 8, 2))
+    tensors |= leave_out("others", module.gaussian, 0.6, random(rng, 8, 2))
+    tensors |= leave_out("equal_others", module.constant, 0.6, random(rng, 5, 1))
+    tensors |= leave_out("unreached_others", module.gaussian, 0.01, grid)
+    return tensors
+
+
+def scoring(module: Any, rng: np.random.Generator) -> Tensors:
+    """Scores of B = 3, T_q = 3 and T_k = 5; sizes 6 of queries and 3 of keys, which are no power of 4."""
+    import torch
+
+    B, T_q, T_k, d_v = 3, 3, 5, 4
+    lengths = {"of_sequences": torch.tensor([4, 1, 5]), "of_queries": torch.tensor([[1, 3, 5], [5, 2, 2], [4, 4, 1]])}
+    # Some of the scores are low, so that a fill value that is not far lower shows.
+    scores = 2 * random(rng, B, T_q, T_k) - torch.tensor([0.0, 40.0, -10.0])[:, None, None]
+    tensors = named("softmax", scores=scores)
+    tensors |= named("softmax_no_lengths", weights=module.masked_softmax(scores))
+    for name, valid_lens in lengths.items():
+        weights = module.masked_softmax(scores, valid_lens)
+        tensors |= named(f"softmax_{name}", valid_lens=valid_lens, weights=weights)
+
+    attentions = {
+        "dot": (module.DotProductAttention(), 6, 6),
+        "bilinear": (module.BilinearAttention(6, 3), 6, 3),
+        "additive": (module.AdditiveAttention(6, 3, 5), 6, 3),
+    }
+    for case, (attention, query_size, key_size) in attentions.items():
+        state = {name: random(rng, *weight.shape) for name, weight in attention.state_dict().items()}
+        attention.double().load_state_dict(state)
+        attention.eval()
+        inputs = {"queries": random(rng, B, T_q, query_size), "keys": random(rng, B, T_k, key_size)}
+        inputs["values"] = random(rng, B, T_k, d_v)
+        result, weights = attention(**inputs), attention.attention_weights
+        tensors |= named(case, **inputs, result=result, weights=weights)
+        tensors |= named(f"{case}_weights", **state)
+        for name, valid_lens in lengths.items():
+            results = {f"valid_lens_{name}": valid_lens, f"result_{name}": attention(**inputs, valid_lens=valid_lens)}
+            tensors |= named(case, **results)
+    return tensors
+
+
+def small(module: Any, rng: np.random.Generator) -> tuple[Any, Tensors]:
+    """A small model with sharp attention, and its weights."""
+    import torch
+
+    model = module.Seq2Seq(**SMALL).double().eval()
+    weights = {}
+    for name, weight in model.state_dict().items():
+        values = random(rng, *weight.shape)
+        scale = 1.0 if "embedding" in name else 0.3 if weight.dim() == 1 else weight.shape[-1] ** -0.5
+        weights[name] = values * scale * (SHARP if "W_q" in name or "W_k" in name or "w_v" in name else 1.0)
+    model.load_state_dict(weights)
+    sizes = {name: torch.tensor(size) for name, size in SMALL.items()}
+    return model, named("small", **sizes) | named("weights", **weights)
+
+
+def sentence_pairs() -> tuple[Any, dict[str, "torch.Tensor"]]:
+    """The trained model, and our sentences as token indices; the target without its last token."""
+    from course.recurrent import load_recurrent
+    from course.text import pad
+
+    checkpoint = load_recurrent()
+    pairs = [line.split("\t") for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
+    src, src_lengths = pad([checkpoint.source.encode(german) for german, _ in pairs])
+    tgt, tgt_lengths = pad([checkpoint.target.encode(english)[:-1] for _, english in pairs])
+    model = checkpoint.model.double()
+    return model, {"src": src, "src_lengths": src_lengths, "tgt": tgt, "tgt_lengths": tgt_lengths}
+
+
+def bahdanau(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
+    """One step, several steps and the whole of a small model; the next tokens of the trained one."""
+    import torch
+
+    model, tensors = small(modules.seq2seq, rng)
+    B, T_e, T_d, h = 3, 6, 5, SMALL["hidden_size"]
+    src_lengths, tgt_lengths = torch.tensor([6, 4, 1]), torch.tensor([3, 5, 4])
+    source = {"enc_outputs": random(rng, B, T_e, 2 * h), "src_lengths": src_lengths}
+
+    def tokens(side: str, *shape: int) -> "torch.Tensor":
+        return torch.from_numpy(rng.integers(SMALL[f"{side}_vocab_size"], size=shape))
+
+    inputs: Tensors = {"token": tokens("tgt", B), "state": random(rng, B, h), **source}
+    logits, state, weights = model.decoder.step(**inputs)
+    tensors |= named("step", **inputs, logits=logits, new_state=state, weights=weights)
+    inputs = {"tgt": tokens("tgt", B, T_d), "state": random(rng, B, h), **source}
+    logits, weights = model.decoder(**inputs)
+    tensors |= named("forced", **inputs, logits=logits, weights=weights)
+
+    batch = {"src": tokens("src", B, T_e), "tgt": tokens("tgt", B, T_d)}
+    batch |= {"src_lengths": src_lengths, "tgt_lengths": tgt_lengths}
+    enc_outputs, state = model.encoder(batch["src"], src_lengths)
+    tensors |= named("sentence_pairs", **batch, logits=model(**batch), enc_outputs=enc_outputs, state=state)
+
+    trained, batch = sentence_pairs()
+    logits = trained(**batch)
+    best = logits.topk(2).values
+    results = {"predicted": logits.argmax(dim=-1), "near_tie": best[..., 0] - best[..., 1] < CLEAR}
+    return tensors | named("trained", **batch, **results)
+
+
+def translate(modules: SimpleNamespace) -> Tensors:
+    """Translations of the first sentences by the trained model."""
+    import torch
+
+    model, batch = sentence_pairs()
+    src_lengths = batch["src_lengths"][:TRANSLATED]
+    src = batch["src"][:TRANSLATED, : int(src_lengths.max())]
+    tokens = model.translate(src, src_lengths, MAX_OUTPUT_LENGTH)
+    ended = (tokens[:, 1:] == model.eos_idx).long().cumsum(dim=1)  # 0 up to the end of a sentence
+    logits = model(src, tokens[:, :-1], src_lengths, (ended == 0).sum(dim=1) + 1)
+    best = logits.topk(2).values
+    margin = float((best[..., 0] - best[..., 1])[logits.any(dim=-1)].min())
+    if margin < CLEAR:
+        raise UserError(f"the closest choice is decided by {margin:.1g}: a near tie; use other sentences")
+    limit = torch.tensor(MAX_OUTPUT_LENGTH)
+    return named("sentences", src=src, src_lengths=src_lengths, max_output_length=limit, tokens=tokens)
+
+
+def stored_tensors() -> Iterator[tuple[str, Tensors]]:
+    """The stored tensors of the stages, from the reference modules."""
+    from course.recurrent import load_recurrent_modules
+
+    rng = np.random.Generator(np.random.PCG64(20140901))
+    modules = load_recurrent_modules()
+    yield "pooling", pooling(modules.pooling, rng)
+    yield "scoring", scoring(modules.scoring, rng)
+    yield "bahdanau", bahdanau(modules, rng)
+    yield "translate", translate(modules)

@@ -1,0 +1,153 @@
+"""Known mistakes of stage 4: the measure for translations."""
+
+from autograder.diagnosis.mistakes import Mistake
+
+# Lines of the reference.
+EMPTY = "    if not candidate:\n        return 0.0\n"
+PENALTY = "score = math.exp(min(0.0, 1 - len(reference) / len(candidate)))"
+LENGTHS = "for n in range(1, min(k, len(candidate)) + 1):"
+SHARED = "shared = ngrams(candidate, n) & ngrams(reference, n)  # the smaller of both counts"
+PRECISION = "score *= (shared.total() / (len(candidate) - n + 1)) ** 0.5**n"
+
+FORMULA = "Work the formula of the docstring out by hand for two sentences of three words."
+SHORT = "The docstring has a paragraph on candidates that are short or empty."
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        id="translate.penalty-missing",
+        module="seq2seq",
+        old=PENALTY,
+        new="score = 1.0",
+        looks_like="Your BLEU has no penalty for translations that are too short.",
+        read_again="Without it a single right word would be a perfect translation. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.penalty-for-long-ones",
+        module="seq2seq",
+        old=PENALTY,
+        new="score = math.exp(min(0.0, 1 - len(candidate) / len(reference)))",
+        looks_like="Your BLEU punishes translations that are too long instead of those that are too short.",
+        read_again="What is too much shows in the precisions already. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.reward-for-long-ones",
+        module="seq2seq",
+        old=PENALTY,
+        new="score = math.exp(1 - len(reference) / len(candidate))",
+        looks_like="Your BLEU rewards translations that are longer than the reference.",
+        read_again="The factor is at most 1: look for what cuts it off. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.equal-weights",
+        module="seq2seq",
+        old=PRECISION,
+        new="score *= (shared.total() / (len(candidate) - n + 1)) ** (1 / min(k, len(candidate)))",
+        looks_like="Your precisions have equal weights, as in the BLEU of the literature.",
+        read_again="Here the weights halve from one n to the next. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.weights-missing",
+        module="seq2seq",
+        old=PRECISION,
+        new=PRECISION.replace(" ** 0.5**n", ""),
+        looks_like="Your precisions are multiplied without their exponents.",
+        read_again=FORMULA,
+    ),
+    Mistake(
+        id="translate.weights-one-late",
+        module="seq2seq",
+        old=PRECISION,
+        new=PRECISION.replace("0.5**n", "0.5 ** (n - 1)"),
+        looks_like="Your exponents start with 1 instead of a half.",
+        read_again="The first exponent is a half, the second a quarter. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.added-up",
+        module="seq2seq",
+        old=PRECISION,
+        new="score += (shared.total() / (len(candidate) - n + 1)) * 0.5**n - (n == 1) * score",
+        looks_like="Your precisions are added up instead of multiplied.",
+        read_again="A translation without a single right pair shall get 0 for k of 2. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.not-clipped",
+        module="seq2seq",
+        old=SHARED,
+        new="shared = Counter({gram: count for gram, count in ngrams(candidate, n).items() "
+        "if gram in ngrams(reference, n)})",
+        looks_like="Your n-grams count as often as the candidate repeats them.",
+        read_again="Saying one right word again and again must not help: see how often an n-gram counts.",
+    ),
+    Mistake(
+        id="translate.counted-once",
+        module="seq2seq",
+        old=SHARED,
+        new="shared = Counter(set(ngrams(candidate, n)) & set(ngrams(reference, n)))",
+        looks_like="Your n-grams count once, although both sentences have them several times.",
+        read_again="The docstring says how often an n-gram counts; a set forgets the numbers.",
+    ),
+    Mistake(
+        id="translate.recall",
+        module="seq2seq",
+        old=PRECISION,
+        new=PRECISION.replace("(len(candidate) - n + 1)", "max(1, len(reference) - n + 1)"),
+        looks_like="You divide by the n-grams of the reference instead of those of the candidate.",
+        read_again="That is recall. Precision asks how much of what is said is right. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.divided-by-length",
+        module="seq2seq",
+        old=PRECISION,
+        new=PRECISION.replace("(len(candidate) - n + 1)", "len(candidate)"),
+        looks_like="You divide by the number of tokens for every n.",
+        read_again="A sentence of four tokens has three pairs. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.single-tokens-only",
+        module="seq2seq",
+        old=LENGTHS,
+        new="for n in range(1, 2):",
+        looks_like="Your BLEU looks at single tokens only.",
+        read_again="The n-grams run from n of 1 up to and including k; without longer ones, order would not count.",
+    ),
+    Mistake(
+        id="translate.k-left-out",
+        module="seq2seq",
+        old=LENGTHS,
+        new="for n in range(1, min(k, len(candidate) + 1)):",
+        looks_like="Your n-grams end before k.",
+        read_again="The last n is k itself; see what the end of a range means. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.longest-only",
+        module="seq2seq",
+        old=LENGTHS,
+        new="for n in [min(k, len(candidate))]:",
+        looks_like="Your BLEU looks at the longest n-grams only.",
+        read_again="The n-grams run from n of 1 up to and including k. " + FORMULA,
+    ),
+    Mistake(
+        id="translate.short-candidates-fail",
+        module="seq2seq",
+        old=LENGTHS,
+        new="for n in range(1, k + 1):",
+        looks_like="Your function fails for a candidate that has fewer tokens than k.",
+        read_again="It has no n-grams of that length, so nothing can be divided by their number. " + SHORT,
+    ),
+    Mistake(
+        id="translate.empty-candidates-fail",
+        module="seq2seq",
+        old=EMPTY,
+        new="",
+        looks_like="Your function fails for an empty candidate.",
+        read_again="A model may end a sentence at once. " + SHORT,
+    ),
+    Mistake(
+        id="translate.percent",
+        module="seq2seq",
+        old="    return score\n",
+        new="    return 100 * score\n",
+        looks_like="Your BLEU is a percentage.",
+        read_again="The docstring says between which numbers the result lies.",
+    ),
+)

@@ -1,0 +1,73 @@
+"""Stage 3: the decoder with attention, and the whole model."""
+
+from typing import Any
+
+from autograder.assignments.attention.trained import TrainedTestCase
+from autograder.grading.graded_case import inside
+
+LOGITS = "B T_d V"
+
+
+class TestBahdanau(TrainedTestCase):
+    """A small model with random weights, and the trained one."""
+
+    def small(self) -> Any:
+        """The small model."""
+        model = self.student.seq2seq.Seq2Seq(**{name: int(size) for name, size in self.stored("small").items()})
+        model.load_state(self.stored("weights"))
+        return model
+
+    def small_decoder(self) -> Any:
+        """A decoder with the weights of the small model's."""
+        stored, start = self.stored("small"), "decoder."
+        sizes = (int(stored[name]) for name in ("tgt_vocab_size", "embed_size", "hidden_size", "attention_size"))
+        decoder, weights = self.student.seq2seq.AttentionDecoder(*sizes), self.stored("weights")
+        decoder.load_state({n.removeprefix(start): w for n, w in weights.items() if n.startswith(start)})
+        return decoder
+
+    def test_decoder_step(self):
+        """Make one step: look at the source with the previous state, go to the next state, score the next token."""
+        stored = self.stored("step")
+        inputs = {name: stored[name] for name in ("token", "state", "enc_outputs", "src_lengths")}
+        logits, state, weights = self.items(self.small_decoder().step(**inputs), 3, "step")
+        with self.part("weights"):
+            self.assert_tensor(weights, stored["weights"], "weights", "B T_e")
+        with self.part("state"):
+            self.assert_tensor(state, stored["new_state"], "the new state", "B h")
+        with self.part("logits"):
+            self.assert_tensor(logits, stored["logits"], "logits", "B V")
+
+    def test_teacher_forcing(self):
+        """Decode known targets: each step reads the right token, and the state that the step before it left."""
+        stored = self.stored("forced")
+        inputs = {name: stored[name] for name in ("tgt", "state", "enc_outputs", "src_lengths")}
+        logits, weights = self.items(self.small_decoder()(**inputs), 2, "forward")
+        with self.part("logits"):
+            self.assert_tensor(logits, stored["logits"], "logits", LOGITS)
+        with self.part("weights"):
+            self.assert_tensor(weights, stored["weights"], "weights", "B T_d T_e")
+
+    def test_seq2seq(self):
+        """Encode and decode, with zeros for padding; predict every next word of our sentences when trained."""
+        stored = self.stored("sentence_pairs")
+        logits = self.small()(**{name: stored[name] for name in ("src", "tgt", "src_lengths", "tgt_lengths")})
+        real = inside(stored["tgt_lengths"])[..., None]
+        with self.part("scores"):
+            self.assert_tensor(logits, stored["logits"], "logits", LOGITS, where=real)
+        with self.part("padding"):
+            self.assert_tensor(logits, stored["logits"], "logits", LOGITS, where=~real)
+        with self.part("trained"):
+            self.predict()
+
+    def predict(self) -> None:
+        """Fail unless the trained model predicts the tokens that it should; a near tie may fall either way."""
+        stored, rows = self.stored("trained"), slice(self.few)
+        inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
+        real = inside(inputs["tgt_lengths"])
+        inputs["src"] = inputs["src"][:, : inputs["src_lengths"].max()]
+        inputs["tgt"] = inputs["tgt"][:, : real.shape[1]]
+        shape = (*real.shape, self.trained_config().tgt_vocab_size)
+        predicted = self.part_of_scores(self.trained_seq2seq(), shape, "logits", LOGITS)(**inputs)
+        clear = real & ~stored["near_tie"][rows, : real.shape[1]]
+        expected = stored["predicted"][rows, : real.shape[1]]
+        self.assert_tensor(predicted, expected, "the next token", "B T_d", where=clear)

@@ -1,0 +1,66 @@
+"""Stage 1: attention pooling with kernels."""
+
+from typing import Any
+
+from autograder.grading.graded_case import StageTestCase
+
+
+class TestPooling(StageTestCase):
+    """Points in the plane, and points on a grid that no kernel reaches."""
+
+    def kernel(self, name: str) -> Any:
+        """A kernel of the module. Where pooling is graded these are given ones: a slip in another costs nothing."""
+        return getattr(self.student.pooling, name)
+
+    def test_kernels(self):
+        """Compute the boxcar, the triangular and the Epanechnikov kernel, at u = 1 too."""
+        stored = self.stored("kernels")
+        for name in ("boxcar", "triangular", "epanechnikov"):
+            with self.part(name):
+                self.assert_tensor(self.kernel(name)(stored["u"]), stored[name], f"{name}(u)", "n m")
+
+    def pool(self, case: str, kernel: str) -> None:
+        """Fail unless `attention_pooling` gives what is stored."""
+        stored = self.stored(case)
+        inputs = {name: stored[name] for name in ("queries", "keys", "values")}
+        result = self.student.pooling.attention_pooling(
+            **inputs, kernel=self.kernel(kernel), width=float(stored["width"])
+        )
+        self.compare(result, stored, "attention_pooling")
+
+    def compare(self, result: Any, stored: dict[str, Any], call: str) -> None:
+        """Fail unless estimates and weights are right."""
+        estimates, weights = self.items(result, 2, call)
+        self.assert_tensor(weights, stored["weights"], "weights", "n_q n_k")
+        self.assert_tensor(estimates, stored["estimates"], "estimates", "n_q d_v")
+
+    def test_attention_pooling(self):
+        """Average the values by the nearness of their keys; where the kernel reaches none, take the nearest."""
+        with self.part("reached"):
+            self.pool("near", "gaussian")
+            self.pool("equal", "constant")
+        with self.part("unreached"):
+            self.pool("unreached", "gaussian")
+
+    def test_kernel_regression(self):
+        """Pool with the width that is learned."""
+        stored = self.stored("regression")
+        model = self.student.pooling.KernelRegression(self.kernel("gaussian"), float(stored["width"]))
+        result = model(**{name: stored[name] for name in ("queries", "keys", "values")})
+        self.compare(result, stored, "forward")
+
+    def leave_out(self, case: str, kernel: str) -> None:
+        """Fail unless `leave_one_out` gives what is stored."""
+        stored = self.stored(case)
+        model = self.student.pooling.KernelRegression(self.kernel(kernel), float(stored["width"]))
+        predictions, weights = self.items(model.leave_one_out(stored["keys"], stored["values"]), 2, "leave_one_out")
+        self.assert_tensor(weights, stored["weights"], "weights", "n n")
+        self.assert_tensor(predictions, stored["predictions"], "predictions", "n d_v")
+
+    def test_leave_one_out(self):
+        """Predict each value from all other pairs, whatever the kernel, and from the nearest where it reaches none."""
+        with self.part("reached"):
+            self.leave_out("others", "gaussian")
+            self.leave_out("equal_others", "constant")
+        with self.part("unreached"):
+            self.leave_out("unreached_others", "gaussian")

@@ -1,0 +1,56 @@
+"""Stage 2: scoring functions and masks made of lengths."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
+
+
+class TestScoring(AttendingTestCase):
+    """Random queries, keys and values, with and without lengths."""
+
+    def test_masked_softmax(self):
+        """Give weight to the first keys only: no lengths, one for each sequence, one for each query."""
+        scores, softmax = self.stored("softmax")["scores"], self.student.scoring.masked_softmax
+        for case in ("no_lengths", "of_sequences", "of_queries"):
+            with self.part(case):
+                stored = self.stored(f"softmax_{case}")
+                weights = softmax(scores=scores, valid_lens=stored.get("valid_lens"))
+                self.assert_tensor(weights, stored["weights"], "weights", WEIGHTS)
+        lengths = self.stored("softmax_of_sequences")["valid_lens"]
+        with self.part("nothing_allowed"):
+            self.assert_form(softmax(scores, 0 * lengths), scores.shape, "weights with lengths of 0", WEIGHTS)
+        with self.part("scores"):
+            after = softmax.arguments_after(scores=scores, valid_lens=lengths)["scores"]
+            self.checks += 1
+            if not self.close(after, scores):
+                self.wrong("the call changes its argument scores", "It works in place on what belongs to the caller.")
+
+    def attend(self, case: str, attention: Any) -> None:
+        """Fail unless an attention gives what is stored, without lengths and with them."""
+        stored = self.stored(case)
+        inputs: dict[str, np.ndarray] = {name: stored[name] for name in ("queries", "keys", "values")}
+        attention.load_state(self.stored(f"{case}_weights"))
+        result, kept = attention(**inputs), attention.attribute("attention_weights")
+        with self.part("result"):
+            self.assert_tensor(result, stored["result"], "the result", X)
+        with self.part("lengths"):
+            for lengths in ("of_sequences", "of_queries"):
+                valid_lens, expected = (stored[f"{name}_{lengths}"] for name in ("valid_lens", "result"))
+                actual = attention(**inputs, valid_lens=valid_lens)
+                self.assert_cut(actual, expected, inputs["values"], valid_lens, kept, result)
+        with self.part("kept_weights"):
+            self.assert_kept(kept, stored["weights"], inputs["values"], result)
+
+    def test_dot_product_attention(self):
+        """Attend with scaled dot products, and keep the weights."""
+        self.attend("dot", self.student.scoring.DotProductAttention(dropout=0.3))
+
+    def test_bilinear_attention(self):
+        """Attend with a matrix between queries and keys of different sizes, and keep the weights."""
+        self.attend("bilinear", self.student.scoring.BilinearAttention(6, 3, dropout=0.3))
+
+    def test_additive_attention(self):
+        """Attend with a small network as the score, and keep the weights."""
+        self.attend("additive", self.student.scoring.AdditiveAttention(6, 3, 5, dropout=0.3))

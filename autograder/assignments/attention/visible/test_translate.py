@@ -1,0 +1,58 @@
+"""Stage 4: translation and its measure (extra credit)."""
+
+from typing import Any
+
+import numpy as np
+
+from autograder.assignments.attention.bleu_cases import PENALTY, PRECISIONS, SHORT, Cases
+from autograder.assignments.attention.trained import TrainedTestCase
+
+
+class TestTranslate(TrainedTestCase):
+    """The trained model translates by itself; translations are compared with references."""
+
+    def test_translate_extra_credit(self):
+        """Translate a batch of German sentences: each ends with eos, and padding fills what is behind it."""
+        stored = self.stored("sentences")
+        inputs = {name: stored[name] for name in ("src", "src_lengths")}
+        model, expected = self.trained_seq2seq(), stored["tokens"]
+        tokens = model.translate(**inputs, max_output_length=int(stored["max_output_length"]))
+        ends = expected == self.trained_config().eos_idx
+        behind = np.cumsum(ends, axis=1) > ends
+        with self.part("tokens"):
+            self.assert_tensor(_as_wide(tokens, expected), expected, "the tokens", "B T", where=~behind)
+        with self.part("padding"):
+            self.assert_tensor(tokens, expected, "the tokens", "B T", where=behind)
+        with self.part("limit"):
+            shorter = model.translate(**inputs, max_output_length=3)
+            self.assert_tensor(shorter, expected[:, :4], "the tokens with max_output_length = 3", "B T")
+
+    def test_sentence_bleu_extra_credit(self):
+        """Measure translations: n-grams, what they share, and the penalty for being short."""
+        for part, cases in (("precisions", PRECISIONS), ("penalty", PENALTY), ("short", SHORT)):
+            with self.part(part):
+                self.measure(cases)
+
+    def measure(self, cases: Cases) -> None:
+        """Fail unless all these translations have the right BLEU."""
+        for candidate, reference, k, expected in cases:
+            score = self.student.seq2seq.sentence_bleu(candidate.split(), reference.split(), k)
+            self.assert_number(score, expected, f"the BLEU of {candidate!r} for {reference!r} with k = {k}")
+
+    def assert_number(self, actual: Any, expected: float, name: str) -> None:
+        """Fail unless `actual` is the expected number."""
+        self.checks += 1
+        value = np.asarray(actual)
+        if value.shape != () or value.dtype.kind not in "iuf":
+            self.wrong(f"{name} is no number", f"got       {actual!r:.80}")
+        if not abs(float(value) - expected) < 1e-6:
+            numbers = f"expected  {expected:.6f}", f"got       {float(value):.6f}"
+            self.wrong(f"{name} is wrong", *numbers, actual=value.astype(np.float64))
+
+
+def _as_wide(tokens: Any, expected: np.ndarray) -> Any:
+    """Tokens with as many columns as expected, so that a column of padding too many or too few does not count."""
+    if not isinstance(tokens, np.ndarray) or tokens.ndim != 2 or len(tokens) != len(expected):
+        return tokens
+    missing = max(0, expected.shape[1] - tokens.shape[1])
+    return np.pad(tokens, ((0, 0), (0, missing)), constant_values=-1)[:, : expected.shape[1]]

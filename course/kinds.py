@@ -1,0 +1,143 @@
+"""The kinds of translators of the course: how each is built, loaded, trained, and made to translate."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from course.config import CONFIG, ModelConfig, SavedConfig
+from course.recurrent import RecurrentConfig
+
+if TYPE_CHECKING:
+    import torch
+
+    from course.checkpoint import Checkpoint
+
+
+class Kind:
+    """The Transformer, or another translator with the same `forward(src, tgt, src_lengths, tgt_lengths)`."""
+
+    name = "transformer"
+    config: type[Any] = ModelConfig  # made of (src_vocab_size, tgt_vocab_size, ...)
+    sizes: tuple[str, ...] = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")  # options of training
+    has_beams = True
+
+    def load_modules(self, folder: Path | None) -> SimpleNamespace:
+        """The modules of a folder, or without one the reference where it is present."""
+        from course.modules import load_modules
+
+        return load_modules(folder)
+
+    def build(self, config: Any, modules: SimpleNamespace) -> Any:
+        """The model with fresh weights."""
+        from course.checkpoint import build_model
+
+        return build_model(config, modules)
+
+    def load(self, folder: Path, modules: SimpleNamespace) -> "Checkpoint":
+        """A checkpoint in these modules."""
+        from course.checkpoint import load_checkpoint
+
+        return load_checkpoint(folder, modules)
+
+    def initialise(self, model: Any) -> None:
+        """Give a model its first weights."""
+        from course.training.speed import initialise
+
+        initialise(model)
+
+    def quicken(self, model: Any, modules: SimpleNamespace, cuda: bool) -> None:
+        """Let training compute the same in a faster way."""
+        from course.training.speed import fused_attention
+
+        if cuda:
+            fused_attention(model, modules.mha.MultiHeadAttention)
+
+    def longest(self, config: Any) -> int:
+        """How many tokens a sentence may have."""
+        return int(config.max_seq_length)
+
+    def translate(
+        self, model: Any, sources: list[list[int]], max_tokens: int = 4096, quick: bool = False
+    ) -> list[list[int]]:
+        """Translate greedily; `quick` keeps keys and values, otherwise the model's own code does everything."""
+        from course.translation.decoding import greedy_decode
+
+        return greedy_decode(model, sources, max_tokens, cache=quick)
+
+    def cross_weights(self, model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
+        """The attention to the source (1, T_e) while a known target (1, T_d) is decoded: (layers, H, T_d, T_e)."""
+        from course.attention_weights import attention_maps
+
+        cross = attention_maps(model, src, tgt).cross
+        assert cross is not None  # there was a target
+        return cross
+
+
+class Recurrent(Kind):
+    """The translator of the assignment `attention`."""
+
+    name = "recurrent"
+    config = RecurrentConfig
+    sizes = ("embed_size", "hidden_size", "attention_size", "dropout_prob")
+    has_beams = False
+
+    def load_modules(self, folder: Path | None) -> SimpleNamespace:
+        from course.recurrent import load_recurrent_modules
+
+        return load_recurrent_modules(folder)
+
+    def build(self, config: Any, modules: SimpleNamespace) -> Any:
+        from course.recurrent import build_recurrent
+
+        return build_recurrent(config, modules)
+
+    def load(self, folder: Path, modules: SimpleNamespace) -> "Checkpoint":
+        from course.recurrent import load_recurrent
+
+        return load_recurrent(folder, modules)
+
+    def initialise(self, model: Any) -> None:
+        from course.training.recurrent import initialise_recurrent
+
+        initialise_recurrent(model)
+
+    def quicken(self, model: Any, modules: SimpleNamespace, cuda: bool) -> None:
+        from course.training.recurrent import precomputed_decoder
+
+        precomputed_decoder(model)
+
+    def longest(self, config: Any) -> int:
+        return 1000  # there is no table of positions that ends
+
+    def translate(
+        self, model: Any, sources: list[list[int]], max_tokens: int = 4096, quick: bool = False
+    ) -> list[list[int]]:
+        from course.recurrent import translate_all
+
+        return translate_all(model, sources, max_tokens)
+
+    def cross_weights(self, model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
+        from course.recurrent import recurrent_weights
+
+        return recurrent_weights(model, src, tgt)[None, None]  # one layer, one head
+
+
+KINDS = {kind.name: kind for kind in (Kind(), Recurrent())}
+
+
+def kind_of(config: SavedConfig) -> Kind:
+    """The kind that a configuration is of."""
+    return next(kind for kind in KINDS.values() if isinstance(config, kind.config))
+
+
+def kind_of_checkpoint(folder: Path) -> Kind:
+    """The kind of the translator in a folder, told by the entries of its configuration.
+
+    In doubt it is the Transformer, whose loading says what is wrong.
+    """
+    try:
+        entries = set(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        entries = set()
+    return next((kind for kind in KINDS.values() if entries.issuperset(kind.sizes)), KINDS["transformer"])

@@ -1,0 +1,76 @@
+"""A recurrent translator (`solutions/attention/seq2seq.py`) in training: its first weights, and a faster decoder."""
+
+from typing import Any
+
+
+def initialise_recurrent(model: Any) -> None:
+    """Xavier values for the linear maps and for each gate's input, orthogonal ones for each gate's state, biases 0;
+    N(0, 0.1^2) for the embeddings, which nothing has to be heard through."""
+    from torch import nn
+
+    for name, parameter in model.named_parameters():
+        if "embedding" in name:
+            nn.init.normal_(parameter, std=0.1)
+        elif "bias" in name:
+            nn.init.zeros_(parameter)
+        elif "weight_hh" in name:
+            for gate in parameter.data.chunk(3):  # (3h, h) -> 3 times (h, h): reset, update, new
+                nn.init.orthogonal_(gate)
+        elif "weight_ih" in name:
+            for gate in parameter.data.chunk(3):
+                nn.init.xavier_uniform_(gate)
+        else:
+            nn.init.xavier_uniform_(parameter)
+
+
+def precomputed_decoder(model: Any) -> None:
+    """Let teacher forcing compute outside its loop whatever does not depend on the state, with the same result.
+
+    Outside are the keys of attention (W_k), the part of the gates that comes from the tokens and from the encoder's
+    outputs (the context is a mean of these, and the gates are linear in it), and the scores over the vocabulary.
+
+    Args:
+        model: a `Seq2Seq` of the reference or of other modules with the same interface and parameters.
+    """
+    import torch
+    import torch.nn.functional as F
+
+    class PrecomputedDecoder(type(model.decoder)):  # type: ignore[misc]
+        def forward(
+            self, tgt: torch.Tensor, state: torch.Tensor, enc_outputs: torch.Tensor, src_lengths: torch.Tensor
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            attention, cell = self.attention, self.cell
+            h = state.size(1)
+            embedded = self.dropout(self.embedding(tgt))  # (B, T_d, e)
+            of_token, of_context = cell.weight_ih.split([embedded.size(2), enc_outputs.size(2)], dim=1)
+            token_gates = F.linear(embedded, of_token, cell.bias_ih)  # (B, T_d, 3h)
+            source_gates = F.linear(enc_outputs, of_context)  # (B, T_e, 3h)
+            keys = attention.W_k(enc_outputs)  # (B, T_e, a)
+            of_state = torch.cat([cell.weight_hh, attention.W_q.weight])  # (3h + a, h)
+            bias = F.pad(cell.bias_hh, (0, keys.size(2)))
+            positions = torch.arange(enc_outputs.size(1), device=enc_outputs.device)
+            padding = positions >= src_lengths[:, None]  # (B, T_e)
+            forbidden = torch.zeros_like(padding, dtype=cell.weight_hh.dtype).masked_fill(padding, -torch.inf)
+            states, weights = [], []
+            # In full precision, for rounding would add up along the sentence; there is little to save here anyway.
+            with torch.autocast(state.device.type, enabled=False):
+                token_gates, source_gates, keys, state = (
+                    x.to(forbidden.dtype) for x in (token_gates, source_gates, keys, state)
+                )
+                for gates in token_gates.unbind(dim=1):  # T_d times (B, 3h)
+                    of_reset, of_update, of_new, query = F.linear(state, of_state, bias).split(
+                        [h, h, h, keys.size(2)], 1
+                    )
+                    scores = attention.w_v(torch.tanh(query[:, None] + keys)).squeeze(-1)  # (B, T_e)
+                    weight = torch.softmax(scores + forbidden, dim=-1)
+                    gates = gates + torch.bmm(weight[:, None], source_gates).squeeze(1)
+                    reset, update, new = gates.chunk(3, dim=1)
+                    new = torch.tanh(new + torch.sigmoid(reset + of_reset) * of_new)
+                    state = torch.lerp(new, state, torch.sigmoid(update + of_update))
+                    states.append(state)
+                    weights.append(weight)
+            all_weights = torch.stack(weights, dim=1)  # (B, T_d, T_e)
+            context = torch.bmm(self.attention.dropout(all_weights), enc_outputs)  # (B, T_d, 2h)
+            return self.predict(torch.stack(states, dim=1), context, embedded), all_weights
+
+    model.decoder.__class__ = PrecomputedDecoder

@@ -1,0 +1,125 @@
+"""Grading `attention`: full marks for what is right, none for stubs, and a slip costs once."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from autograder.authoring.formulations import correct_submissions
+from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.mistakes import all_mistakes
+from autograder.grading.grade_submission import grade
+from autograder.grading.graded_case import StageTestCase
+from autograder.grading.run_test import run_test, stage_tests
+from autograder.manifest import ROOT
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.stage_with_standins import code_of_stage
+from tests.attention.loading import ASSIGNMENT
+
+SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
+MISTAKES = {mistake.id: mistake for mistake in all_mistakes(ASSIGNMENT.name)}
+FULL = {stage.name: stage.max_points for stage in ASSIGNMENT.stages}
+
+
+@pytest.fixture(scope="module")
+def workers():
+    workers = make_workers()
+    yield workers
+    workers.close()
+
+
+def graded(workers, sources, stages=None, seed=None):
+    chosen = None if stages is None else [ASSIGNMENT.stage(stage) for stage in stages]
+    return grade(Submission("", sources), ASSIGNMENT, workers, chosen, hidden_seed=seed)
+
+
+def lost(report):
+    """The tests that cost points, with these points."""
+    return {test.name: test.max_points - test.points for test in report.tests if test.points < test.max_points}
+
+
+def test_the_solution_gets_all_points_and_stubs_none(workers):
+    assert sum(FULL.values()) == 110
+    report = graded(workers, SOURCES, seed=1)
+    assert (lost(report), report.points) == ({}, 110)
+    stubs = read_submission(ROOT / "notebooks" / "attention", ASSIGNMENT).sources
+    report = graded(workers, stubs, seed=1)
+    assert report.points == 0
+    assert {test.status for test in report.tests} == {"not started"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", correct_submissions(ASSIGNMENT))
+def test_correct_code_gets_all_points(workers, name):
+    submission, modules = correct_submissions(ASSIGNMENT)[name]
+    stages = [stage.name for stage in ASSIGNMENT.stages if modules & set(stage.modules)]
+    assert lost(graded(workers, submission.sources, stages, seed=3)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_hidden_tests_pass_the_solution_with_every_seed(workers, seed):
+    assert lost(graded(workers, SOURCES, seed=seed)) == {}
+
+
+@pytest.mark.parametrize(
+    ("mistake", "test", "points"),
+    [
+        ("pooling.boxcar-open", "test_kernels", 1),
+        ("pooling.width-missing", "test_attention_pooling", 10),
+        ("pooling.unreached-nan", "test_attention_pooling", 3),
+        ("pooling.weights-not-returned", "test_attention_pooling", 10),
+        ("scoring.one-key-too-many", "test_masked_softmax", 6),
+        ("scoring.none-not-handled", "test_masked_softmax", 2),
+        ("scoring.scores-changed", "test_masked_softmax", 1),
+        ("scoring.dot-scale-missing", "test_dot_product_attention", 5),
+        ("scoring.dot-weights-not-kept", "test_dot_product_attention", 2),
+        ("scoring.additive-lengths-not-passed-on", "test_additive_attention", 3),
+        ("bahdanau.predicts-from-previous-state", "test_decoder_step", 6),
+        ("bahdanau.context-alone-in-cell", "test_decoder_step", 15),
+        ("bahdanau.state-not-carried-on", "test_teacher_forcing", 15),
+        ("bahdanau.stacked-in-front", "test_teacher_forcing", 15),
+        ("bahdanau.padding-kept", "test_seq2seq", 2),
+    ],
+)
+def test_a_slip_costs_once(workers, mistake, test, points):
+    sources = MISTAKES[mistake].apply(SOURCES)
+    report = graded(workers, sources, [MISTAKES[mistake].stage], seed=1)
+    assert lost(report) == {test: points}
+    assert report.stages[0].tests[list(ASSIGNMENT.stage(MISTAKES[mistake].stage).points).index(test)].mistake == mistake
+
+
+def test_unwritten_parts_of_a_stage_cost_their_own_points_only(workers):
+    stubs = read_submission(ROOT / "notebooks" / "attention", ASSIGNMENT).sources
+    begin = SOURCES["seq2seq"].index("        # Make context")
+    step = SOURCES["seq2seq"][begin : SOURCES["seq2seq"].index("        return logits, state, weights")]
+    without = SOURCES["seq2seq"].replace(step, '        raise NotImplementedError("Stage 3: not yet")\n')
+    assert lost(graded(workers, {**stubs, "seq2seq": without}, ["bahdanau"])) == {"test_decoder_step": 15}
+
+
+def test_what_takes_the_place_of_a_slip_cannot_be_copied(workers):
+    """The stand-in that a test is run with again holds nothing that the test grades."""
+    code = SOURCES["seq2seq"].replace("        steps = []\n", "        import standin_seq2seq\n        steps = []\n")
+    broken = MISTAKES["bahdanau.cell-without-context"].apply({**SOURCES, "seq2seq": code})
+    broken["seq2seq"] = broken["seq2seq"].replace(
+        "for token in tgt.unbind(dim=1):",
+        "return standin_seq2seq.AttentionDecoder.forward(self, tgt, state, enc_outputs, src_lengths)\n"
+        "        for token in tgt.unbind(dim=1):",
+    )
+    stage = ASSIGNMENT.stage("bahdanau")
+    student = Student(workers, code_of_stage(Submission("", broken), stage, ASSIGNMENT, {}))
+    case = stage_tests(stage)["test_teacher_forcing"]
+    case.student = student
+    result, _ = run_test("test_teacher_forcing", case, stage)
+    student.close()
+    assert (result.points, result.status) == (0, "failed") or "forward" in result.message
+
+
+def test_a_tuple_instead_of_scores_is_the_students_fault():
+    case = type("Case", (StageTestCase,), {"test": lambda case: None})("test")
+    case.student = SimpleNamespace(last_call="model()", changing=lambda equal: "")
+    model = SimpleNamespace(taking=lambda *_: lambda **inputs: [np.zeros(2), np.zeros(2)])
+    with pytest.raises(Incorrect, match="logits has the wrong type"):
+        case.part_of_scores(model, (2, 2), "logits", "B V")()
