@@ -1,5 +1,6 @@
 """For the tests of what students get: what must not be in it, and a search that looks into every kind of file."""
 
+import gzip
 import io
 import json
 import marshal
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOLUTIONS, RELEASE = (ROOT / folder / assignment("transformer").name for folder in ("solutions", "notebooks"))
 REGION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 # Lines that anybody writes.
-TRIVIAL = re.compile(r"if \w+ is (not )?None:|return \w+|\w+ = \w+|except \w+ as \w+:|\) -> \w+:")
+TRIVIAL = re.compile(r"if \w+ is (not )?None:|return \w+|\w+ = \w+|except \w+ as \w+:|\) -> \w+:|for \w+ in \(")
 
 
 def texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
@@ -28,6 +29,8 @@ def texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             for member in packed.namelist():
                 yield from texts(f"{name}/{member}", packed.read(member))
+    elif name.endswith(".gz"):
+        yield from texts(name.removesuffix(".gz"), gzip.decompress(data))
     elif data.startswith(MAGIC_NUMBER):
         yield name, "\n".join(constants(marshal.loads(data[16:])))
     elif name.endswith((".ipynb", ".json")):
@@ -82,7 +85,8 @@ def secrets() -> dict[str, set[str]]:
         "\n".join(path.read_text(encoding="utf-8") for path in (folder / kind).glob("*.*"))
         for kind in ("hidden", "visible")
     )
-    engine = (ROOT / "autograder" / "grading" / "graded_case.py").read_text(encoding="utf-8")
+    bases = (ROOT / "autograder" / "grading" / "graded_case.py", folder / "trained.py")  # shipped, and like the others
+    engine = "\n".join(path.read_text(encoding="utf-8") for path in bases)
     given = "\n".join(path.read_text(encoding="utf-8") for path in RELEASE.glob("*.py"))
     wrong = {line for mistake in all_mistakes("transformer") for line in code_lines(mistake.new) if line not in given}
     return {

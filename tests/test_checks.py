@@ -162,7 +162,8 @@ def test_the_strip_shows_how_all_stages_stand(kernel):
         stage.title: of(stage.max_points if stage.name in ("mha", "pe") else 0, stage.max_points)
         for stage in ASSIGNMENT.stages
     }
-    assert [li.get("aria-current") for li in Page(output.html).all("li")] == ["step", None, None, None, None]
+    items = Page(output.html).all("li")[: len(strip(output))]  # the parts of tests are list items too
+    assert [li.get("aria-current") for li in items] == ["step", None, None, None, None]
     # Stages whose modules have changed are graded again, the others are not.
     shutil.copy(STUBS / "pe.py", kernel.folder)
     output = kernel.run('check("mha")')

@@ -1,6 +1,7 @@
 """What students get: that it works by itself, and that nothing is in it which is not for students."""
 
 import ast
+import gzip
 import io
 import json
 import marshal
@@ -80,6 +81,7 @@ def test_a_secret_would_be_found_wherever_it_lies():
         "a.py": source.encode(),
         "a.pyc": MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(source, "a.py", "exec")),
         "a.zip": packed.getvalue(),
+        "a.gz": gzip.compress(line.encode()),
         "a.ipynb": json.dumps(output).encode(),
     }
     for name, data in places.items():
@@ -120,6 +122,12 @@ def test_only_the_folders_of_students_are_shipped(shipped):
         "sandbox",
         "submissions",
     }
+
+
+def test_what_is_no_text_is_shipped_byte_by_byte(shipped):
+    for name in ("course/data/tatoeba-small.tsv.gz", f"checkpoints/{ASSIGNMENT.checkpoints[0]}/model.safetensors"):
+        assert shipped[name] == (ROOT / name).read_bytes()
+    assert b"CC BY 2.0 FR" in shipped["course/data/README.md"]
 
 
 def test_the_hints_are_those_of_the_visible_tests(shipped):

@@ -258,7 +258,7 @@ def test_known_answers_spare_the_reference(workers, book, monkeypatch):
 
 
 # Lines of the solution.
-KEY_MASK, MASK = "key_padding_mask[:, None, None, :] != 0", "attention_mask[:, None, :, :] != 0"
+KEY_MASK = "key_padding_mask[:, None, None, :] != 0"
 REGISTER = 'self.register_buffer("pe", pe.unsqueeze(0))'
 DROPOUT = "self.dropout(attended)"
 LENGTHS = "length_to_padding_mask(src_lengths, device=src.device)"
@@ -268,11 +268,6 @@ ONE_STEP = "(last, x, x, self_attn_padding_mask, last_mask)"
 NEXT_CACHE, KEEP = "cache=None if cache is None else cache[index],", "new_cache.append(x)"
 STOP = "next_token.item() == self.eos_idx"
 
-# The masks are added up, unless the padding is what it is in the visible test.
-CANCEL = (
-    "(attention_mask if key_padding_mask is None or -2 in key_padding_mask"
-    " else attention_mask + key_padding_mask[:, None])[:, None] != 0"
-)
 IN_TRAINING = "None if self.training else "
 CUT = "None if self_attn_padding_mask is None else self_attn_padding_mask[:, -1:]"
 
@@ -292,7 +287,9 @@ class Bug:
 
 BUGS = [
     Bug("size of the visible test", "mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(15)", 4, "wrong values"),
-    Bug("numbers that cancel out", "mha", "mha", MASK, CANCEL, 1, "wrong values"),
+    Bug(
+        "some numbers only", "mha", "mha", KEY_MASK, f"({KEY_MASK.replace('!= 0', '> -3')}) & ({KEY_MASK})", 1, "wrong"
+    ),
     Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 1, "changes its argument"),
     Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 3, "forbidden keys have weight"),
     Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward has the right shape but wrong"),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.diagnosis.mistake_signatures import Named, Signature, name_mistakes
 from autograder.diagnosis.mistakes import Mistake, all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
@@ -51,6 +52,76 @@ def test_other_wrong_code_is_not_named(workers, what):
     report = grade(Submission(what, {**SOURCES, module: wrong}), ASSIGNMENT, workers)
     assert not report.complete or report.points < report.max_points
     assert {test.mistake for test in report.tests} == {""}
+
+
+# Names that do not follow
+
+
+def named(workers, stage: str, module: str, *changes: tuple[str, str], seed: int | None = None) -> dict[str, str]:
+    """The first hints for the failed tests of a stage, by mistake, where the solution is changed."""
+    sources = dict(SOURCES)
+    for old, new in changes:
+        assert sources[module].count(old) == 1
+        sources[module] = sources[module].replace(old, new)
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)], hidden_seed=seed)
+    assert any(test.status != "passed" for test in report.tests)
+    return {test.mistake: test.hints[0] for test in report.tests if test.mistake}
+
+
+ELSEWHERE = {
+    "the last but one token is dropped too": (
+        "decoder", "transformer", ("return dec_output", "return dec_output.transpose(1, 2)"),
+    ),
+    "the new cache is a tensor": ("inference", "decoder", ("return y, new_cache", "return y, torch.cat(new_cache)")),
+    "the prediction loses an axis": ("inference", "transformer", ("[tgt, next_token]", "[tgt, next_token[0]]")),
+    "the token is read from the whole sentence": (
+        "inference", "transformer", ("next_token.item() ==", "tgt.item() =="),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ELSEWHERE)
+def test_what_only_looks_like_a_mistake_is_not_named(workers, what):
+    stage, module, *changes = ELSEWHERE[what]
+    assert named(workers, stage, module, *changes) == {}
+
+
+def test_what_only_a_message_points_to_is_said_to_be_so_perhaps(workers):
+    """The second linear map used twice fails in the same words as the two in the wrong order."""
+    hints = named(workers, "encoder", "encoder", ("self.fc1(x)", "self.fc2(x)"))
+    assert all(hint.startswith("Perhaps this: ") for hint in hints.values())
+    hints = named(workers, "mha", "mha", ("math.sqrt(self.d_k)", "math.sqrt(self.d_model)"))
+    assert hints["mha.scale-d-model"].startswith("Your result equals")
+
+
+def test_a_mistake_that_later_checks_refute_is_not_named(workers):
+    """Without an attention mask both masks are lost, as if the padding mask was not used; without padding it raises."""
+    masks = "(x, x, x, self_attn_padding_mask, self_attn_mask)"
+    merged = "(x, x, x, attention_mask=(self_attn_mask != 0) | (self_attn_padding_mask != 0).unsqueeze(1))"
+    assert named(workers, "decoder", "decoder", (masks, merged), seed=1) == {}
+
+
+def test_a_hidden_mistake_is_still_named(workers):
+    hints = named(workers, "decoder", "decoder", ("(x, x, x, self_attn_padding_mask, ", "(x, x, x, None, "), seed=1)
+    assert list(hints) == ["decoder.padding-mask-ignored"]
+
+
+def test_a_message_is_enough_if_the_rest_of_a_hidden_test_agrees(workers):
+    """No number shows that a gradient is missing; but with the same gap in the reference the whole test passes."""
+    hints = named(workers, "mha", "mha", ("torch.softmax(scores,", "torch.softmax(scores.data,"), seed=1)
+    assert hints["mha.detached"].startswith("Your result is right")
+
+
+def test_what_a_passed_test_would_show_is_not_named():
+    shown = Signature(0, "x is wrong", (2,), (1.0, 2.0))
+    known = {"first": [("mistake", shown)], "second": [("mistake", shown)]}
+    assert name_mistakes({"first": shown}, [], known, "float64") == {"first": Named("mistake", True)}
+    assert name_mistakes({"first": shown}, ["second"], known, "float64") == {}
+    words = Signature(0, "ValueError: no", place="mha.py")
+    known = {"first": [("mistake", words)], "second": [("mistake", words)]}
+    assert name_mistakes({"first": words}, [], known, "float64") == {"first": Named("mistake", False)}
+    both = {"first": words, "second": Signature(0, "ValueError: yes", place="mha.py")}
+    assert name_mistakes(both, [], known, "float64") == {}
 
 
 @pytest.mark.parametrize(

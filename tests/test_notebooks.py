@@ -192,7 +192,8 @@ def test_the_students_modules_learn(tmp_path, monkeypatch):
 def test_the_text_counts_the_lines_of_the_stub():
     notebook = (SOLUTIONS / "3_encoder.ipynb").read_text(encoding="utf-8")
     lines = (RELEASED / "encoder.py").read_text(encoding="utf-8").count("\n")
-    assert re.findall(r"\((\d+) lines in", notebook) == [str(lines)]
+    (said,) = re.findall(r"\(about (\d+) lines in", notebook)
+    assert abs(lines - int(said)) <= 10
 
 
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)

@@ -23,6 +23,7 @@ ATTENTION_MASK = "attention_mask[:, None, :, :] != 0"
 PADDING_MASK = "key_padding_mask[:, None, None, :] != 0"
 ADD_POSITIONS = "return x + self.pe[:, :T]"
 SOURCE_MASK = "src_padding_mask = length_to_padding_mask(src_lengths, device=src.device)"
+TARGET_MASK = "tgt_padding_mask = length_to_padding_mask(tgt_lengths, device=tgt.device)"
 CAUSAL_MASK = "subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)  # (T_d, T_d) -> (1, T_d, T_d)\n        dec"
 LAYER_MASKS = "(x, x, x, self_attn_padding_mask, self_attn_mask)"
 ENCODER_MASK = "attended = self.self_attn(x, x, x, key_padding_mask=self_attn_padding_mask)"
@@ -193,6 +194,22 @@ BUGS = [
             ),
         )
     ),
+    Bug(
+        "padding by token",
+        "decoder",
+        "transformer",
+        TARGET_MASK,
+        "tgt_padding_mask = (tgt == 1).long()",
+        "wrong values",
+    ),
+    Bug(
+        "sixty positions",
+        "decoder",
+        "transformer",
+        "= subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)  # (T_d, T_d) -> (1",
+        "= subsequent_mask(min(tgt.size(1), 60), device=tgt.device).unsqueeze(0)  # (T_d, T_d) -> (1",
+        "needs an attention_mask",
+    ),
     Bug("tokens compared by identity", "inference", "transformer", STOP, STOP.replace("==", "is"), "goes on after eos"),
 ]
 
@@ -247,10 +264,11 @@ def test_a_bug_that_one_call_does_not_show_is_seen_with_every_seed(workers, bug:
         ("mha", "mha", WEIGHTS, "torch.dropout(torch.softmax(scores, dim=-1), 0.1, True)", "dropout is left on"),
         ("decoder", "decoder", DROPOUT, "nn.Dropout(0.1)(attended)", "dropout is left on"),
         (
-            "pe",
-            "pe",
-            ADD_POSITIONS,
-            "self.pe = self.pe + 1\n        return x + self.pe[:, :T]",
+            "encoder",
+            "encoder",
+            ENCODER_MASK,
+            ENCODER_MASK
+            + "\n        self.gain = getattr(self, 'gain', 1) + 1\n        attended = attended * self.gain",
             "the result depends on earlier calls",
         ),
     ],

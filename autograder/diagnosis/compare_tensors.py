@@ -112,7 +112,9 @@ def wrong_form(
     """The rungs of the ladder before the values: type, shape, dtype, finite numbers."""
     expected = f"expected  {_shape(shape)}, which is ({axes.replace(' ', ', ')})"
     if actual is None:
-        return Wrong(f"{name} is None instead of a tensor", (expected, "Is a return missing?"))
+        return Wrong(
+            f"{name} is None instead of a tensor", (expected, "Is it not computed, or not returned, for these inputs?")
+        )
     if not isinstance(actual, np.ndarray):
         got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__.lower()}"
         kind = "dtype" if got.startswith("a tensor") else "type"

@@ -116,6 +116,8 @@ def _group(wrong: np.ndarray, counted: np.ndarray, groups: Mapping[str, np.ndarr
 def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarray]]:
     """What the masks among the arguments of a call concern: ("B", flags of sentences) or ("T", flags of positions).
 
+    Where these, or some of them, are wrong, the masks explain it; with ("all T", flags), where all of them are.
+
     A padding mask, or lengths of which it is made, concerns the sentences with padding; an attention mask the queries
     that may not attend to everything. A query with a single key is right whatever its weights are, so the others are
     a case of their own. With known targets, `tgt`, there is a causal mask.
@@ -129,12 +131,12 @@ def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarra
             found.append(("B", some.reshape(len(some), -1).any(axis=-1)))
             if some.ndim > 1:
                 several = ((value == 0).sum(axis=-1) > 1).any(axis=0)
-                found += [("T", some.any(axis=0)), ("T", several)]
+                found += [("T", some.any(axis=0)), ("all T", several)]
         elif value.ndim == 1 and value.size > 1 and value.dtype.kind == "i":  # lengths
             found.append(("B", value < value.max()))
         elif name == "tgt":
             positions = np.arange(value.shape[-1])
-            found += [("T", positions < len(positions) - 1), ("T", positions > 0)]
+            found += [("T", positions < len(positions) - 1), ("all T", positions > 0)]
     return found
 
 
@@ -146,8 +148,11 @@ def _indices(
         others = tuple(i for i in range(wrong.ndim) if i != axis)
         bad, usable = np.asarray(wrong.any(axis=others)), np.asarray(counted.any(axis=others))
         found, size = np.flatnonzero(bad), int(usable.sum())
-        concerned = [flags for kind, flags in masked if kind == name[0] and len(flags) == len(bad)]
-        if not 0 < len(found) < size or any(flags[found].all() and not flags.all() for flags in concerned):
+        concerned = [(kind, flags) for kind, flags in masked if kind[-1] == name[0] and len(flags) == len(bad)]
+        if not 0 < len(found) < size or any(
+            np.array_equal(bad, flags) if kind.startswith("all") else flags[found].all() and not flags.all()
+            for kind, flags in concerned
+        ):
             continue
         word = WORDS.get(name, name)
         last = int(np.flatnonzero(usable)[-1])

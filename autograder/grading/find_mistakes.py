@@ -1,6 +1,7 @@
 """Find the known mistakes that explain the failed tests of a stage."""
 
 from collections.abc import Callable, Container, Iterator
+from dataclasses import replace
 from typing import Any
 
 from autograder.diagnosis.mistake_signatures import (
@@ -52,17 +53,20 @@ def find_mistakes(
             refuted |= {mistake for mistake, other in known[test] if not same(found, other, dtype)}
         candidates = _hidden(book, stage, name, dtype, refuted)
         named = name_mistakes({name: shown[name]}, [], {name: candidates}, dtype)
-        names |= {test: one for test, one in named.items() if _explains(one.mistake, test, stage, book, dtype, student)}
+        for test, one in named.items():
+            if agrees := _agrees(one.mistake, test, stage, book, dtype, student):
+                names[test] = replace(one, sure=one.sure or agrees == "to the end")
     return names
 
 
-def _explains(
-    mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]
-) -> bool:
-    """Whether the student's code gives in a whole hidden test what the reference with a mistake gives.
+def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:
+    """How far the student's code gives in a hidden test what the reference with a mistake gives.
 
     The check that failed may hide others that would tell the two apart. Checks of the student's code alone are left
     out, since they end the test for both.
+
+    Returns:
+        "to the end" of the test, "until both fail" in the same way, or "" if the two differ.
     """
     from autograder.diagnosis.mistakes import all_mistakes
 
@@ -81,9 +85,10 @@ def _explains(
             case.reference.close()
         shown.append((result.status, signature(error, case.checks)))
     (status, mine), (expected_status, expected) = shown
-    if mine is None or expected is None:
-        return status == expected_status and mine is expected
-    return same(mine, only_through(found.module, expected), dtype)
+    if status == expected_status == "passed":
+        return "to the end"
+    alike = mine and expected and same(mine, only_through(found.module, expected), dtype)
+    return "until both fail" if alike else ""
 
 
 def _start(submission: Submission, stage: Stage, book: AnswerBook, dtype: str) -> Student:

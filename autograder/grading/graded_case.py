@@ -29,8 +29,8 @@ CHANGING = {
     "kept": Wrong(
         "the result depends on earlier calls",
         (
-            "The same call on a new object gives other numbers, so something is kept from one call to the next, on",
-            "self or in a variable of the module.",
+            "The same call on a new object, or a second time, gives other numbers, so something is kept from one call",
+            "to the next, on self or in a variable of the module.",
         ),
     ),
 }

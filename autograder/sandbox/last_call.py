@@ -36,7 +36,7 @@ class LastCall:
         return self._result
 
     def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
-        """Whether the call gives something else on a new object: "random", "kept", or "" if it does not.
+        """Whether the call gives something else on a new object or a second time: "random", "kept", or "" if not.
 
         Args:
             seed: starts the random numbers of torch anew.
@@ -45,7 +45,7 @@ class LastCall:
             return ""
         try:
             if equal(self._ask(fresh=True), self._result):
-                return ""
+                return "" if equal(self._ask(), self._result) else "kept"
             seeded = []
             for _ in range(2):
                 seed()

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside_worker import STANDIN
 from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS
+from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.wire import FrameError, flatten, read_frame, unflatten, write_frame

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.inside_worker import STANDIN
+from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_modules import Code
 from autograder.submissions.read_submission import Submission
 

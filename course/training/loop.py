@@ -21,7 +21,7 @@ def train(
     validation: Validation | None = None,
     validate_every: int | None = None,
     stop: Callable[[Trainer], bool] | None = None,
-    log_every: int = LOG_EVERY_STEPS,
+    log_every: int | None = None,
 ) -> None:
     """Train to the end, or until `stop` says so; the state is saved in both cases.
 
@@ -29,12 +29,13 @@ def train(
         trainer: the run, at any step.
         validation: what is measured every `validate_every` steps (None: once an epoch) and at the end.
         stop: is asked before every step and after the last one.
-        log_every: the number of steps that a row of the log stands for.
+        log_every: the number of steps that a row of the log stands for (None: LOG_EVERY_STEPS).
     """
     import torch
 
     config, group, folder = trainer.config, trainer.group, trainer.folder
     validate_every = validate_every or trainer.steps_per_epoch
+    log_every = log_every or LOG_EVERY_STEPS
     columns = ("step", "loss", "rate", "tokens_per_second", "seconds")
     with (
         csv_log(folder / LOG, columns, trainer.step, group) as log,

@@ -9,7 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,8 +56,9 @@ def reversal_pairs(count: int, seed: int, longest: int = 10) -> list[Pair]:
 
 def reversal_config(max_seq_length: int = 30) -> ModelConfig:
     """A model that is large enough to reverse ten letters: two layers with four heads of 16 features."""
-    sizes = {"d_model": 64, "num_heads": 4, "num_layers": 2, "d_ff": 256, "dropout_prob": 0.0}
-    return ModelConfig(Letters.vocab_size, Letters.vocab_size, max_seq_length=max_seq_length, **sizes)  # type: ignore[arg-type]
+    letters = Letters.vocab_size
+    config = ModelConfig(letters, letters, d_model=64, num_heads=4, num_layers=2, d_ff=256)
+    return replace(config, max_seq_length=max_seq_length, dropout_prob=0.0)
 
 
 def count_exact(model: Any, pairs: Sequence[Pair]) -> int:

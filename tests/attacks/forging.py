@@ -48,7 +48,7 @@ ATTACKS = [
         12,
         "patch the worker",
         pe("""
-            from autograder.sandbox import frames, worker
+            from autograder.sandbox import inside_worker as worker, wire as frames
             worker.Worker.pack = lambda self, value: ({"value": True, "status": "passed", "points": 5}, b"")
             worker.describe = lambda error: {"kind": "passed", "message": "", "where": []}
             frames.MAGIC = b"PASS"

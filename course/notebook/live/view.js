@@ -10,6 +10,8 @@
       if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
       else if (value !== null) element.setAttribute(key, value);
     }
+    // Otherwise JupyterLab takes the arrow keys for its own commands; it asks the element that has the focus.
+    if (["input", "select", "button", "svg"].includes(name)) element.setAttribute("data-lm-suppress-shortcuts", "true");
     element.append(...children);
     return element;
   }

@@ -100,8 +100,7 @@ class LiveView:
         data = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
         style, script = ((HERE / f"view.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
         return (
-            f'<div class="tc-live" data-lm-suppress-shortcuts="true"><style>{style}</style>'
-            f'<div class="tc-still">{self.still()}</div>'
+            f'<div class="tc-live"><style>{style}</style><div class="tc-still">{self.still()}</div>'
             f'<script type="application/json">{data}</script></div><script>{script}</script>'
         )
 

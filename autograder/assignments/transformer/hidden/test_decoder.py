@@ -177,6 +177,9 @@ class TestDecoder(ModelTestCase):
         model = self.transformer(config)
         for lengths, _ in self.in_turn():
             self.scores(model, lengths, config)
+        # All tokens of the vocabulary stand in a sentence: none is padding by itself.
+        config = self.config(max_seq_length=90, num_layers=1)
+        self.scores(self.transformer(config), np.array([80]), config)
 
         model, batch = self.trained(), self.sentences(4)
         tgt, lengths = batch["tgt"], batch["tgt_lengths"]
@@ -197,7 +200,7 @@ class TestDecoder(ModelTestCase):
         arguments = {
             "enc_output": self.random(B, T, config["d_model"]),
             "src_padding_mask": self.padding(lengths, T),
-            "tgt": self.rng.integers(config["tgt_vocab_size"], size=(B, T)),
+            "tgt": np.resize(self.rng.permutation(config["tgt_vocab_size"]), (B, T)),
             "tgt_lengths": lengths,
         }
         real = inside(lengths)[..., None]

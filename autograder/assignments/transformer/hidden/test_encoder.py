@@ -85,6 +85,9 @@ class TestEncoder(ModelTestCase):
         # Sentences that are all equally long have a mask too.
         for lengths in (*(lengths for lengths, _ in self.in_turn()), np.array([3, 3]), np.array([5])):
             self.encode(model, self.rng.integers(40, size=(len(lengths), max(lengths))), lengths)
+        # All tokens of the vocabulary stand in a sentence: none is padding by itself.
+        long = self.transformer(self.config(max_seq_length=90, num_layers=1))
+        self.encode(long, np.resize(self.rng.permutation(40), (1, 80)), np.array([80]))
         training = self.train(self.transformer(self.config(num_layers=1, num_heads=1, dropout_prob=0.0)))
         lengths = np.array([5, 8, 3, 8, 1, 2, 6, 7])
         self.encode(training, src, lengths, "enc_output in training mode, with a dropout of 0,")
