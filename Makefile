@@ -15,7 +15,7 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test browser attacks term lint format release expected figures gradescope handout tolerance bench train evaluate constraints clean
+.PHONY: help grade test browser attacks term lint format audit release expected figures gradescope handout tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
@@ -24,7 +24,8 @@ help:
 	@echo "make term       a term of twelve students, from release to the grade books"
 	@echo "make browser    the notebooks in a real JupyterLab (needs Chromium: CHROMIUM=path)"
 	@echo "make lint       ruff, mypy and the layers of imports only;  make format  lets ruff correct what it can"
-	@echo "make release    write notebooks/ anew from solutions/"
+	@echo "make audit      everything that must hold of an assignment   ARGS=\"NAME --quick\""
+	@echo "make release    write notebooks/ anew from solutions/, and the points of the manifests into texts"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make figures    draw the figures in img/ and docs/ anew"
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
@@ -64,6 +65,9 @@ lint: $(VENV)/installed-dev
 format: $(VENV)/installed-dev
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
+
+audit: $(VENV)/installed
+	$(RUN) -m autograder audit $(or $(ARGS),transformer)
 
 release: $(VENV)/installed
 	$(RUN) -m autograder release

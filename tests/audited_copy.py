@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import manifest
+from autograder.authoring.audit.check import look_at
 from autograder.authoring.audit.registry import CHECKS
 from autograder.authoring.audit.subject import Subject
 from autograder.diagnosis import mistake_signatures
@@ -46,7 +47,7 @@ def look(case: dict[str, Any], workers: Any) -> list[str]:
         subject.once("workers", lambda: workers)
         check = CHECKS[case["check"]]
         assert case["item"] in list(check.items(subject)), (case["item"], list(check.items(subject)))
-        return list(check.problems(subject, case["item"]))
+        return look_at(check, subject, case["item"])
     finally:
         for path, content in before.items():
             path.write_bytes(content)

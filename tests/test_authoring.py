@@ -109,15 +109,13 @@ MISTAKES, FORMULATIONS = f"{TOY}/mistakes/__init__.py", f"{TOY}/formulations/__i
 NO_VISIBLE_TEST = (VISIBLE, "        norm = self", "        return\n        norm = self")
 NO_HIDDEN_TEST = (HIDDEN, "        size = self", "        return\n        size = self")
 SLIP = (SOLUTION, "correction=0", "correction=1")
-ONE_SEED = (HIDDEN, "self.pick(3, 5, 8)", "5")
-SECOND = 'Mistake(\n        id="norm.eps-outside-root"'
 BROKEN = {
     "title": ("manifest", "stage norm", [(VISIBLE, '"""Normalise', '"""normalise')], "is no sentence"),
     "no formulation": (
         "manifest",
         "stage norm",
-        [(FORMULATIONS, "FORMULATIONS: ", "X = ()\nOTHERS: ")],
-        "FORMULATIONS",
+        [(FORMULATIONS, "FORMULATIONS: ", "OTHERS: ")],
+        "no correct formulation is known",
     ),
     "no notebook": (
         "manifest",
@@ -166,10 +164,11 @@ BROKEN = {
         "seeds",
         "norm depends on the seed",
         [
-            ONE_SEED,
-            (HIDDEN, "self.sizes(2)", "2, 3"),
-            (HIDDEN, "self.random(", "np.ones("),
-            (HIDDEN, "self.twins", "self.both"),
+            (
+                HIDDEN,
+                "    def test_",
+                "    def setUp(self):\n        self.seed = 3\n        super().setUp()\n\n    def test_",
+            )
         ],
         "can be memorised",
     ),
@@ -244,8 +243,8 @@ BROKEN = {
     "stale signatures": (
         "stored",
         "signatures of norm",
-        [(MISTAKES, "+ self.eps)", "+ 2 * self.eps)")],
-        "is not what is",
+        [(MISTAKES, "(variance) + self.eps)", "(variance) + 2 * self.eps)")],
+        "is not what is stored",
     ),
     "stale release": ("release", "as generated", [("notebooks/toy/toy.py", "eps", "epsilon")], "toy/toy.py differs"),
     "solution released": (

@@ -61,8 +61,10 @@ class Formulation:
 
 def formulations(assignment: Assignment) -> tuple[Formulation, ...]:
     """The formulations of an assignment."""
-    found: tuple[Formulation, ...] = importlib.import_module(f"{package_of(assignment.name)}.formulations").FORMULATIONS
-    return found
+    if not (assignment.folder / "formulations" / "__init__.py").is_file():
+        return ()
+    module = importlib.import_module(f"{package_of(assignment.name)}.formulations")
+    return tuple(getattr(module, "FORMULATIONS", ()))
 
 
 def correct_submissions(assignment: Assignment) -> dict[str, tuple[Submission, set[str]]]:

@@ -22,6 +22,7 @@ from typing import Any
 
 from autograder.authoring.points_in_texts import with_right_points
 from autograder.manifest import ROOT, Assignment, assignment, every_assignment
+from autograder.submissions.syntax_tree import parse
 from course.errors import UserError
 
 SOURCE, RELEASE = "solutions", "notebooks"
@@ -76,7 +77,7 @@ def find_regions(lines: list[str], file: str) -> list[Region]:
 
 def _parse(source: str, file: str) -> ast.Module:
     try:
-        return ast.parse(source)
+        return parse(source)
     except SyntaxError as error:
         raise UserError(f"{file}, line {error.lineno}: {error.msg}") from error
 

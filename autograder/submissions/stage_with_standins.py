@@ -10,6 +10,7 @@ from autograder.manifest import Assignment, Stage, assignment
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_modules import Code
 from autograder.submissions.read_submission import Submission
+from autograder.submissions.syntax_tree import parse
 
 
 def code_of_stage(
@@ -79,7 +80,7 @@ def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
 @cache
 def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
     """The stand-in of a module without some functions and methods: it lies where the student's code can reach it."""
-    tree = ast.parse((standins / f"{module}.py").read_text(encoding="utf-8"))
+    tree = parse((standins / f"{module}.py").read_text(encoding="utf-8"))
     tree.body = [node for node in tree.body if f"{module}.{getattr(node, 'name', '')}" not in written]
     for part in tree.body:
         if isinstance(part, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""The interface of a check, and how a few of its items are chosen where time is short."""
+"""The interface of a check, how it is made, and how a few of its items are chosen where time is short."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -22,6 +22,14 @@ class Check(Protocol):
 
     def problems(self, subject: Subject, item: str) -> Iterable[str]:
         """What is wrong with an item, a sentence each."""
+
+
+def look_at(check: Check, subject: Subject, item: str) -> list[str]:
+    """What is wrong with an item; an assignment can be so broken that a check cannot be made."""
+    try:
+        return list(check.problems(subject, item))
+    except Exception as error:  # whatever it is, it is said
+        return [f"the check could not be made: {type(error).__name__}: {error}"]
 
 
 def sample(items: Sequence[str], number: int | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import functools
 import os
 import sys
 import time
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from autograder.authoring.audit.check import Check, sample
+from autograder.authoring.audit.check import Check, look_at, sample
 from autograder.authoring.audit.registry import CHECKS
 from autograder.authoring.audit.subject import Subject
 from autograder.manifest import assignment
@@ -28,18 +29,6 @@ class Finding:
     left_out: int
     seconds: float
     problems: list[tuple[str, str]]  # the item, what is wrong with it
-
-
-def look(subject: Subject, name: str, items: list[str], pool: ThreadPoolExecutor) -> Iterator[tuple[str, list[str]]]:
-    """Look at items, several at the same time; each with what is wrong with it, as soon as that is known."""
-
-    def one(item: str) -> tuple[str, list[str]]:
-        try:
-            return item, list(CHECKS[name].problems(subject, item))
-        except Exception as error:  # a broken assignment can make a check fail in any way
-            return item, [f"the check could not be made: {type(error).__name__}: {error}"]
-
-    yield from pool.map(one, items)
 
 
 def audit(subject: Subject, names: list[str], quick: bool, jobs: int) -> Iterator[Finding]:
@@ -62,7 +51,8 @@ def audit(subject: Subject, names: list[str], quick: bool, jobs: int) -> Iterato
             chosen = sample(items, CHECKS[name].QUICK) if quick else items
             task = progress.add_task(name, total=len(chosen), item="")
             problems = []
-            for item, wrong in look(subject, name, chosen, pool):
+            found = pool.map(functools.partial(look_at, CHECKS[name], subject), chosen)
+            for item, wrong in zip(chosen, found, strict=True):
                 problems += [(item, what) for what in wrong]
                 progress.update(task, advance=1, item=item)
             progress.remove_task(task)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 
 from autograder.authoring.audit.subject import SEED, Subject
 from autograder.authoring.release import strip_module
-from autograder.diagnosis.mistake_signatures import known_signatures, name_mistakes
+from autograder.diagnosis.mistake_signatures import ELSEWHERE, known_signatures, name_mistakes, only_through
 from autograder.diagnosis.mistakes import Mistake
+from autograder.submissions.syntax_tree import functions
 
 PROMISE = "every mistake is caught, and named or declared"
 QUICK = 30
@@ -39,7 +40,7 @@ def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
     """It changes what its stage writes, and nothing else."""
     try:
         changed = mistake.apply(subject.solution)[mistake.module]
-        before, after = (functions(mistake.module, text) for text in (subject.solution[mistake.module], changed))
+        before, after = (code_of(mistake.module, text) for text in (subject.solution[mistake.module], changed))
     except (LookupError, SyntaxError) as error:
         yield str(error)
         return
@@ -53,25 +54,22 @@ def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
         yield "it changes a line that is given to students"
 
 
-def functions(module: str, source: str) -> dict[str, str]:
+def code_of(module: str, source: str) -> dict[str, str]:
     """The code of each function and method, without comments, by its name in the manifest."""
-    found = {}
-    for node in ast.parse(source).body:
-        for inner in [node, *(node.body if isinstance(node, ast.ClassDef) else ())]:
-            if isinstance(inner, ast.FunctionDef):
-                owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-                found[f"{module}.{owner}{inner.name}"] = ast.dump(inner)
-    return found
+    return {name: ast.dump(function) for name, function in functions(module, source).items()}
 
 
 def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
-    """By its own name, or by that of an earlier mistake that looks the same in all visible tests."""
+    """By its own name, or by that of an earlier mistake that looks the same in all visible tests.
+
+    What ends in an exception of other code is not named, since that code may be to blame.
+    """
     results = subject.run_mistake(mistake.id)
     failed = {ran.result.name: ran.shown for ran in results if not ran.passed and ran.shown}
     passed = [ran.result.name for ran in results if ran.passed]
     known = {ran.result.name: known_signatures(subject.assignment.name, ran.result.name) for ran in results}
     names = {named.mistake for named in name_mistakes(failed, passed, known, "float64").values()}
-    if not names:
+    if not names and not all(only_through(mistake.module, shown).place == ELSEWHERE for shown in failed.values()):
         yield "it is not named: python -m autograder expected stores what it shows"
     if wrong := names - {mistake.id, *mistake.same_as}:
         yield f"it is named {', '.join(sorted(wrong))}: declare same_as, or change a test so that they differ"

@@ -7,6 +7,7 @@ from autograder.authoring.audit.subject import SEED, Subject
 from autograder.sandbox.remote_modules import Code
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all
+from autograder.submissions.syntax_tree import functions
 
 PROMISE = "stand-ins equal the solution on the calls of the stages"
 QUICK = None
@@ -55,13 +56,7 @@ def standins(subject: Subject) -> dict[str, str]:
 
 def signatures(sources: dict[str, str], module: str) -> dict[str, str]:
     """The names of the arguments, with their defaults, of each function and method of a module."""
-    found = {}
-    for node in ast.parse(sources[module]).body:
-        for inner in [node, *(node.body if isinstance(node, ast.ClassDef) else ())]:
-            if isinstance(inner, ast.FunctionDef):
-                owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-                found[f"{module}.{owner}{inner.name}"] = _arguments(inner.args)
-    return found
+    return {name: _arguments(function.args) for name, function in functions(module, sources[module]).items()}
 
 
 def _arguments(arguments: ast.arguments) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder.authoring.audit.subject import Subject
 from autograder.authoring.stored_tensors import differences, make
-from autograder.diagnosis.mistake_signatures import known_signatures, same, stored_file
+from autograder.diagnosis.mistake_signatures import known_signatures, only_through, same, stored_file
 
 PROMISE = "stored tensors, hints and signatures are fresh"
 QUICK = 2
@@ -40,7 +40,7 @@ def _signatures(subject: Subject, stage: str) -> Iterator[str]:
         stored = dict(known_signatures(subject.assignment.name, test))
         for mistake in wanted:
             ran, before = subject.run_mistake(mistake.id)[number], stored.pop(mistake.id, None)
-            now = ran.shown
+            now = ran.shown and only_through(mistake.module, ran.shown)
             if (now is None) != (before is None) or (now and before and not same(now, before, ran.dtype)):
                 yield f"what {mistake.id} shows in {test} is not what is stored; {AGAIN}"
         for name in stored:

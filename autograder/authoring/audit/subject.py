@@ -127,7 +127,7 @@ class Subject:
         found = []
         try:
             for name, case in stage_tests(stage, hidden=seed is not None).items():
-                case.seed = seed or 0
+                case.seed, case.explains = seed or 0, False
                 for case.student, case.reference in pairs:
                     dtype, case.measured = case.student.dtype, []
                     case.answers = None if ask else self.answers(stage, name, dtype, seed)
