@@ -30,7 +30,8 @@ def code_of_stage(
     later = [other for other in assignment.stages if other is not stage and other.name not in stage.builds_on]
     unneeded = tuple(written for other in later for written in other.writes)
     # Beside the modules, what the tests run in the worker (`drivers`), if the assignment has that.
-    names = [path.stem for path in sorted(assignment.standins.glob("[!_]*.py"))]
+    extra = sorted(path.stem for path in assignment.standins.glob("[!_]*.py"))
+    names = dict.fromkeys([*assignment.modules, *extra])
     standins = {name: ungraded(assignment.standins, name, unneeded) for name in names}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
