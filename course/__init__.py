@@ -8,7 +8,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course.attention_weights import attention_maps, attention_weights
     from course.heatmaps import show_attention, show_heatmaps
     from course.notebook.check import check, show_errors
     from course.notebook.display import Table, show
@@ -16,11 +15,12 @@ if TYPE_CHECKING:
     from course.notebook.load import exploring, load, own_modules, trained, working_on
     from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.quiz import ask
+    from course.read_attention import attention_maps, attention_weights
     from course.text import pad
 
 _HOMES = {
-    "attention_maps": "course.attention_weights",
-    "attention_weights": "course.attention_weights",
+    "attention_maps": "course.read_attention",
+    "attention_weights": "course.read_attention",
     "show_attention": "course.heatmaps",
     "show_heatmaps": "course.heatmaps",
     "check": "course.notebook.check",

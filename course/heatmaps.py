@@ -1,6 +1,6 @@
 """Attention as heatmaps: `python -m course.heatmaps "Der Fuchs niest." --out attention.svg`.
 
-What is drawn is what the code of the modules really does, mistakes included (see `course.attention_weights`).
+What is drawn is what the code of the modules really does, mistakes included (see `course.read_attention`).
 """
 
 import argparse
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from course.attention_weights import AttentionMaps, attention_maps
 from course.errors import UserError, run_command
+from course.read_attention import AttentionMaps, attention_maps
 
 if TYPE_CHECKING:
     import numpy as np

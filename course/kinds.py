@@ -67,7 +67,7 @@ class Kind:
 
     def cross_weights(self, model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
         """The attention to the source (1, T_e) while a known target (1, T_d) is decoded: (layers, H, T_d, T_e)."""
-        from course.attention_weights import attention_maps
+        from course.read_attention import attention_maps
 
         cross = attention_maps(model, src, tgt).cross
         assert cross is not None  # there was a target

@@ -128,7 +128,12 @@ def test_what_is_written(graded):
     assert entry["settings"]["grader"] == grader_hash(ASSIGNMENT.name)
     assert entry["report"]["confined"] is not bool(CONFINED)
     row = rows(graded.out)["anna"]
-    tests = [f"{stage.name}.{test}" for stage in ASSIGNMENT.stages for test in stage.points]
+    tests = [
+        ".".join(filter(None, (stage.name, test, part)))
+        for stage in ASSIGNMENT.stages
+        for test in stage.points
+        for part in ("", *stage.parts.get(test, ()))
+    ]
     stages = [stage.name for stage in ASSIGNMENT.stages]
     assert list(row) == ["student", *tests, *stages, "total", "status"]
     points = (FULL["mha"], TESTS["test_mha_no_mask"], TOTAL)

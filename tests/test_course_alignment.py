@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from course import attention_weights as attention
-from course.attention_weights import AttentionMaps
+from course import read_attention as attention
 from course.checkpoint import load_checkpoint
 from course.errors import UserError
+from course.read_attention import AttentionMaps
 from course.translation.alignment import Aligned, agreement, load_alignments, number_of, words
 
 

@@ -182,7 +182,7 @@ def test_dropout_does_not_blur_the_maps(model):
 def test_bool_masks_and_masks_by_name(modules):
     torch.manual_seed(4)
     attention = modules.mha.MultiHeadAttention(6, 2)
-    from course.attention_weights import recorded
+    from course.read_attention import recorded
 
     x = torch.randn(2, 3, 6)
     padding, causal = torch.tensor([[0, 0, 1], [0, 0, 0]]).bool(), torch.ones(1, 3, 3).triu(1).bool()

@@ -25,7 +25,7 @@ BREAKS = {
         "autograder/assignments/transformer/trained.py",
         "from course.notebook import check",
     ),
-    "The floors of course": ("course/text.py", "from course.attention_weights import attention_maps"),
+    "The floors of course": ("course/text.py", "from course.read_attention import attention_maps"),
     "No circles": ("course/training/settings.py", "from course.training import loop"),
 }
 

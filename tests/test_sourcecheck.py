@@ -244,7 +244,10 @@ def honest() -> dict[str, dict[str, str]]:
 def test_honest_submissions_are_not_flagged():
     submissions = honest()
     assert len(submissions) > 80
-    assert {name: found for name, sources in submissions.items() if (found := check_modules(sources)[0])} == {}
+    found = {name: check_modules(sources)[0] for name, sources in submissions.items()}
+    assert [name for name, findings in found.items() if any(finding.forbidden for _, finding in findings)] == []
+    # Paths from `__file__` are noted for the instructor, and cost nothing.
+    assert {name for name, findings in found.items() if findings} == {"lazy", "self_tests"}
 
 
 @pytest.fixture(scope="module")

@@ -21,12 +21,16 @@ def make(folder: Path, chosen: Assignment) -> None:
     from safetensors.torch import save_file
 
     torch.set_num_threads(1)
+    before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     folder.mkdir(parents=True, exist_ok=True)
-    with torch.no_grad():
-        for name, tensors in importlib.import_module(f"{package_of(chosen.name)}.make_expected").stored_tensors():
-            own = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
-            save_file(own, folder / f"{name}.safetensors")
+    try:
+        with torch.no_grad():
+            for name, tensors in importlib.import_module(f"{package_of(chosen.name)}.make_expected").stored_tensors():
+                own = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
+                save_file(own, folder / f"{name}.safetensors")
+    finally:  # an audit does other things in the same process
+        torch.set_default_dtype(before)
 
 
 def store_signatures(assignment: Assignment) -> None:

@@ -101,9 +101,9 @@ class HiddenTestCase(StageTestCase):
         In calls of one object nothing may be kept from one to the next. The masks of the two short ones differ in
         every row but allow the first key; a short batch has 2 sentences of up to 3 positions.
         """
-        mask = self.rng.choice((0, 7), size=(1, 3, 3)) * (np.arange(3) > 0)
+        mask = self.rng.choice((0, 1), size=(1, 3, 3)) * (np.arange(3) > 0)
         long = np.array([4, 9, 6]), self.rng.choice((0, 1), size=(1, 9, 9)) * (np.arange(9) > 0)
-        short, other = (np.array([1, 3]), mask), (np.array([3, 2]), (7 - mask) * (np.arange(3) > 0))
+        short, other = (np.array([1, 3]), mask), (np.array([3, 2]), (1 - mask) * (np.arange(3) > 0))
         return short, long, other, short
 
     # The student beside the reference

@@ -71,7 +71,7 @@ def load_alignments(path: Path = ALIGNMENTS) -> list[Aligned]:
 
 
 def _cross_attention(model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
-    from course.attention_weights import attention_maps
+    from course.read_attention import attention_maps
 
     cross = attention_maps(model, src, tgt).cross
     assert cross is not None  # there was a target

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from course.attention_weights import AttentionMaps, attention_maps
+from course.read_attention import AttentionMaps, attention_maps
 from course.translation.decoding import longest_translation
 
 LONGEST = 40  # tokens of a translation
