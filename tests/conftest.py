@@ -48,3 +48,18 @@ def tiny_checkpoint(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) 
     folders = ["--corpus-dir", str(corpus_dir), "--state", str(folder / "state"), "--out", str(folder / "checkpoint")]
     assert main([*folders, *options.split()]) == 0
     return folder / "checkpoint"
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """A kernel whose folder holds the untouched stubs."""
+    from tests.kernels import IMPORTS, STUBS, Notebook
+
+    notebook = Notebook(tmp_path_factory.mktemp("student"))
+    notebook.fill(STUBS)
+    try:
+        assert notebook.run(IMPORTS).error == []
+        yield notebook
+    finally:
+        notebook.client.stop_channels()
+        notebook.manager.shutdown_kernel(now=True)

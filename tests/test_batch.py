@@ -1,14 +1,11 @@
 """Grading a class: `python -m autograder batch` as an instructor calls it, stopped and broken in every way."""
 
-import csv
-import json
 import os
 import random
 import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,70 +13,31 @@ from typing import Any
 
 import pytest
 
-from autograder.__main__ import main
 from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Queue, Settings, grade_here
 from autograder.classroom.saved_results import Records, grader_hash
 from autograder.grading.grade_submission import grade
-from autograder.grading.results import Report, from_json
-from autograder.manifest import assignment
-from autograder.sandbox.confine import unsupported
+from autograder.grading.results import from_json
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from tests.batches import (
+    ASSIGNMENT,
+    CONFINED,
+    ROOT,
+    SEED,
+    SOLUTION,
+    STUBS,
+    all_verdicts,
+    batch,
+    command,
+    hand_in,
+    recorded,
+    rows,
+    verdicts,
+)
 from tests.worth import FULL, TESTS, TOTAL
 
-ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT = assignment("transformer")
-SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
-STUBS = ROOT / "notebooks" / ASSIGNMENT.name
-CONFINED = ["--unconfined"] if unsupported() else []
-SEED = 5
 HOSTILE = ("=1+1", "@SUM(A1)", "<b>x", "A b", "a_b", "x%2f..", "\u202egrade")
-
-
-def hand_in(folder: Path, student: str, source: Path = STUBS, **changes: tuple[str, str]) -> None:
-    """Put a copy of some modules among the submissions; `module=(old, new)` changes a text in one."""
-    target = folder / student / ASSIGNMENT.name
-    target.mkdir(parents=True, exist_ok=True)
-    for module in ASSIGNMENT.modules:
-        text = (source / f"{module}.py").read_text(encoding="utf-8")
-        if module in changes:
-            assert changes[module][0] in text
-            text = text.replace(*changes[module])
-        (target / f"{module}.py").write_text(text, encoding="utf-8")
-
-
-def arguments_of(submissions: Path, out: Path, *arguments: str, jobs: int = 1) -> list[str]:
-    return ["batch", str(submissions), "--out", str(out), "--jobs", str(jobs), *CONFINED, *arguments]
-
-
-def batch(submissions: Path, out: Path, *arguments: str, jobs: int = 1) -> int:
-    return main(arguments_of(submissions, out, *arguments, jobs=jobs))
-
-
-def command(submissions: Path, out: Path, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "autograder", *arguments_of(submissions, out, *arguments)]
-
-
-def recorded(out: Path) -> dict[str, dict[str, Any]]:
-    """What is recorded, by student. Every file must be whole."""
-    entries = [json.loads(path.read_text(encoding="utf-8")) for path in (out / "results").glob("*.json")]
-    return {entry["student"]: entry for entry in entries}
-
-
-def verdicts(report: Report) -> list[tuple[Any, ...]]:
-    """What must not depend on the way of grading."""
-    whole = (report.end_to_end,) if report.end_to_end else ()
-    return [(test.name, test.status, test.points, test.message, test.mistake) for test in (*report.tests, *whole)]
-
-
-def all_verdicts(out: Path) -> dict[str, list[tuple[Any, ...]]]:
-    return {student: verdicts(from_json(entry["report"])) for student, entry in recorded(out).items()}
-
-
-def rows(out: Path) -> dict[str, dict[str, str]]:
-    with (out / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
-        return {row["student"]: row for row in csv.DictReader(file)}
 
 
 @dataclass(frozen=True)
@@ -329,59 +287,3 @@ def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
         assert (row["status"], row["total"]) == (status, total)
         assert (tmp_path / "out" / "feedback" / "anna.html").exists() == (code == 0)
         stored.write_bytes(whole)
-
-
-# Wrong usage
-
-
-def test_two_runs_do_not_write_to_one_folder(tmp_path, capsys):
-    hand_in(tmp_path / "in", "anna")
-    first = Records(tmp_path / "out")
-    assert batch(tmp_path / "in", tmp_path / "out") == 2
-    assert "another run is writing to" in capsys.readouterr().err
-    first.close()
-    Records(tmp_path / "out").close()
-
-
-BAD_USAGE = {
-    "no class": (["nowhere", "--out", "out"], "there is no folder or zip file nowhere"),
-    "empty": (["empty", "--out", "out"], "empty holds no submissions"),
-    "out is a file": (["in", "--out", "file"], "cannot write to the folder file"),
-    "out below a file": (["in", "--out", "file/out"], "cannot write to the folder file/out"),
-    "out among submissions": (["in", "--out", "in/out"], "lies among the submissions"),
-    "jobs": (["in", "--out", "out", "--jobs", "0"], "--jobs must be 1 or more, not 0"),
-    "time": (["in", "--out", "out", "--time-limit", "0"], "--time-limit must be more than 0 seconds"),
-    "time nan": (["in", "--out", "out", "--time-limit", "nan"], "--time-limit must be more than 0 seconds"),
-    "seed": (["in", "--out", "out", "--seed", "-1"], "the seed must not be negative: -1"),
-    "seed of nothing": (["in", "--out", "out", "--seed", "1", "--visible-only"], "leave out --visible-only"),
-    "assignment": (["in", "--out", "out", "--assignment", "attention"], "there is no assignment 'attention'"),
-    "two clusters": (["in", "--out", "out", "--scheduler", "tcp://a", "--scheduler-file", "f"], "not both"),
-    "jobs on a cluster": (["in", "--out", "out", "--scheduler", "tcp://a", "--jobs", "2"], "leave out --jobs"),
-    "damaged batch.json": (["in", "--out", "damaged"], "batch.json cannot be read"),
-    "other assignment": (["in", "--out", "other"], "holds results of the assignment attention"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_USAGE)
-def test_wrong_usage(case, tmp_path, monkeypatch, capsys):
-    arguments, message = BAD_USAGE[case]
-    monkeypatch.chdir(tmp_path)
-    hand_in(tmp_path / "in", "anna")
-    for folder in ("empty", "damaged", "other"):
-        Path(folder).mkdir()
-    Path("file").write_text("text", encoding="utf-8")
-    Path("damaged/batch.json").write_text("{", encoding="utf-8")
-    Path("other/batch.json").write_text('{"assignment": "attention", "seed": 1}', encoding="utf-8")
-    assert main(["batch", *arguments, *CONFINED]) == 2
-    assert message in capsys.readouterr().err
-    assert not Path("out").exists()
-    assert Path("file").read_text(encoding="utf-8") == "text"
-    assert Path("damaged/batch.json").read_text(encoding="utf-8") == "{"
-
-
-def test_a_class_is_not_graded_unconfined_unless_told(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("AUTOGRADER_PLAIN", "1")
-    hand_in(tmp_path / "in", "anna")
-    assert main(["batch", str(tmp_path / "in"), "--out", str(tmp_path / "out")]) == 2
-    assert "give --unconfined if you trust them" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()

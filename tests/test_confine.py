@@ -15,17 +15,13 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.sandbox import confine
 from autograder.sandbox.limits import CPU_SECONDS
-from autograder.sandbox.remote_modules import Code, Student
 from autograder.sandbox.student_faults import Crashed, Raised
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
+from tests.confining import ROOT, needs_confinement, run, start
 from tests.test_seccomp import DANGEROUS
 
-ROOT = Path(__file__).resolve().parent.parent
-SOLUTION = ROOT / "solutions" / "transformer"
 EXPECTED = ROOT / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
-needs_confinement = pytest.mark.skipif(bool(confine.unsupported()), reason=confine.unsupported() or "supported")
-needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux")
 
 
 @pytest.fixture(scope="module")
@@ -49,22 +45,6 @@ def listener(tmp_path):
         unix.bind(str(tmp_path / "socket"))
         unix.listen()
         yield tcp.getsockname()[1], tmp_path / "socket"
-
-
-def start(workers, source):
-    return Student(workers, Code({"own": source}, replace={}, modules=("own",)))
-
-
-def run(workers, body, **names):
-    """What `body`, the body of a function in a module of its own, gives back in a worker."""
-    lines = [f"{name} = {value!r}" for name, value in names.items()]
-    lines += ["import ctypes, mmap, os, resource, signal, socket, subprocess, sys, tempfile, threading", "def call():"]
-    lines += ["    " + line for line in body.splitlines()]
-    student = start(workers, "\n".join(lines))
-    try:
-        return student.own.call()
-    finally:
-        student.close()
 
 
 # What each does succeeds without confinement; that is tested too, or it would not show anything.
@@ -262,88 +242,6 @@ def test_errors_show_the_line(confined):
 def test_what_is_left_from_looking_at_results_does_no_harm(confined):
     """An import of matplotlib, which many write in a module and forget."""
     assert run(confined, "import matplotlib.pyplot as plt\nreturn 1") == 1
-
-
-@needs_confinement
-def test_a_dead_worker_is_replaced_by_a_confined_one(confined):
-    student = start(confined, "import os\ndef end(): os._exit(0)\ndef read(): return open('/etc/passwd').read()")
-    try:
-        for _ in range(2):
-            with pytest.raises(Crashed, match="exit code 0"):
-                student.own.end()
-            with pytest.raises(Raised, match="PermissionError"):
-                student.own.read()
-    finally:
-        student.close()
-
-
-@needs_confinement
-def test_a_worker_ends_with_its_grader():
-    script = """
-from autograder.sandbox.worker_processes import make_workers
-from autograder.sandbox.remote_modules import Code, Student
-source = "import os\\ndef pid(): return os.getpid()\\ndef spin():\\n    while True: pass"
-student = Student(make_workers(confined=True), Code({"own": source}, replace={}, modules=("own",)))
-print(student.own.pid(), flush=True)
-student.own.spin()
-"""
-
-    def runs(pid):
-        stat = Path(f"/proc/{pid}/stat")
-        return stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-
-    grader = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert grader.stdout is not None
-    with grader:
-        worker = int(grader.stdout.readline())
-        assert runs(worker)
-        grader.kill()
-    deadline = time.monotonic() + 10
-    while runs(worker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not runs(worker)
-
-
-@needs_linux
-def test_what_a_worker_leaves_behind_is_ended(unconfined):
-    """A process that has left its parent and its group, as only an unconfined worker can make it."""
-    body = (
-        "reading, writing = os.pipe()\n"
-        "if os.fork() == 0:\n"
-        "    os.setsid()\n"
-        "    if os.fork() == 0:\n"
-        "        os.write(writing, str(os.getpid()).encode())\n"
-        "        import time; time.sleep(60)\n"
-        "    os._exit(0)\n"
-        "os.wait()\n"
-        "return int(os.read(reading, 20))"
-    )
-    daemon = run(unconfined, body)
-    with pytest.raises(ProcessLookupError):
-        os.kill(daemon, 0)
-    assert run(unconfined, "return 1") == 1
-
-
-@needs_confinement
-def test_no_worker_at_all_where_the_kernel_refuses():
-    """Landlock allows 16 layers. In a process that has used them up no worker can be confined, so none starts."""
-    script = """
-import ctypes, struct
-from autograder.sandbox.confine import LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, PR_SET_NO_NEW_PRIVS
-libc = ctypes.CDLL(None)
-libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-rules = libc.syscall(LANDLOCK_CREATE_RULESET, struct.pack("=Q", 1 << 9), ctypes.c_size_t(8), 0)
-for _ in range(16):
-    assert libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0
-from autograder.sandbox.worker_processes import make_workers
-try:
-    make_workers(confined=True).start()
-except RuntimeError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=100)
-    assert "a worker cannot be confined" in done.stdout
-    assert done.returncode == 0
 
 
 @needs_confinement

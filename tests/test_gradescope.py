@@ -16,7 +16,8 @@ from autograder.authoring.packing import gradescope_container as in_container
 from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings
 from autograder.reports.gradescope_results import FAULT, results
 from autograder.sandbox import confine
-from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Raised
 from autograder.sandbox.worker_processes import make_workers
 from course.errors import UserError

@@ -1,5 +1,6 @@
 """The check for ready-made parts: what it forbids, what it leaves to a person, and that honest code passes."""
 
+from contextlib import closing
 from pathlib import Path
 from textwrap import dedent
 
@@ -96,7 +97,7 @@ FORBIDDEN = {
     "pickle": "import pickle\na = pickle.loads(b'')",
     "type hints": "import typing\na = typing.get_type_hints(f)",
     "format field": "import string\na = string.Formatter().get_field(name, (nn,), {})",
-    "match": "match nn:\n    case object(MultiheadAttention=m):\n        pass",
+    "match": "match nn:\n    case object(MultiheadAttention=m): pass",
     "transformers": "import transformers",
     "torchvision": "from torchvision.models import VisionTransformer",
     "stand-in": "from standin_mha import MultiHeadAttention",
@@ -341,11 +342,8 @@ def test_a_text_that_breaks_the_parser_is_a_note_at_most(workers, case, monkeypa
 
 @pytest.mark.parametrize("case", ["minus signs", "null"])
 def test_a_process_of_its_own_does_the_same(case):
-    workers = make_workers(plain=True)
-    try:
+    with closing(make_workers(plain=True)) as workers:
         found = check_submission(replaced("pe", "import math\n", "import math, ctypes\n"), ASSIGNMENT, workers)
         assert list(found.forbidden) == ["pe"]
         found = check_submission(Submission("test", {"pe": HOSTILE[case]}), ASSIGNMENT, workers)
         assert found.forbidden == {}
-    finally:
-        workers.close()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnosis.wrong_elements import pattern
-from autograder.sandbox.remote_modules import Foreign
+from autograder.sandbox.remote_values import Foreign
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
 LIMITS = {"float64": 1e-4, "float32": 1e-3}

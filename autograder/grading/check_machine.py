@@ -95,7 +95,8 @@ def damage(file: Path) -> str:
 
 def worker(confined: bool) -> Finding:
     """Start a worker as grading does, and ask the kernel and the worker what holds for it."""
-    from autograder.sandbox.remote_modules import Code, Student
+    from autograder.sandbox.remote_modules import Student
+    from autograder.sandbox.remote_values import Code
     from autograder.sandbox.worker_processes import make_workers
 
     what = "confined worker" if confined else "worker"

@@ -12,7 +12,8 @@ from autograder.forbidden.rules import Finding, check_modules
 from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import stage_tests
 from autograder.manifest import Assignment, Stage, assignments
-from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.worker_processes import PlainWorkers, Workers, clean_environment, python_command
 from autograder.submissions.read_submission import Submission

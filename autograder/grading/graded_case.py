@@ -12,7 +12,8 @@ import numpy as np
 from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
 from autograder.diagnosis.wrong_elements import masked_by
 from autograder.manifest import Stage, assignment
-from autograder.sandbox.remote_modules import Foreign, ObjectProxy, Student
+from autograder.sandbox.remote_modules import ObjectProxy, Student
+from autograder.sandbox.remote_values import Foreign
 from autograder.sandbox.student_faults import StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 

@@ -14,7 +14,8 @@ from autograder.diagnosis.wrong_elements import masked_by
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import Answers
 from autograder.grading.run_test import Unanswered
-from autograder.sandbox.remote_modules import Gradients, ObjectProxy, Student
+from autograder.sandbox.remote_modules import ObjectProxy, Student
+from autograder.sandbox.remote_values import Gradients
 from autograder.sandbox.student_faults import StudentFault
 
 SHARP = 2.0  # more peaked attention shows mistakes better

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,51 +9,11 @@ import numpy as np
 from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
+from autograder.sandbox.remote_values import DTYPES, Code, Foreign, Gradients
 from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.wire import FrameError, flatten, read_frame, unflatten, write_frame
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
-
-DTYPES: dict[str, Any] = {
-    "F64": np.float64,
-    "F32": np.float32,
-    "F16": np.float16,
-    "I64": np.int64,
-    "I32": np.int32,
-    "I16": np.int16,
-    "I8": np.int8,
-    "U8": np.uint8,
-    "BOOL": np.bool_,
-}
-
-
-@dataclass(frozen=True)
-class Foreign:
-    """Something that came back and is no array: a tensor of an unusual type, or no tensor at all."""
-
-    description: str
-
-
-@dataclass(frozen=True)
-class Gradients:
-    """What differentiating a call gave: the value, and gradients of floating-point arguments and of parameters."""
-
-    value: Any
-    inputs: list[Any]
-    parameters: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Code:
-    """The source texts of a submission and what takes the place of the parts that are not graded now."""
-
-    sources: dict[str, str]  # the student's modules and the stand-ins of the others
-    replace: dict[str, list[str]]  # module -> "function" or "Class.method" of its stand-in, also where it is lent
-    modules: tuple[str, ...]  # the student's modules, in the order of import
-    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
-    reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
-    lent: dict[str, str] = field(default_factory=dict)  # module -> the student's text, for what its stand-in lacks
-    withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not be run
 
 
 class Student:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from autograder.authoring.audit.subject import SEED, Subject
-from autograder.sandbox.remote_modules import Code
+from autograder.sandbox.remote_values import Code
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all
 from autograder.submissions.syntax_tree import functions

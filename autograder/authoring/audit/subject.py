@@ -15,7 +15,8 @@ from autograder.grading.reference_answers import AnswerBook, Answers
 from autograder.grading.results import Report, TestResult
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.remote_modules import Code, Student
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import is_dtype_conflict
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission

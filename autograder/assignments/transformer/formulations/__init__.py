@@ -1,7 +1,8 @@
 """Other correct ways to write what students write: single regions here, and whole submissions in the folders."""
 
+from autograder.assignments.transformer.formulations.heads import HEADS
 from autograder.assignments.transformer.formulations.layers import DECODER, ENCODER
 from autograder.assignments.transformer.formulations.mha import MHA
 from autograder.assignments.transformer.formulations.models import PE, TRANSFORMER
 
-FORMULATIONS = (*MHA, *PE, *ENCODER, *DECODER, *TRANSFORMER)
+FORMULATIONS = (*MHA, *HEADS, *PE, *ENCODER, *DECODER, *TRANSFORMER)

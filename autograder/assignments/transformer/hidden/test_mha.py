@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from autograder.sandbox.remote_modules import Gradients
+from autograder.sandbox.remote_values import Gradients
 from autograder.sandbox.student_faults import NotStarted, Raised
 
 METHOD = "compute_scaled_dot_product_attention"
