@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.diagnosis.mistake_signatures import Named, Signature, name_mistakes
+from autograder.diagnosis.mistake_signatures import Named, Signature, hints, name_mistakes
 from autograder.diagnosis.mistakes import Mistake, all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
@@ -110,6 +110,16 @@ def test_a_message_is_enough_if_the_rest_of_a_hidden_test_agrees(workers):
     """No number shows that a gradient is missing; but with the same gap in the reference the whole test passes."""
     hints = named(workers, "mha", "mha", ("torch.softmax(scores,", "torch.softmax(scores.data,"), seed=1)
     assert hints["mha.detached"].startswith("Your result is right")
+
+
+def test_where_a_mistake_looks_different_is_said_with_its_name():
+    """As many keys as queries in all tests but one: the numbers of the others fit to a mistake that is another."""
+    shown, other = Signature(0, "x is wrong", (2,), (1.0, 2.0)), Signature(0, "x is wrong", (2,), (1.0, 3.0))
+    known = {"first": [("mistake", shown)], "second": [("mistake", shown)], "third": [("another", shown)]}
+    named = name_mistakes({"first": shown, "second": other, "third": other}, [], known, "float64")
+    assert named == {"first": Named("mistake", True, ("second",))}
+    said = hints("transformer", replace(named["first"], mistake="mha.scale-number-of-keys"))
+    assert said[-1] == "That is so in this test. It is not all, or not the cause, in second."
 
 
 def test_what_a_passed_test_would_show_is_not_named():

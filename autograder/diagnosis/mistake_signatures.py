@@ -45,6 +45,7 @@ class Named:
 
     mistake: str
     sure: bool
+    not_in: tuple[str, ...] = ()  # failed tests in which it would show, but in which something else is seen
 
 
 def signature(error: BaseException | None, check: int) -> Signature | None:
@@ -113,7 +114,7 @@ def name_mistakes(
 
     A mistake that a passed test would show is not named. One that explains all other tests is named for all of them.
     If there is none, each test gets the first mistake that explains it by its numbers: there may be several. Words
-    alone are not enough for that.
+    alone are not enough for that. It is said with it in which other tests it would look different.
 
     Args:
         failed: what each failed test shows.
@@ -134,8 +135,17 @@ def name_mistakes(
         if all(mistake in others for others in matches.values()):
             return dict.fromkeys(failed, Named(mistake, sure))
     return {
-        test: Named(mistakes[0], True) for test, mistakes in matches.items() if mistakes and failed[test].projections
+        test: Named(mistakes[0], True, tuple(_otherwise(mistakes[0], matches, known)))
+        for test, mistakes in matches.items()
+        if mistakes and failed[test].projections
     }
+
+
+def _otherwise(mistake: str, matches: Mapping[str, list[str]], known: Mapping[str, Known]) -> Iterator[str]:
+    """The failed tests in which a mistake would show, and does not show as it would alone."""
+    for test, explained in matches.items():
+        if mistake not in explained and any(mistake == other for other, _ in known[test]):
+            yield test
 
 
 def stored_file(assignment: str) -> Path:
@@ -153,6 +163,8 @@ def _stored(assignment: str) -> dict[str, Any]:
 def hints(assignment: str, named: Named) -> tuple[str, ...]:
     """The hints for a known mistake: what it looks like, where to read again."""
     looks_like, *others = _stored(assignment)["hints"][named.mistake]
+    if named.not_in:
+        others.append(f"That is so in this test. It is not all, or not the cause, in {' and '.join(named.not_in)}.")
     return (looks_like if named.sure else f"Perhaps this: {looks_like}", *others)
 
 

@@ -114,12 +114,16 @@ class StageTestCase(unittest.TestCase):
         limit = max(limit, LIMITS[self.student.dtype])
         if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
             self.measured.append((deviation(actual, expected, where), limit))
-        if wrong := compare(name, axes, actual, expected, limit, where, groups, masked_by(self.student.last_inputs)):
+        if wrong := compare(name, axes, actual, expected, limit, where, groups, self.masked):
             self.steady()
             fits = isinstance(actual, np.ndarray) and actual.shape == expected.shape
             if not fits:
                 raise Incorrect(wrong, self.student.last_call, actual)
             raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
+
+    def masked(self) -> list[tuple[str, np.ndarray]]:
+        """What the masks of the last call concern."""
+        return masked_by(self.student.last_inputs)
 
     def steady(self) -> None:
         """Fail if the last call gives something else each time or on a new object: why its result is wrong."""

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, compare
-from autograder.diagnosis.wrong_elements import masked_by
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import Answers
 from autograder.grading.run_test import Unanswered
@@ -195,8 +194,7 @@ class HiddenTestCase(StageTestCase):
         self.checks += 1
         if self.beside_only:
             return
-        masked = masked_by(self.student.last_inputs)
-        if difference := compare(name, axes, after, before, LIMITS[self.student.dtype], where, masked=masked):
+        if difference := compare(name, axes, after, before, LIMITS[self.student.dtype], where, masked=self.masked):
             self.wrong(wrong, difference.message, *difference.details, actual=after)
 
     def same_gradients(

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from autograder.forbidden import rules
 from autograder.sandbox.modules_from_text import STANDIN, SourceFinder, put_in
 from autograder.sandbox.unwritten import unwritten
-from autograder.sandbox.wire import flatten, read_frame, unflatten, write_frame
+from autograder.sandbox.wire import flatten, pack_tensors, read_frame, unflatten, write_frame
 
 if TYPE_CHECKING:
     pass
@@ -184,15 +184,13 @@ class Worker:
     def pack(self, value: Any) -> tuple[dict[str, Any], bytes]:
         """A reply with a value: tensors go into the body, modules stay here and are known by a number."""
         import torch
-        from safetensors.torch import save
 
-        tensors: dict[str, Any] = {}
+        tensors: dict[str, torch.Tensor] = {}
 
         def leaf(item: Any) -> dict[str, Any] | None:
             if isinstance(item, torch.Tensor):
                 name = str(len(tensors))
-                # A copy, since safetensors refuses tensors that share memory.
-                tensors[name] = item.detach().as_subclass(torch.Tensor).cpu().contiguous().clone()
+                tensors[name] = item.detach().as_subclass(torch.Tensor).cpu().resolve_neg().contiguous()
                 return {"$tensor": name}
             if isinstance(item, torch.nn.Module):
                 handle = len(self.objects)
@@ -204,7 +202,20 @@ class Worker:
             header = {"value": flatten(value, leaf)}
         except TypeError:
             header = {"value": None, "type": type(value).__name__}
-        return header, save(tensors) if tensors else b""
+        return header, in_bytes(tensors) if tensors else b""
+
+
+def in_bytes(tensors: dict[str, Any]) -> bytes:
+    """Tensors in the format of safetensors."""
+    import torch
+
+    names = {torch.float64: "F64", torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
+    if all(tensor.dtype in names and not tensor.is_sparse for tensor in tensors.values()):
+        return pack_tensors((key, names[x.dtype], x.shape, x.numpy().tobytes()) for key, x in tensors.items())
+    from safetensors.torch import save
+
+    # Copies, since safetensors refuses tensors that share memory.
+    return save({name: tensor.clone() for name, tensor in tensors.items()})
 
 
 def named(path: str) -> Any:

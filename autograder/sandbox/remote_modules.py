@@ -9,10 +9,11 @@ import numpy as np
 from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
-from autograder.sandbox.remote_values import DTYPES, Code, Foreign, Gradients
+from autograder.sandbox.remote_values import DTYPES, Code, Foreign, Gradients, as_bytes
 from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
-from autograder.sandbox.wire import FrameError, flatten, read_frame, unflatten, write_frame
+from autograder.sandbox.watchdog import WATCHDOG
+from autograder.sandbox.wire import FrameError, flatten, pack_tensors, read_frame, unflatten, write_frame
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
 
@@ -84,9 +85,7 @@ class Student:
         """Send one request to the (started) worker and give back the value of the reply."""
         self.start()
         self.last_call = call
-        from safetensors.numpy import save
-
-        body = save(dict(tensors)) if tensors else b""
+        body = pack_tensors((name, *as_bytes(array)) for name, array in tensors.items()) if tensors else b""
         return self._again.first(request, lambda **options: self._ask({**request, **options}, body, call))
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
@@ -102,11 +101,9 @@ class Student:
             expired.set()
             worker.kill()
 
-        # Whatever the worker does, killing it ends our blocked read or write.
-        timer = threading.Timer(min(self._seconds, self._clock.left), expire)
         try:
-            with self._clock.running():
-                timer.start()
+            # Whatever the worker does, killing it ends our blocked read or write.
+            with self._clock.running(), WATCHDOG.after(min(self._seconds, self._clock.left), expire):
                 write_frame(worker.writer, request, body)
                 header, body = read_frame(worker.reader)
             if "error" not in header:
@@ -119,8 +116,6 @@ class Student:
             if expired.is_set():
                 raise TimedOut(self._clock.expired(self._seconds), call) from error
             raise Crashed(f"the Python process {ending(code)}", call) from error
-        finally:
-            timer.cancel()
         raise fault_of(header["error"], call)
 
     def _value(self, header: dict[str, Any], body: bytes) -> Any:
@@ -294,7 +289,7 @@ class RemoteFunction:
             transposed = value.ndim > 1 and not value.flags.c_contiguous
             name = f"t{len(tensors)}"
             sent = value.swapaxes(-1, -2) if transposed else value
-            floating = np.issubdtype(value.dtype, np.floating)
+            floating = value.dtype.kind == "f"
             tensors[name] = np.asarray(sent, self._student.dtype if floating else None, order="C")
             return {"$transposed" if transposed else "$tensor": name}
 

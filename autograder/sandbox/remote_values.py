@@ -16,6 +16,12 @@ DTYPES: dict[str, Any] = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
+_NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
+
+
+def as_bytes(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    """What the wire needs of an array: the name of its type in safetensors, its shape, its elements."""
+    return _NAMES[array.dtype], array.shape, array.tobytes()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ worker that is handed to another one. Nothing is executed on arrival.
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, BinaryIO
 
 from autograder.sandbox.limits import MAX_BODY, MAX_DEPTH, MAX_HEADER
@@ -19,6 +19,7 @@ MAGIC = b"GRD1"
 PREFIX = struct.Struct(">4sIQ")
 TUPLE = "$tuple"
 LEAVES = ("$tensor", "$transposed", "$handle", "$function")
+CHUNK = 1 << 20  # bytes that are read at once
 PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
 
 
@@ -33,10 +34,24 @@ class FrameError(Exception):
 def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
     """Send one frame."""
     encoded = json.dumps(header).encode("utf-8")
-    stream.write(PREFIX.pack(MAGIC, len(encoded), len(body)))
-    stream.write(encoded)
-    stream.write(body)
+    stream.write(b"".join((PREFIX.pack(MAGIC, len(encoded), len(body)), encoded, body)))
     stream.flush()
+
+
+def pack_tensors(tensors: Iterable[tuple[str, str, Sequence[int], bytes]]) -> bytes:
+    """A body: tensors in the format of safetensors, many times faster than its own functions for small ones.
+
+    Args:
+        tensors: of each the name, the name of its type in safetensors ("F64"), the shape, and the elements.
+    """
+    entries, data, end = {}, [], 0
+    for name, dtype, shape, elements in tensors:
+        entries[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [end, end + len(elements)]}
+        data.append(elements)
+        end += len(elements)
+    listed = json.dumps(entries).encode("utf-8")
+    listed += b" " * (-len(listed) % 8)
+    return b"".join((len(listed).to_bytes(8, "little"), listed, *data))
 
 
 def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, Any], bytes]:
@@ -64,9 +79,14 @@ def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, An
 
 def _read(stream: BinaryIO, size: int) -> bytes:
     """Exactly `size` bytes. Memory grows with what arrives, not with what the sender claims."""
-    data = bytearray()
+    first = stream.read(min(size, CHUNK))
+    if len(first) == size:
+        return first
+    data = bytearray(first)
+    if size and not first:
+        raise EOFError
     while len(data) < size:
-        chunk = stream.read(min(size - len(data), 1 << 20))
+        chunk = stream.read(min(size - len(data), CHUNK))
         if not chunk:
             raise EOFError
         data += chunk

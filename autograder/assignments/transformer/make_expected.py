@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.assignments.transformer.trained import KEPT, SMALL, numbers, small_arguments, small_weights
 from course.errors import UserError
 
 if TYPE_CHECKING:
@@ -90,6 +91,21 @@ def encoded(checkpoint: "Checkpoint") -> dict[str, "torch.Tensor"]:
     return {"src": src, "src_lengths": src_lengths, "tgt": tgt, "tgt_lengths": tgt_lengths}
 
 
+def layer(layer_class: Any, decoder: bool, cache: bool = False) -> Tensors:
+    """A small layer of the encoder or the decoder; with `cache`, one step after the positions of a random cache."""
+    import torch
+
+    small = layer_class(*SMALL, KEPT).double().eval()
+    weights = small_weights({name: tuple(weight.shape) for name, weight in small.state_dict().items()})
+    small.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
+    arguments = {name: torch.from_numpy(value) for name, value in small_arguments(decoder).items()}
+    if not cache:
+        return {"layer/output": small(**arguments)}
+    B, T, d_model = arguments["x"].shape
+    known = torch.from_numpy(numbers(B, T - 1, d_model))
+    return {"layer/cache": known, "layer/output": small.forward_one_step_ec(**arguments, cache=known)}
+
+
 def encoder(checkpoint: "Checkpoint") -> Tensors:
     sentences = encoded(checkpoint)
     enc_output, _ = checkpoint.model.forward_encoder(sentences["src"], sentences["src_lengths"])
@@ -156,6 +172,7 @@ def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     checkpoint.model.double()
     yield "mha", mha(modules, rng)
     yield "pe", pe(modules, rng)
-    yield "encoder", encoder(checkpoint)
-    yield "decoder", decoder(checkpoint, rng)
-    yield "inference", inference(checkpoint)
+    encoder_layer, decoder_layer = modules.encoder.TransformerEncoderLayer, modules.decoder.TransformerDecoderLayer
+    yield "encoder", encoder(checkpoint) | layer(encoder_layer, decoder=False)
+    yield "decoder", decoder(checkpoint, rng) | layer(decoder_layer, decoder=True)
+    yield "inference", inference(checkpoint) | layer(decoder_layer, decoder=True, cache=True)

@@ -12,7 +12,8 @@ from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
 
 CHECKPOINT = "de-en"
 ENCODING_LIMIT = 1e-3  # where the student's own table of positions is used, which may be computed in float32
-MASK = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])  # a padding mask for small layers
+SMALL = (12, 20, 2)  # d_model, d_ff and the number of heads of a small layer
+MASK = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])  # its padding mask
 KEPT = 0.2  # a probability of dropout with which it is likelier to keep an element, and then multiplies it
 # And one with which every element is dropped, whoever draws the numbers: among the less than 10,000 elements that a
 # check drops, one is kept with a probability below 1e-9.
@@ -22,6 +23,30 @@ SUBLAYERS = {  # the linear layer that each sub-layer ends with
     "cross-attention": "encoder_attn.W_o",
     "feed-forward network": "fc2",
 }
+
+
+def numbers(*shape: int) -> np.ndarray:
+    """Standard normal numbers, the same for the same shape."""
+    return np.random.Generator(np.random.PCG64(shape)).standard_normal(shape)
+
+
+def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """The weights of a small layer."""
+    return {name: numbers(*shape) / np.sqrt(shape[-1]) for name, shape in shapes.items()}
+
+
+def small_arguments(decoder: bool = False) -> dict[str, np.ndarray]:
+    """The arguments of a small layer of the encoder, or of the decoder: 2 sentences of 5 tokens, one with padding."""
+    x = numbers(2, 5, SMALL[0])
+    if not decoder:
+        return {"x": x, "self_attn_padding_mask": MASK}
+    return {
+        "x": x,
+        "encoder_out": x[::-1].copy(),
+        "encoder_padding_mask": MASK,
+        "self_attn_padding_mask": MASK,
+        "self_attn_mask": np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1),
+    }
 
 
 class TrainedTestCase(StageTestCase):
@@ -41,22 +66,22 @@ class TrainedTestCase(StageTestCase):
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]
 
-    def random(self, *shape: int) -> np.ndarray:
-        """Standard normal numbers, the same for the same shape."""
-        return np.random.Generator(np.random.PCG64(shape)).standard_normal(shape)
-
-    def warn_of_layer(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
-        """Warn of what the whole model does not show of a small layer: named arguments, side effects, dropout.
+    def check_layer(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
+        """Fail unless a small layer gives what is stored; warn of named arguments and side effects.
 
         Args:
             build: makes the layer with a given probability of dropout.
         """
-        with self.only_warn():
-            layer = build(KEPT)
-            weights = {name: self.random(*shape) / np.sqrt(shape[-1]) for name, shape in layer.shapes().items()}
-            layer.load_state(weights)
-            self.warn_of_side_effects(layer, arguments)
-            self.check_dropout(build, weights, lambda model: model(**arguments), "B T d_model")
+        layer = build(KEPT)
+        layer.load_state(small_weights(layer.shapes()))
+        real = (MASK == 0)[..., None]
+        self.assert_tensor(layer(**arguments), self.stored("layer")["output"], "the output", "B T d_model", where=real)
+        self.warn_of_side_effects(layer, arguments)
+
+    def check_layer_dropout(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
+        """Fail unless dropout stands where it should in a small layer; see `check_dropout`."""
+        weights = small_weights(build(KEPT).shapes())
+        self.check_dropout(build, weights, lambda model: model(**arguments), "B T d_model")
 
     def check_dropout(
         self,
@@ -98,19 +123,21 @@ class TrainedTestCase(StageTestCase):
         if not same(kept, 1 / (1 - rare), ends) and compare("the output", axes, trained(rare), kept, limit, where):
             rare = 1 - DROPPED  # own random numbers
             kept = trained(rare)
-        for actual, factor, done in ((kept, 1 / (1 - rare), "keeps"), (dropped, 0.0, "drops")):
+        # What is dropped comes first: a layer norm does not see that all it gets, the residual included, is scaled.
+        for actual, factor, done in ((dropped, 0.0, "drops"), (kept, 1 / (1 - rare), "keeps")):
             right = scaled(factor, ends)
             self.assert_form(right, np.shape(right), "the output", axes)
             self.checks += 1
             name = f"the output in training mode, where dropout {done} every element,"
             if not (wrong := compare(name, axes, actual, right, limit, where)):
                 continue
+            seen = np.stack([kept, dropped])  # mistakes that look the same in one case differ in the other
             if same(kept, 1.0, {}) and same(dropped, 0.0, ends):
-                self.wrong("dropout does not divide what it keeps by 1 - p", *wrong.details, actual=actual)
+                self.wrong("dropout does not divide what it keeps by 1 - p", *wrong.details, actual=seen)
             if same(actual, factor, {}):
-                self.wrong("in training mode there is no dropout in the layer", *wrong.details, actual=actual)
+                self.wrong("in training mode there is no dropout in the layer", *wrong.details, actual=seen)
             for title in ends:
                 if same(actual, factor, {other: end for other, end in ends.items() if other != title}):
-                    self.wrong(f"dropout is missing on the output of the {title}", *wrong.details, actual=actual)
+                    self.wrong(f"dropout is missing on the output of the {title}", *wrong.details, actual=seen)
             belongs = "It belongs on the output of each sub-layer, before this is added to the input of the sub-layer."
-            self.wrong("dropout does not stand where it should", belongs, wrong.message, *wrong.details, actual=actual)
+            self.wrong("dropout does not stand where it should", belongs, wrong.message, *wrong.details, actual=seen)

@@ -230,18 +230,6 @@ MHA = [
         """,
     ),
     _attention(
-        "softmax-by-hand-without-maximum",
-        """
-        exponentials = torch.exp(query @ key.transpose(-2, -1) / math.sqrt(self.d_k))
-        if key_padding_mask is not None:
-            exponentials = exponentials.masked_fill(key_padding_mask[:, None, None, :] != 0, 0.0)
-        if attention_mask is not None:
-            exponentials = exponentials.masked_fill(attention_mask[:, None, :, :] != 0, 0.0)
-        total = exponentials.sum(dim=-1, keepdim=True)
-        x = (exponentials / total.clamp(min=torch.finfo(total.dtype).tiny)) @ value
-        """,
-    ),
-    _attention(
         "softmax-by-logarithm",
         """
         scores = query @ key.transpose(-2, -1) / math.sqrt(self.d_k)

@@ -15,7 +15,22 @@ class TestDecoder(ModelTestCase):
     # Whole models: what is predicted, and what it may depend on
 
     def test_encoder_decoder_predictions(self):
-        """Predictions of small models and for other sentences; they depend on earlier tokens and real ones only."""
+        """The layer with masks of all kinds, its dropout, the stack; predictions, which depend on what they may."""
+        sizes = self.layer_sizes()
+
+        def build(modules: Any, dropout_prob: float) -> Any:
+            return modules.decoder.TransformerDecoderLayer(*sizes, dropout_prob)
+
+        with self.part("layer"):
+            self.check_decoder_layer(sizes[0], sizes[2], self.twins(lambda modules: build(modules, 0.3)))
+            self.check_stack()
+        with self.part("dropout"):
+            self.check_training(sizes[0], build)
+        with self.part("model"):
+            self.check_predictions()
+
+    def check_predictions(self) -> None:
+        """Fail unless predictions are right, and depend on earlier tokens and real ones only."""
         config = self.config()
         model = self.transformer(config)
         small, large = self.sizes(2)
@@ -65,22 +80,14 @@ class TestDecoder(ModelTestCase):
         wrong = "in training mode, a change of later tokens changes the scores of earlier positions"
         self.unchanged(student(**later), scores, wrong, "the scores", SCORES, earlier)
 
-    # Layers: exact values
+    # Scores: exact values
 
     def test_encoder_decoder_states(self):
-        """The layer with masks of all kinds, dropout and gradients; the stack; scores of other sentences."""
-        self.check_layer()
-        self.check_stack()
+        """Scores of small models and of other sentences, and their gradients."""
         self.check_scores()
 
-    def check_layer(self) -> None:
-        """Fail unless the layer does all that its docstring promises."""
-        d_model, d_ff, H = self.layer_sizes()
-
-        def build(modules: Any, dropout_prob: float) -> Any:
-            return modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, dropout_prob)
-
-        layer = self.twins(lambda modules: build(modules, 0.3))
+    def check_decoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
+        """Fail unless the layer does all that its docstring promises in evaluation mode."""
         T_d, T_e = self.sizes(2)
         x, lengths = self.transposed(H, T_d, d_model), self.lengths(H, T_d)
         real = inside(lengths)[..., None]
@@ -114,20 +121,25 @@ class TestDecoder(ModelTestCase):
         self.keeps_arguments(layer.student, arguments)
         self.same_gradients(layer, arguments, self.random(*x.shape) * real, "B T d_model")
         for lengths, mask in self.in_turn():
-            self.decodes(layer, lengths, mask, d_model)
-        self.same_dropout(build, lambda model: model(**arguments), AXES, real)
+            arguments = self.both_masks(lengths, mask, d_model)
+            self.same(lambda model: model(**arguments), layer, "the output", AXES)  # noqa: B023
 
-    def decodes(self, layer: Twins, lengths: np.ndarray, mask: np.ndarray, d_model: int) -> None:
-        """Fail unless a layer is right with both masks of the target; the source has the same lengths."""
+    def check_training(self, d_model: int, build: Any) -> None:
+        """Fail unless dropout stands where it should."""
+        lengths = self.lengths(3, 5)
+        arguments = self.both_masks(lengths, np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1), d_model)
+        self.same_dropout(build, lambda model: model(**arguments), AXES, inside(lengths)[..., None])
+
+    def both_masks(self, lengths: np.ndarray, mask: np.ndarray, d_model: int) -> dict[str, np.ndarray]:
+        """Arguments of a layer, with both masks of the target; the source has the same lengths."""
         B, T = len(lengths), max(lengths)
-        arguments = {
+        return {
             "x": self.random(B, T, d_model),
             "encoder_out": self.random(B, T, d_model),
             "encoder_padding_mask": self.padding(lengths, T),
             "self_attn_padding_mask": self.padding(lengths, T),
             "self_attn_mask": mask,
         }
-        self.same(lambda model: model(**arguments), layer, "the output", AXES)
 
     def check_source(
         self, layer: Twins, x: np.ndarray, source: dict[str, np.ndarray], causal: dict[str, np.ndarray]

@@ -14,19 +14,22 @@ AXES = "B T d_model"
 class TestEncoder(ModelTestCase):
     def test_encoder_output(self):
         """The layer with masks, dropout and gradients; the stack; small models; other sentences."""
-        self.check_layer()
-        self.check_stack()
-        self.check_model()
-        self.check_sentences()
-
-    def check_layer(self) -> None:
-        """Fail unless the layer does all that its docstring promises."""
-        d_model, d_ff, H = self.layer_sizes()
+        sizes = self.layer_sizes()
 
         def build(modules: Any, dropout_prob: float) -> Any:
-            return modules.encoder.TransformerEncoderLayer(d_model, d_ff, H, dropout_prob)
+            return modules.encoder.TransformerEncoderLayer(*sizes, dropout_prob)
 
-        layer = self.twins(lambda modules: build(modules, 0.3))
+        with self.part("layer"):
+            self.check_encoder_layer(sizes[0], sizes[2], self.twins(lambda modules: build(modules, 0.3)))
+            self.check_stack()
+        with self.part("dropout"):
+            self.check_training(sizes[0], build)
+        with self.part("model"):
+            self.check_model()
+            self.check_sentences()
+
+    def check_encoder_layer(self, d_model: int, H: int, layer: Twins) -> None:
+        """Fail unless the layer does all that its docstring promises in evaluation mode."""
         (T,) = self.sizes(1)
         x, lengths = self.transposed(H, T, d_model), self.lengths(H, T)
         mask, real = self.padding(lengths, T), inside(lengths)[..., None]
@@ -42,6 +45,11 @@ class TestEncoder(ModelTestCase):
         self.same_gradients(layer, arguments, self.random(*x.shape) * real, AXES)
         for lengths, _ in self.in_turn():
             self.encodes(layer, self.random(len(lengths), max(lengths), d_model), lengths)
+
+    def check_training(self, d_model: int, build: Any) -> None:
+        """Fail unless dropout stands where it should."""
+        lengths = self.lengths(3, 6)
+        x, mask, real = self.random(3, 6, d_model), self.padding(lengths, 6), inside(lengths)[..., None]
         self.same_dropout(build, lambda model: model(x, self_attn_padding_mask=mask), AXES, real)
 
     def encodes(self, layer: Twins, x: np.ndarray, lengths: np.ndarray) -> None:
@@ -106,5 +114,5 @@ class TestEncoder(ModelTestCase):
 
     def check_sentences(self) -> None:
         """Fail unless the trained encoder is right for our sentences."""
-        sentences = self.sentences(30)
+        sentences = self.sentences(10)
         self.encode(self.trained(), sentences["src"], sentences["src_lengths"])

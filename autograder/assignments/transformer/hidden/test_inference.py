@@ -16,7 +16,15 @@ class TestInference(ModelTestCase):
     # Whole sentences
 
     def test_decoder_inference_outputs_extra_credit(self):
-        """Sentences that end at once, in the middle and never, with other indices of sos and eos; other sentences."""
+        """One step of a layer; sentences that end at once, in the middle and never, with other sos and eos."""
+        with self.part("one step"):
+            self.check_layer_step()
+            self.check_turns()
+        with self.part("translations"):
+            self.check_translations()
+
+    def check_translations(self) -> None:
+        """Fail unless sentences of all kinds are decoded greedily."""
         config = self.config()
         model = self.both(lambda modules: modules.transformer.Transformer(**config))
         weights, batch = self.ends_in_the_middle(config, model)
@@ -128,12 +136,10 @@ class TestInference(ModelTestCase):
     # Single steps
 
     def test_decoder_inference_cache_extra_credit(self):
-        """Step by step equals all at once, in layers and stacks, with masks of all kinds; caches of `inference`."""
-        self.check_layer()
+        """Step by step in stacks, with masks of all kinds; caches of `inference`."""
         self.check_stack(no_encoder_attn=True, output_layer_size=None)
         self.check_stack(no_encoder_attn=False, output_layer_size=13)
         self.check_caches()
-        self.check_turns()
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
         """A padding mask with padding between the tokens, where it shows, and a causal mask."""
@@ -146,7 +152,7 @@ class TestInference(ModelTestCase):
         mask = self.padding(self.lengths(B, T_e), T_e)
         return {"encoder_out": self.transposed(B, T_e, d_model), "encoder_padding_mask": mask}
 
-    def check_layer(self) -> None:
+    def check_layer_step(self) -> None:
         """Fail unless one step of a layer appends the right position to the cache."""
         d_model, d_ff, H = self.layer_sizes()
         layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1))

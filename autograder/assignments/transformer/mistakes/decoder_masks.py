@@ -39,7 +39,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "shall predict.",
         read_again="With teacher forcing the whole target is in the input, so only the mask hides the answer. Look up "
         "the arguments of the decoder's forward.",
-        same_as=("decoder.causal-mask-ignored",),
     ),
     Mistake(
         id="decoder.causal-mask-in-training-only",
@@ -49,7 +48,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a decoder without a causal mask as soon as the model is in evaluation mode.",
         read_again="In evaluation too the whole target is in the input, and a position that sees the answer makes "
         "every score meaningless. The mask does not depend on the mode.",
-        same_as=("decoder.causal-mask-ignored", "decoder.causal-mask-not-passed"),
+        same_as=("decoder.causal-mask-not-passed",),
     ),
     Mistake(
         id="decoder.source-mask-ignored",
@@ -68,7 +67,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a decoder that is not told where the source is padding.",
         read_again="The mask that the encoder returned is needed once more, for cross-attention. Look up the arguments "
         "of the decoder's forward.",
-        same_as=("decoder.source-mask-ignored",),
     ),
     Mistake(
         id="decoder.mask-not-unsqueezed",

@@ -40,7 +40,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a layer whose self-attention gets no padding mask.",
         read_again="Without a mask, what a sentence means depends on how much padding stands behind it. See the "
         "arguments of forward in the docstring.",
-        same_as=("encoder.mask-not-passed",),
     ),
     Mistake(
         id="encoder.pre-norm",
@@ -135,7 +134,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your padding mask marks the real tokens instead of the padding.",
         read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. That is the "
         "form in which all masks of the course are passed on.",
-        same_as=("encoder.padding-mask-inverted",),
     ),
     Mistake(
         id="encoder.mask-of-full-length",
@@ -145,7 +143,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your padding mask treats all sentences as equally long: nothing in it is padding.",
         read_again="Each sentence has its own length, and the mask is made from these, not from the width of the "
         "batch.",
-        same_as=("encoder.mask-not-passed", "encoder.padding-mask-ignored"),
     ),
     Mistake(
         id="encoder.returned-mask-inverted",
@@ -154,6 +151,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ENCODE + "\n        src_padding_mask = 1 - src_padding_mask",
         looks_like="Your encoder output is right, but the mask that you return marks the real tokens.",
         read_again="See under Returns in the docstring what the numbers of the returned mask mean.",
+        same_as=("encoder.mask-inverted",),
     ),
     Mistake(
         id="encoder.returned-mask-none",
@@ -225,7 +223,6 @@ MISTAKES: tuple[Mistake, ...] = (
     FEED_FORWARD.dropout_after_norm(),
     ATTENTION.dropout_on_sum(),
     FEED_FORWARD.dropout_on_sum(),
-    # Dropout is switched off in the visible tests.
     Mistake(
         id="encoder.dropout-on-hidden",
         module="encoder",
@@ -233,7 +230,6 @@ MISTAKES: tuple[Mistake, ...] = (
         new="hidden = self.dropout(self.activation_fn(self.fc1(x)))",
         looks_like="Your result equals a layer with one more dropout inside the feed-forward network.",
         read_again="Many implementations have it, the paper does not: section 5.4 names the places of dropout.",
-        seen_by="hidden",
     ),
     ATTENTION.residual_in_place(),
 )

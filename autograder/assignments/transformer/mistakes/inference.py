@@ -47,7 +47,6 @@ MISTAKES: tuple[Mistake, ...] = (
         new="return last",
         looks_like="Your layer returns the new position only, without the earlier ones.",
         read_again="The layer above attends to all positions, so it needs the cached ones too. " + SEE_CACHE,
-        same_as=("inference.cache-not-grown",),
     ),
     Mistake(
         id="inference.first-cache-missing",
@@ -130,7 +129,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="The layers above the first get the last position only, without the earlier ones.",
         read_again="Every layer attends to all positions of its input. The docstring says which tensor is the input of "
         "the layer above.",
-        same_as=("inference.cache-not-grown", "inference.new-position-only"),
     ),
     Mistake(
         id="inference.all-positions-returned",

@@ -166,6 +166,15 @@ MISTAKES: tuple[Mistake, ...] = (
         + SCALING,
     ),
     Mistake(
+        id="mha.scale-number-of-queries",
+        module="mha",
+        old=SCALE,
+        new="math.sqrt(query.size(-2))",
+        looks_like="Your result equals attention that is scaled by the square root of the number of queries.",
+        read_again="The number d_k is the length of one query vector; how many queries there are does not matter. "
+        + SCALING,
+    ),
+    Mistake(
         id="mha.scale-after-softmax",
         module="mha",
         old=OUTPUT,
@@ -242,7 +251,18 @@ MISTAKES: tuple[Mistake, ...] = (
         "sub-layers (section 5.4), which the encoder and the decoder do.",
         seen_by="hidden",
     ),
-    # The visible tests compute no gradients.
+    # The scores of the visible tests are small.
+    Mistake(
+        id="mha.softmax-overflows",
+        module="mha",
+        old=OUTPUT,
+        new="scores.exp() / scores.exp().sum(dim=-1, keepdim=True) @ value",
+        looks_like="Your softmax is right for small scores, but the exponential of a large one is no finite number.",
+        read_again="Subtracting the same number from all scores of a row does not change its softmax; with the largest "
+        "one, no exponential is above 1. PyTorch's own softmax does that.",
+        seen_by="hidden",
+    ),
+    # The visible tests do not judge gradients.
     Mistake(
         id="mha.detached",
         module="mha",

@@ -67,15 +67,12 @@ class Sublayer:
             "The layer norm comes last: it sees the sum. " + POST_NORM,
         )
 
-    # The visible tests switch dropout off, so its place does not show in them.
-
     def no_dropout(self) -> Mistake:
         return self.mistake(
             "no-dropout",
             "x = {norm}(x + {result})",
             "Your result equals a layer without dropout on the output of the {title}.",
             "Tests in evaluation mode do not show that dropout is missing. " + DROPOUT,
-            "hidden",
         )
 
     def dropout_after_norm(self) -> Mistake:
@@ -84,7 +81,6 @@ class Sublayer:
             "x = self.dropout({norm}(x + {result}))",
             "Your result equals a layer with the dropout of the {title} after the layer norm.",
             "Tests in evaluation mode do not show where dropout stands. " + DROPOUT,
-            "hidden",
         )
 
     def dropout_on_sum(self) -> Mistake:
@@ -93,10 +89,9 @@ class Sublayer:
             "x = {norm}(self.dropout(x + {result}))",
             "Your result equals a layer in which dropout also hits the residual connection around the {title}.",
             "Tests in evaluation mode do not show where dropout stands. " + DROPOUT,
-            "hidden",
         )
 
-    # Nor do they compute gradients or look at the inputs after the call.
+    # The visible tests do not judge gradients, nor what becomes of the inputs.
 
     def residual_in_place(self) -> Mistake:
         return self.mistake(

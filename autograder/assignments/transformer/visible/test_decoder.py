@@ -1,16 +1,32 @@
 """Stage 4: the decoder."""
 
-import numpy as np
-
-from autograder.assignments.transformer.trained import MASK, TrainedTestCase
+from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments
 from autograder.grading.graded_case import inside
+from autograder.sandbox.remote_modules import ObjectProxy
 
 
 class TestDecoder(TrainedTestCase):
-    """The trained decoder on our sentence pairs, with teacher forcing."""
+    """The decoder layer, and the trained decoder on our sentence pairs, with teacher forcing."""
+
+    def layer(self, dropout_prob: float) -> ObjectProxy:
+        """A small layer."""
+        layer: ObjectProxy = self.student.decoder.TransformerDecoderLayer(*SMALL, dropout_prob)
+        return layer
 
     def test_encoder_decoder_predictions(self):
         """Predict every next English token of our sentence pairs."""
+        if self.few is not None:
+            self.check_model()
+            return
+        with self.part("layer"):
+            self.check_layer(self.layer, small_arguments(decoder=True))
+        with self.part("dropout"):
+            self.check_layer_dropout(self.layer, small_arguments(decoder=True))
+        with self.part("model"):
+            self.check_model()
+
+    def check_model(self) -> None:
+        """Fail unless the trained model predicts the right tokens."""
         stored = self.stored("sentences")
         rows = slice(self.few)
         inputs = {name: stored[name][rows] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
@@ -39,11 +55,3 @@ class TestDecoder(TrainedTestCase):
         scores = score("forward_decoder", **inputs)
         real = inside(inputs["tgt_lengths"])
         self.assert_tensor(scores, expected, "dec_output", "B T_d tokens", where=real[..., None])
-        arguments = {
-            "x": self.random(2, 5, 12),
-            "encoder_out": self.random(2, 5, 12),
-            "encoder_padding_mask": MASK,
-            "self_attn_padding_mask": MASK,
-            "self_attn_mask": np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1),
-        }
-        self.warn_of_layer(lambda p: self.student.decoder.TransformerDecoderLayer(12, 20, 2, p), arguments)

@@ -1,23 +1,34 @@
 """Stage 3: the encoder."""
 
-from autograder.assignments.transformer.trained import MASK, TrainedTestCase
+from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments
 from autograder.grading.graded_case import inside
+from autograder.sandbox.remote_modules import ObjectProxy
 
 
 class TestEncoder(TrainedTestCase):
-    """The trained encoder on 30 German sentences."""
+    """The encoder layer, and the trained encoder on 30 German sentences."""
+
+    def layer(self, dropout_prob: float) -> ObjectProxy:
+        """A small layer."""
+        layer: ObjectProxy = self.student.encoder.TransformerEncoderLayer(*SMALL, dropout_prob)
+        return layer
 
     def test_encoder_output(self):
         """Encode 30 German sentences of different lengths with the trained weights."""
+        with self.part("layer"):
+            self.check_layer(self.layer, small_arguments())
+        with self.part("dropout"):
+            self.check_layer_dropout(self.layer, small_arguments())
+        with self.part("model"):
+            self.check_model()
+
+    def check_model(self) -> None:
+        """Fail unless the trained encoder gives what is stored."""
         stored = self.stored("sentences")
         result = self.trained_transformer().forward_encoder(src=stored["src"], src_lengths=stored["src_lengths"])
         enc_output, src_padding_mask = self.items(result, 2, "forward_encoder")
         real = inside(stored["src_lengths"])
-        self.assert_tensor(enc_output, stored["enc_output"], "enc_output", "B T_e d_model", where=real[..., None])
-        # Any non-zero value marks padding.
+        # Any non-zero value marks padding. The mask comes first: a wrong one spoils the output.
         mask = src_padding_mask != 0 if hasattr(src_padding_mask, "shape") else src_padding_mask
         self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
-        self.warn_of_layer(
-            lambda p: self.student.encoder.TransformerEncoderLayer(12, 20, 2, p),
-            {"x": self.random(2, 5, 12), "self_attn_padding_mask": MASK},
-        )
+        self.assert_tensor(enc_output, stored["enc_output"], "enc_output", "B T_e d_model", where=real[..., None])

@@ -4,7 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from autograder.assignments.transformer.trained import TrainedTestCase
+from autograder.assignments.transformer.trained import (
+    KEPT,
+    MASK,
+    SMALL,
+    TrainedTestCase,
+    small_arguments,
+    small_weights,
+)
 
 
 class TestInference(TrainedTestCase):
@@ -24,6 +31,23 @@ class TestInference(TrainedTestCase):
 
     def test_decoder_inference_outputs_extra_credit(self):
         """Translate German sentences: every token equals the reference translation."""
+        with self.part("one step"):
+            self.check_step()
+        with self.part("translations"):
+            self.check_translations()
+
+    def check_step(self) -> None:
+        """Fail unless one step of a small layer, with a cache, gives what is stored."""
+        layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
+        layer.load_state(small_weights(layer.shapes()))
+        stored = self.stored("layer")
+        arguments = {**small_arguments(decoder=True), "cache": stored["cache"]}
+        real = (MASK == 0)[..., None]
+        y = layer.forward_one_step_ec(**arguments)
+        self.assert_tensor(y, stored["output"], "the output of one step", "B T_d d_model", where=real)
+
+    def check_translations(self) -> None:
+        """Fail unless the trained model translates as the reference does."""
         stored = self.stored("sentences")
         references = np.split(stored["decoded"], np.cumsum(stored["decoded_lengths"])[:-1])
         decoded, _ = self.translate()

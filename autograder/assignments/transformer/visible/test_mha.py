@@ -29,15 +29,19 @@ class TestMultiHeadAttention(StageTestCase):
         x = mha.compute_scaled_dot_product_attention(stored["query"], stored["key"], stored["value"], **masks)
         self.assert_tensor(x, stored["x"], "x", "B T_q d_model")
 
-    def test_mha_no_mask(self):
-        """Project to queries, keys and values, split them into heads, and attend without a mask."""
-        stored = self.stored("no_mask")
+    def check_projections(self, stored: dict[str, np.ndarray]) -> None:
         result = self.attention().compute_mh_qkv_transformation(stored["Q"], stored["K"], stored["V"])
         q, k, v = self.items(result, 3, "compute_mh_qkv_transformation")
         self.assert_tensor(q, stored["query"], "q", "B H T_q d_k")
         self.assert_tensor(k, stored["key"], "k", "B H T_k d_k")
         self.assert_tensor(v, stored["value"], "v", "B H T_k d_k")
-        self.check_attention("no_mask")
+
+    def test_mha_no_mask(self):
+        """Project to queries, keys and values, split them into heads, and attend without a mask."""
+        with self.part("projections"):
+            self.check_projections(self.stored("no_mask"))
+        with self.part("attention"):
+            self.check_attention("no_mask")
         masks = self.masks("both_masks")
         inputs = dict(zip(("query", "key", "value"), map(self.stored("both_masks").get, "QKV"), strict=True))
         self.warn_of_side_effects(self.attention(), {**inputs, **masks})
