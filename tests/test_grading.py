@@ -9,7 +9,7 @@ from autograder.grading.results import Report
 from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
-from tests.worth import FULL, TESTS, TOTAL
+from tests.worth import FULL, PROJECTIONS, TESTS, TOTAL
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION, STUBS = ROOT / "solutions" / "transformer", ROOT / "notebooks" / "transformer"
@@ -113,7 +113,7 @@ def test_each_fault_has_its_message_and_costs_its_own_stage(workers, fault):
     tests = [test for test in report.tests if test.stage == "mha"]
     assert tests[0].status == status
     assert message in tests[0].message
-    assert points(report) == {**FULL, "mha": 0}
+    assert points(report) == {**FULL, "mha": PROJECTIONS if old else 0}
 
 
 NO_MODULE = {
@@ -182,7 +182,7 @@ def test_plain_workers_give_the_same_verdict():
     workers = make_workers(plain=True)
     try:
         report = graded(workers, {"mha": sources(SOLUTION)["mha"].replace(LAST, "")})
-        assert points(report) == {**FULL, "mha": 0}
+        assert points(report) == {**FULL, "mha": PROJECTIONS}
         assert graded(workers, {"pe": "import os; os.abort()"}, "pe").tests[0].message.endswith("SIGABRT")
     finally:
         workers.close()

@@ -95,7 +95,7 @@ WRONG_DROPOUTS = {
 
 @pytest.mark.parametrize("text", WRONG_DROPOUTS)
 def test_a_wrong_dropout_is_told(workers, text):
-    """The visible test warns of it, the hidden one sees it."""
+    """It costs the part that is about dropout, and is told by the visible test already."""
     drop = (
         f"\n    def drop(self, x):\n        return {text}\n\n    def forward(self, x: torch.Tensor, self_attn_padding"
     )
@@ -105,21 +105,17 @@ def test_a_wrong_dropout_is_told(workers, text):
         ("self.dropout(self.fc2(hidden))", "self.drop(self.fc2(hidden))"),
         ("\n    def forward(self, x: torch.Tensor, self_attn_padding", re.sub(r"\bP\b", P, drop)),
     )
-    visible, hidden = (
-        grade(Submission(text, sources), ASSIGNMENT, workers, [ENCODER], hidden_seed=seed).tests[0]
-        for seed in (None, 1)
-    )
-    assert (visible.status, visible.message) == ("passed", f"passes, but: {WRONG_DROPOUTS[text]}")
-    assert (hidden.status, hidden.hidden, hidden.message) == ("failed", True, WRONG_DROPOUTS[text])
+    (visible,) = grade(Submission(text, sources), ASSIGNMENT, workers, [ENCODER]).tests
+    assert (visible.status, visible.message) == ("failed", WRONG_DROPOUTS[text])
+    assert visible.points == visible.max_points - ENCODER.parts[visible.name]["dropout"]
+    (hidden,) = hidden_only(workers, sources, 1, ["encoder"])
+    assert (hidden.status, hidden.message) == ("failed", WRONG_DROPOUTS[text])
+    assert [part.name for part in hidden.parts if part.status != "passed"] == ["dropout"]
 
 
 # What only hidden tests judge
 
 WARNED: dict[str, tuple[Any, ...]] = {
-    "argument renamed": (
-        "encoder", ("self_attn_padding_mask: torch", "mask: torch"), ("=self_attn_padding_mask)", "=mask)"),
-        ("self_attn_padding_mask=encoder", "mask=encoder"), "unexpected keyword argument 'self_attn_padding_mask'",
-    ),
     "in place": ("encoder", ("x + self.dropout(attended)", "x.add_(self.dropout(attended))"), "changes its argument x"),
     "residual lost": ("decoder", ("x, encoder_out, encoder_out,", "x, encoder_out.detach(), encoder_out.detach(),"),
                       "no gradient reaches encoder_out"),
@@ -145,6 +141,19 @@ def test_visible_tests_warn_of_what_only_hidden_tests_judge(workers, what):
     assert words in told.message
     assert "hidden tests do" in told.details[-1]
     assert lost(hidden_only(workers, sources, 1, [module]))
+
+
+def test_a_renamed_argument_costs_the_layer_and_leaves_the_model(workers):
+    sources = changed(
+        "encoder",
+        ("self_attn_padding_mask: torch", "mask: torch"),
+        ("=self_attn_padding_mask)", "=mask)"),
+        ("self_attn_padding_mask=encoder", "mask=encoder"),
+    )
+    for seed in (None, 1):
+        (test,) = grade(Submission("", sources), ASSIGNMENT, workers, [ENCODER], hidden_seed=seed).tests
+        assert "unexpected keyword argument 'self_attn_padding_mask'" in test.message
+        assert [part.status for part in test.parts] == ["error", "error", "passed"]
 
 
 def test_code_that_computes_in_float32_passes(workers):

@@ -3,7 +3,7 @@
 from autograder.manifest import assignment
 from autograder.reports.console import points as shown
 
-__all__ = ["ASSIGNMENT", "FULL", "NOTHING", "REQUIRED", "TESTS", "TOTAL", "WRONG_MASK", "of", "shown"]
+__all__ = ["ASSIGNMENT", "FULL", "NOTHING", "PROJECTIONS", "REQUIRED", "TESTS", "TOTAL", "WRONG_MASK", "of", "shown"]
 
 ASSIGNMENT = assignment("transformer")
 FULL = {stage.name: stage.max_points for stage in ASSIGNMENT.stages}
@@ -13,6 +13,8 @@ REQUIRED = sum(stage.max_points for stage in ASSIGNMENT.stages if not stage.extr
 TESTS = {name: points for stage in ASSIGNMENT.stages for name, points in stage.points.items()}
 # What is left of the first stage when the key padding mask is read the other way round.
 WRONG_MASK = TESTS["test_mha_no_mask"]
+# What is left of it when attention fails in every test and the projections are right.
+PROJECTIONS = ASSIGNMENT.stage("mha").parts["test_mha_no_mask"]["projections"]
 
 
 def of(points: float, most: float) -> str:
