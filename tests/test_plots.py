@@ -38,6 +38,17 @@ def test_curves_can_be_told_apart_without_colours():
     plt.close(figure)
 
 
+def test_marked_points_on_a_logarithmic_axis_name_their_places():
+    figure, axes = plt.subplots()
+    draw_curves(axes, Curves("", "", "", (16, 64, 512), {"one": (1, 2, 3)}, log="x"))
+    figure.canvas.draw()
+    labels = [label for label in axes.get_xticklabels(which="both") if label.get_text()]
+    assert [label.get_text() for label in labels] == ["16", "64", "512"]
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+    plt.close(figure)
+
+
 def test_panels_stand_side_by_side(shown):
     show_curves(TWO, TWO, description="two panels")
     ((figure, words),) = shown

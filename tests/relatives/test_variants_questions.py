@@ -1,0 +1,46 @@
+"""The questions of notebooks 1 to 4 that check themselves: each answer is computed here in another way."""
+
+import pytest
+import torch
+
+from course.notebook.questions import QUESTIONS
+from course.notebook.quiz import ask
+from course.notebook.variants_questions import VARIANTS_QUESTIONS
+
+
+@pytest.fixture
+def answers(modules):
+    attention = modules.heads.MultiHeadAttentionEfficient(10, 5, 0.0)
+    costs = [abs(2 * T * T * 192 - 4 * T * 192**2) for T in range(1, 1000)]
+    return {
+        "layers-norm": torch.nn.LayerNorm(3)(torch.tensor([0.0, 0.0, 3.0]))[2].item(),
+        "layers-gelu": torch.nn.functional.gelu(torch.tensor(-1.0)).item(),
+        "heads-parameters": sum(parameter.numel() for parameter in attention.parameters()),
+        "heads-stride": torch.zeros(2, 5, 3, 4).transpose(1, 2).stride()[1],
+        "heads-multiplications": 1 + costs.index(min(costs)),
+    }
+
+
+def test_answers_are_right(answers):
+    numbers = {name for name, question in VARIANTS_QUESTIONS.items() if not isinstance(question.answer, str)}
+    assert set(answers) == numbers
+    for name, answer in answers.items():
+        assert ask(name, answer).right, name
+
+
+def test_letters(modules):
+    assert ask("layers-broadcast", "c").right
+    x = torch.randn(3, 3)
+    torch.testing.assert_close((x - x.mean(dim=-1))[:, 1], x[:, 1] - x[1].mean())
+    assert ask("heads-mask", "b").right
+    padding = torch.tensor([[[False, True]], [[True, False]], [[False, False]]])
+    assert padding.unsqueeze(1).expand(3, 4, 2, 2)[1, 3, 1].tolist() == [True, False]
+
+
+def test_mistakes_have_remarks():
+    assert not set(QUESTIONS) & set(VARIANTS_QUESTIONS)
+    for name, question in VARIANTS_QUESTIONS.items():
+        for mistaken, remark in question.wrong:
+            reply = ask(name, mistaken)
+            assert not reply.right, name
+            assert remark in reply.remark, name
