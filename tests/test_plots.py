@@ -1,5 +1,7 @@
 """What the notebooks draw with: nothing stands over the curves, and every figure has words."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import pytest
 
@@ -45,7 +47,7 @@ def test_marked_points_on_a_logarithmic_axis_name_their_places():
     labels = [label for label in axes.get_xticklabels(which="both") if label.get_text()]
     assert [label.get_text() for label in labels] == ["16", "64", "512"]
     boxes = [label.get_window_extent() for label in labels]
-    assert all(left.x1 < right.x0 for left, right in zip(boxes, boxes[1:], strict=False))
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
     plt.close(figure)
 
 

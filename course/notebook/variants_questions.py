@@ -33,6 +33,15 @@ VARIANTS_QUESTIONS = {
         ),
         tolerance=0.001,
     ),
+    "layers-network": Question(
+        148,
+        "4 times 16 weights and 16 biases, then 16 times 4 weights and 4 biases: 64 + 16 + 64 + 4 = 148.",
+        (
+            (128, "And the biases?"),
+            (144, "The second map has biases too, one for each feature that comes out."),
+            (160, "The second map has 4 biases, not 16: one for each feature that comes out."),
+        ),
+    ),
     # 2_heads
     "heads-parameters": Question(
         440,

@@ -15,6 +15,7 @@ def answers(modules):
     return {
         "layers-norm": torch.nn.LayerNorm(3)(torch.tensor([0.0, 0.0, 3.0]))[2].item(),
         "layers-gelu": torch.nn.functional.gelu(torch.tensor(-1.0)).item(),
+        "layers-network": sum(parameter.numel() for parameter in modules.layers.FeedForward(4, 16, 0.1).parameters()),
         "heads-parameters": sum(parameter.numel() for parameter in attention.parameters()),
         "heads-stride": torch.zeros(2, 5, 3, 4).transpose(1, 2).stride()[1],
         "heads-multiplications": 1 + costs.index(min(costs)),
