@@ -83,7 +83,8 @@ def distributions(
         heights = probabilities[chosen].tolist()
         axes.barh(range(len(names)), heights, color="C0")
         gone = [place for place, height in enumerate(heights) if height == 0]
-        axes.plot([0.0] * len(gone), gone, "x", color="0.5", markersize=4, clip_on=False)
+        (crosses,) = axes.plot([0.0] * len(gone), gone, "x", color="0.5", markersize=4, clip_on=False)
+        crosses.set_in_layout(False)  # where there are none, matplotlib finds no room for them
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("probability")
         kept = int((probabilities > 0).sum())

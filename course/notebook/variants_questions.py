@@ -80,4 +80,72 @@ VARIANTS_QUESTIONS = {
             (96, "Divide both sides by 2 T d: what is left of 4 T d²?"),
         ),
     ),
+    # 3_lm
+    "lm-parameters": Question(
+        1768,
+        "800 embeddings, 80 positions, 12 times 64 + 13 times 8 = 872 of the layer, 16 of the last norm: 1,768.",
+        (
+            (2568, "The output has no matrix of its own: it is the embeddings."),
+            (1752, "And the last norm?"),
+            (1688, "And the positions?"),
+        ),
+    ),
+    "lm-targets": Question(
+        8,
+        "Each row predicts all of its tokens but the first: 4 + 3 + 1 = 8.",
+        (
+            (11, "The first token of a row is never predicted."),
+            (12, "Padding does not count."),
+            (15, "Padding does not count, and the first token of a row is never predicted."),
+        ),
+    ),
+    "lm-bits": Question(
+        1.082,
+        "3 / ln 2 = 4.33 bits per token, and 4.33 / 4 = 1.08 bits per character.",
+        (
+            (0.75, "That is nats per character. Divide by ln 2 as well."),
+            (4.328, "That is bits per token."),
+            (0.52, "Nats become bits by dividing by ln 2, which makes them more."),
+        ),
+        tolerance=0.01,
+    ),
+    "lm-order": Question(
+        "b",
+        "b: x + 0, twice. The norm stands inside the side branch only.",
+        (
+            ("a", "x is added to what the sub-layer gives."),
+            ("c", "That would be post-norm with one sub-layer. In pre-norm x itself is not normalised."),
+            ("d", "That would be post-norm."),
+        ),
+    ),
+    # 4_generate
+    "generate-cache": Question(
+        12,
+        "Keys and values: 2 times 4 layers times 256 times 192 numbers are 393,216, times 8 texts times 4 bytes are "
+        "12,582,912 bytes, 12 MiB.",
+        (
+            (6, "Keys and values: both are kept."),
+            (1.5, "That is one text. There are 8."),
+            (3, "Each number has 4 bytes, and there are 4 layers."),
+        ),
+    ),
+    "generate-mask": Question(
+        10,
+        "Row i forbids the tokens after it: 4 + 3 + 2 + 1 + 0 = 10.",
+        ((15, "That is what is allowed."), (20, "Only what comes later is forbidden."), (0, "That would be a step.")),
+    ),
+    "generate-top-p": Question(
+        3,
+        "0.4, then 0.7, which does not reach 0.75, then 0.9, which does: 3 tokens.",
+        ((2, "Together they have 0.7, which does not reach 0.75. The token that reaches it is kept."),),
+    ),
+    "generate-temperature": Question(
+        0.982,
+        "The logits become 4 and 0: 1 / (1 + exp(-4)) = 0.982.",
+        (
+            (0.881, "That is the temperature 1. Divide the logits by 0.5 first."),
+            (0.731, "You have multiplied by the temperature. Divide."),
+        ),
+        tolerance=0.0015,
+    ),
 }

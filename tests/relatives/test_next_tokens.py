@@ -1,5 +1,7 @@
 """What is drawn of a language model is what its probabilities are, and its texts are those of its tokens."""
 
+import warnings
+
 import pytest
 import torch
 
@@ -57,6 +59,9 @@ def test_distributions_mark_what_is_cut_off():
     assert [label.get_text() for label in left.get_yticklabels()] == ["t0", "t2", "t1"]
     assert [bar.get_width() for bar in right.patches] == pytest.approx([0.6, 0.4, 0.0])
     assert [list(axes.lines[0].get_ydata()) for axes in (left, right)] == [[], [2]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a notebook would show them
+        assert figure.png(dpi=30)
     assert "cut: 2 tokens have a probability above 0, the largest 0.60." in figure.alt
 
 
