@@ -1,8 +1,11 @@
 """The questions of notebooks 1 to 4 that check themselves: each answer is computed here in another way."""
 
+import re
+
 import pytest
 import torch
 
+from course.modules import ROOT
 from course.notebook.questions import QUESTIONS
 from course.notebook.quiz import ask
 from course.notebook.variants_questions import VARIANTS_QUESTIONS
@@ -29,6 +32,13 @@ def answers(modules):
         "generate-temperature": (torch.tensor([2.0, 0.0]) / 0.5).softmax(-1)[0].item(),
         "heads-multiplications": 1 + costs.index(min(costs)),
     }
+
+
+def test_each_question_is_asked_once():
+    folder = ROOT / "solutions" / "variants"
+    notebooks = [path.read_text(encoding="utf-8") for path in folder.glob("*.ipynb")]
+    asked = [name for text in notebooks for name in re.findall(r'ask\(\\"([\w-]+)\\", \.\.\.\)', text)]
+    assert sorted(name for name in asked if name in VARIANTS_QUESTIONS) == sorted(VARIANTS_QUESTIONS)
 
 
 def test_answers_are_right(answers):
