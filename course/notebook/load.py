@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
-from autograder.manifest import assignments
+from autograder.manifest import Assignment, assignments
 from course.errors import UserError
-from course.modules import NOTHING, STANDINS, Replaced, describe, load_module, load_modules, place_of
+from course.modules import MODULE_NAMES, NOTHING, STANDINS, Replaced, describe, load_module, load_modules, place_of
 
 if TYPE_CHECKING:
     from course.checkpoint import Checkpoint
@@ -54,12 +54,20 @@ def load(module: str, folder: str | Path = ".") -> ModuleType:
 
 
 def own_modules(folder: str | Path = ".") -> SimpleNamespace:
-    """The student's five modules of the Transformer as they are saved now.
+    """The student's modules as they are saved now: all of the assignment that the notebook's stage belongs to.
+
+    Without a stage (`working_on`) these are the five modules of the Transformer.
 
     Raises:
         UserError: if one is missing.
     """
-    return load_modules(Path(folder), replaced=_standins(Path(folder)))
+    names = MODULE_NAMES if _stage is None else tuple(_assignment(_stage).modules)
+    return load_modules(Path(folder), names, _standins(Path(folder)))
+
+
+def _assignment(stage: str) -> Assignment:
+    """The assignment that a stage belongs to."""
+    return next(one for one in assignments().values() if any(known.name == stage for known in one.stages))
 
 
 def _standins(folder: Path) -> Replaced:
@@ -68,7 +76,7 @@ def _standins(folder: Path) -> Replaced:
         return NOTHING
     from course.notebook.standing import standings
 
-    assignment = next(one for one in assignments().values() if any(known.name == _stage for known in one.stages))
+    assignment = _assignment(_stage)
     wanting = [(stage, why) for stage, why in standings(assignment, _stage, folder) if why]
     if not wanting:
         return NOTHING
