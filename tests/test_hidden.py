@@ -123,9 +123,6 @@ WARNED: dict[str, tuple[Any, ...]] = {
     "residual lost": ("decoder", ("x, encoder_out, encoder_out,", "x, encoder_out.detach(), encoder_out.detach(),"),
                       "no gradient reaches encoder_out"),
     "scores lost": ("mha", ("softmax(scores,", "softmax(scores.detach(),"), "no gradient reaches query"),
-    "positions in place": ("pe", ("return x + self.pe[:, :T]", "x += self.pe[:, :T]\n        return x"), "argument x"),
-    "positions learned": ("pe", ('self.register_buffer("pe", pe.unsqueeze(0))', "self.pe = nn.Parameter(pe[None])"),
-                          "the table is trained"),
 }  # fmt: skip
 
 
@@ -157,6 +154,28 @@ def test_a_renamed_argument_costs_the_layer_and_leaves_the_model(workers):
         (test,) = grade(Submission("", sources), ASSIGNMENT, workers, [ENCODER], hidden_seed=seed).tests
         assert "unexpected keyword argument 'self_attn_padding_mask'" in test.message
         assert [part.status for part in test.parts] == ["error", "error", "passed"]
+
+
+SLIPS = {
+    "x and its gradient": (
+        "return x + self.pe[:, :T]",
+        "x += self.pe[:, :T]\n        return x",
+        "changes its argument x",
+    ),
+    "a buffer": ('self.register_buffer("pe", pe.unsqueeze(0))', "self.pe = nn.Parameter(pe[None])", "is trained"),
+    "a buffer ": ("pe.unsqueeze(0))", "pe.unsqueeze(0), persistent=False)", "not saved with the model"),
+}
+
+
+@pytest.mark.parametrize("part", SLIPS)
+def test_a_slip_of_positions_costs_a_part(workers, part):
+    old, new, words = SLIPS[part]
+    sources = changed("pe", (old, new))
+    (test,) = grade(Submission(part, sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("pe")]).tests
+    (hidden,) = hidden_only(workers, sources, 1, ["pe"])
+    for result in (test, hidden):
+        assert [wrong.name for wrong in result.parts if wrong.status != "passed"] == [part.strip()]
+        assert words in result.message
 
 
 def test_code_that_computes_in_float32_passes(workers):

@@ -22,7 +22,6 @@ def workers():
 
 # Lines of the solution.
 KEY_MASK = "key_padding_mask[:, None, None, :] != 0"
-REGISTER = 'self.register_buffer("pe", pe.unsqueeze(0))'
 LENGTHS = "length_to_padding_mask(src_lengths, device=src.device)"
 SELF_ATTENTION = "(x, x, x, self_attn_padding_mask, self_attn_mask)"
 SOURCE_MASK, SOURCE = "encoder_padding_mask=src_padding_mask,\n        )", "encoder_out=enc_output,"
@@ -57,7 +56,6 @@ BUGS = [
     Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward has the right shape but wrong"),
     Bug("size of the visible test", "pe", "pe", "/ d_model)", "/ 32)", 1, "wrong values"),
     Bug("one row short", "pe", "pe", "T > self.max_seq_length", "T >= self.max_seq_length", 1, "ValueError"),
-    Bug("table trained", "pe", "pe", REGISTER, "self.pe = nn.Parameter(pe[None])", 1, "the table is trained"),
     Bug("padding by token", "encoder", "transformer", LENGTHS, "(src == 1).long()", 1, "wrong values"),
     Bug(
         "own padding mask dropped", "decoder", "decoder", SELF_ATTENTION, "(x, x, x, None, self_attn_mask)", 1, "wrong"

@@ -1,5 +1,6 @@
 """What visible and hidden tests of models share: the trained German-English model, and where dropout stands."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from autograder.diagnosis.compare_tensors import LIMITS, compare
 from autograder.grading.graded_case import StageTestCase, read_tensors
 from autograder.sandbox.remote_modules import ObjectProxy, Student
+from autograder.sandbox.student_faults import Raised
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
 
 CHECKPOINT = "de-en"
@@ -47,6 +49,19 @@ def small_arguments(decoder: bool = False) -> dict[str, np.ndarray]:
         "self_attn_padding_mask": MASK,
         "self_attn_mask": np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1),
     }
+
+
+def check_buffer(case: StageTestCase, encoding: ObjectProxy, x: np.ndarray) -> None:
+    """Fail unless a table of positions is saved with the model and not trained."""
+    case.checks += 1
+    trained = False
+    with contextlib.suppress(Raised):  # code that works in place is told so elsewhere
+        trained = bool(encoding.gradients([x], x).parameters)
+    if trained:
+        case.wrong("the table is trained", "It is a buffer: the model learns everything else, but not positions.")
+    if "pe" not in encoding.shapes():
+        saved = "A model that is saved and loaded has all entries of its state_dict, and this one is missing there."
+        case.wrong("the table pe is not saved with the model", saved)
 
 
 class TrainedTestCase(StageTestCase):

@@ -209,7 +209,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your table equals one whose angles are taken as degrees.",
         read_again="The formula is in radians, as sine and cosine are in every numerical library.",
     ),
-    # The visible test does not look at the input after the call.
     Mistake(
         id="pe.input-changed-in-place",
         module="pe",
@@ -217,6 +216,5 @@ MISTAKES: tuple[Mistake, ...] = (
         new="x += self.pe[:, :T]\n        return x",
         looks_like="Your output is right, but the tensor of the embeddings that was passed in is changed by the call.",
         read_again="Operators such as += write into their tensor, which belongs to the caller.",
-        seen_by="hidden",
     ),
 )

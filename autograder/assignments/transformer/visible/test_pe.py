@@ -2,7 +2,7 @@
 
 import contextlib
 
-from autograder.assignments.transformer.trained import ENCODING_LIMIT
+from autograder.assignments.transformer.trained import ENCODING_LIMIT, check_buffer
 from autograder.grading.graded_case import StageTestCase
 from autograder.sandbox.student_faults import NotStarted, Raised
 
@@ -16,9 +16,11 @@ class TestPositionalEncoding(StageTestCase):
         encoding = self.student.pe.PositionalEncoding(d_model=32, max_seq_length=15)
         with contextlib.suppress(NotStarted, Raised):  # a table may be filled at the first call
             encoding(stored["x"])
-        self.assert_tensor(encoding.attribute("pe"), stored["table"], "pe", "1 T d_model", limit=ENCODING_LIMIT)
-        self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
+        with self.part("values"):
+            self.assert_tensor(encoding.attribute("pe"), stored["table"], "pe", "1 T d_model", limit=ENCODING_LIMIT)
+            self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
+        with self.part("x and its gradient"):
+            self.keeps_arguments(encoding, {"x": stored["x"]})
+        with self.part("a buffer"):
+            check_buffer(self, encoding, stored["x"])
         self.warn_of_side_effects(encoding, {"x": stored["x"]})
-        with self.only_warn():
-            if encoding.gradients([stored["x"]], stored["x"]).parameters:
-                self.wrong("the table is trained, but it should be a buffer")
