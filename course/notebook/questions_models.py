@@ -1,0 +1,63 @@
+"""The answers to the questions of the last four notebooks of `variants`: tagger, Vision Transformer, training, modern."""
+
+from course.notebook.questions import Question
+
+MODEL_QUESTIONS = {
+    # 6_vit
+    "vit-positions": Question(
+        65,
+        "32 / 4 = 8, so there are 8 x 8 = 64 patches, and <cls>: 65.",
+        (
+            (64, "And <cls>?"),
+            (193, "The channels of a patch stand in one vector: they make no positions."),
+            (9, "8 x 8?"),
+        ),
+    ),
+    "vit-projection": Question(
+        3136,
+        "A patch has 3 x 4 x 4 = 48 numbers: 48 x 64 weights and 64 biases are 3,136.",
+        ((3072, "And the biases?"), (1088, "The image has three channels."), (1024, "Three channels, and the biases?")),
+    ),
+    "vit-halved": Question(
+        16,
+        "There are four times as many patches, and the weights are a square with a row and a column for each: 16.",
+        ((4, "That is the number of patches. The weights are queries times keys."), (2, "The patches have two sides.")),
+    ),
+    "vit-hand": Question(
+        43,
+        "x_2 = (8, 9, 12, 13) has the sum 42, and b adds 1: 43.",
+        ((42, "And b?"), (19, "x_1 is (2, 3, 6, 7). Patches are counted from 0."), (0, "That is the second feature.")),
+    ),
+    # 7_training
+    "training-smoothed": Question(
+        0.570,
+        "-log 0.8 = 0.223, -log 0.2 = 1.609. 0.5 x 0.223 + 0.5 x (0.223 + 1.609) / 2 = 0.112 + 0.458 = 0.570.",
+        (
+            (0.223, "That is the loss without smoothing."),
+            (0.916, "That is the mean over both tokens: the part of the smoothing alone."),
+            (1.028, "The smoothing counts the mean of all tokens, not their sum."),
+        ),
+        tolerance=0.003,
+    ),
+    "training-rate": Question(
+        4000,
+        "The root of 1,000 / s is 1/2 at s = 4,000.",
+        ((500, "That is on the way up. And after the peak?"), (2000, "1,000 / 2,000 = 1/2, but there is a root.")),
+    ),
+    "training-clip": Question(
+        4,
+        "The norm is the root of 36 + 64, that is 10. All gradients are multiplied by 5 / 10, and 8 becomes 4.",
+        ((5, "Then it would have been clipped by itself. The norm is that of both together."), (2.857, "A sum of 14?")),
+        tolerance=0.01,
+    ),
+    "training-stuck": Question(
+        "b",
+        "b: the model stays at equal probabilities because its weights do not change. Look for a .detach(), a missing "
+        "backward() or step(), a rate of 0, or parameters that the optimizer does not know.",
+        (
+            ("a", "Many parameters make it easier to learn a batch by heart."),
+            ("c", "Without smoothing the loss can come nearer to 0, not less."),
+            ("d", "A small batch is learned by heart more easily."),
+        ),
+    ),
+}
