@@ -1,4 +1,4 @@
-"""The answers to the questions of the last four notebooks of `variants`: tagger, Vision Transformer, training, modern."""
+"""The answers to the questions of the last four notebooks of `variants`. Their text stands in the notebooks."""
 
 from course.notebook.questions import Question
 
@@ -59,5 +59,34 @@ MODEL_QUESTIONS = {
             ("c", "Without smoothing the loss can come nearer to 0, not less."),
             ("d", "A small batch is learned by heart more easily."),
         ),
+    ),
+    # 8_modern
+    "modern-rms": Question(
+        1.6,
+        "The squares 9, 16, 0, 0 have the mean 6.25 and the root 2.5: 4 / 2.5 = 1.6.",
+        ((0.8, "That is 4 / 5: the root of the sum. Take the mean of all four squares."), (0.64, "And the root?")),
+        tolerance=0.005,
+    ),
+    "modern-angle": Question(
+        1,
+        "The speed is 10000^(-4/8) = 0.01, times 100 is 1.",
+        ((0.01, "That is the speed. And at position 100?"), (10, "The exponent is -2i / d_head = -4 / 8, not -2 / 8.")),
+        tolerance=0.001,
+    ),
+    "modern-cache": Question(
+        10,
+        "2 x 10 x 4 x 64 = 5,120 numbers, 10,240 bytes, 10 KiB.",
+        (
+            (40, "With 16 heads. Keys and values have 4."),
+            (5, "Keys and values, and two bytes each."),
+            (10.24, "A KiB has 1,024 bytes."),
+        ),
+        tolerance=0.001,
+    ),
+    "modern-operations": Question(
+        2,
+        "2 x 10^9 x 10^3 = 2 x 10^12: a multiplication and an addition for each weight and token.",
+        ((1, "A multiplication and an addition."), (6, "That is training. Reading is the forward pass alone.")),
+        tolerance=0.001,
     ),
 }

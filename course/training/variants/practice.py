@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class SmallTales(Tales):
                 tokens = torch.cat([tokens, torch.multinomial(chances, 1, generator=generator)], dim=1)
         text = tokens[0].tolist()
         ends = [0, *(place + 1 for place, token in enumerate(text) if token == EOS), len(text)]
-        return " / ".join(self.tokenizer.decode(text[start:end]) for start, end in zip(ends, ends[1:], strict=False))
+        return " / ".join(self.tokenizer.decode(text[start:end]) for start, end in pairwise(ends))
 
     def example(self) -> "tuple[tuple[torch.Tensor, ...], list[str]]":
         """What to draw attention for: the arguments of the model, and the names of its positions."""
