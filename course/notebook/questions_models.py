@@ -3,6 +3,36 @@
 from course.notebook.questions import Question
 
 MODEL_QUESTIONS = {
+    # 5_tagger
+    "tagger-mask": Question(
+        5,
+        "Three places behind the first sentence, none behind the second, two behind the third: 5.",
+        ((10, "Those are the real tokens. True means padding."), (25, "The axis of the queries has size 1.")),
+    ),
+    "tagger-f1": Question(
+        66.7,
+        "2 x 6 / (8 + 10) = 12 / 18 = 66.7 per cent. The precision is 75 per cent, the recall 60 per cent.",
+        (
+            (75, "That is the precision."),
+            (60, "That is the recall."),
+            (67.5, "F1 is not the plain mean."),
+        ),
+        tolerance=0.1,
+    ),
+    "tagger-pairs": Question(
+        15,
+        "36 pairs in all. The language model allows 1 + 2 + ... + 6 = 21 of them, so 15 are new.",
+        ((36, "That is all pairs. 21 of them the language model has, too."), (21, "Those are the old ones.")),
+    ),
+    "tagger-causal": Question(
+        "d",
+        "d: its weights rely on what is now hidden. A model that was trained with one side has learned to do without.",
+        (
+            ("a", "Half of what it looked at is gone."),
+            ("b", "The shapes fit: there is no error."),
+            ("c", "That one has learned to do without the other side. This one has not."),
+        ),
+    ),
     # 6_vit
     "vit-positions": Question(
         65,

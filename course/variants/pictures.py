@@ -1,6 +1,7 @@
-"""Pictures of images: cut into patches, and with what a Vision Transformer looks at laid over them."""
+"""Pictures: images cut into patches, what a Vision Transformer looks at, and attention of several models."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,3 +100,47 @@ def _place(weights: "np.ndarray") -> str:
     """Where the largest weight is."""
     row, column = divmod(int(weights.argmax()), weights.shape[1])
     return f"row {row}, column {column} of the patches"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One map of attention with its own tokens."""
+
+    title: str
+    weights: Any  # (queries, keys)
+    queries: Sequence[str]
+    keys: Sequence[str]
+    forbidden: Any = None  # (queries, keys), True where a query may not look
+
+
+def show_side_by_side(panels: Sequence[Panel]) -> "AltFigure":
+    """Draw maps of attention of different models beside each other, on one scale; forbidden cells are hatched."""
+    import numpy as np
+    from matplotlib.collections import PolyCollection
+
+    from course.figure_with_alt_text import AltFigure
+
+    widths = [len(panel.keys) for panel in panels]
+    tallest = max(len(panel.queries) for panel in panels)
+    size = (0.27 * sum(widths) + 1.1 * len(panels) + 0.6, 0.27 * tallest + 1.6)
+    figure = AltFigure(figsize=size, facecolor="white", layout="constrained")
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    grid = figure.subplots(1, len(panels), squeeze=False, width_ratios=widths)[0]
+    for axes, panel in zip(grid, panels, strict=True):
+        drawn = axes.imshow(np.asarray(panel.weights), cmap="cividis", vmin=0, vmax=1)
+        forbidden = np.asarray(False if panel.forbidden is None else panel.forbidden, dtype=bool)
+        if forbidden.any():
+            cells = np.argwhere(forbidden)[:, None, ::-1] + corners
+            axes.add_collection(
+                PolyCollection(list(cells), facecolors="none", edgecolors="0.62", hatch="////", linewidths=0)
+            )
+        axes.set_title(panel.title, fontsize=9)
+        axes.set_xticks(range(len(panel.keys)), panel.keys, rotation=90, fontsize=8)
+        axes.set_yticks(range(len(panel.queries)), panel.queries, fontsize=8)
+    figure.colorbar(drawn, ax=grid, shrink=0.6, label="attention weight")
+    figure.alt = f"{len(panels)} maps of attention. " + " ".join(
+        f"{' '.join(panel.title.split())}: {len(panel.queries)} queries by {len(panel.keys)} keys, "
+        f"largest weight {np.max(np.asarray(panel.weights)):.2f}."
+        for panel in panels
+    )
+    return figure

@@ -61,8 +61,8 @@ class SmallCapitals(Capitals):
     def __init__(self, sentence: str = "der hund des lehrers frisst am abend einen alten schuh.") -> None:
         sentences = [german for german, _ in read_pairs(DATA, "tatoeba-small")]
         held_out = [units(german) for german in sentences[::50]]
-        training = [german for row, german in enumerate(sentences) if row % 50]
-        self.prepare(training, held_out, Tokenizer(CHECKPOINTS / "de-truecase" / TOKENIZER))
+        self.training = [german for row, german in enumerate(sentences) if row % 50]
+        self.prepare(self.training, held_out, Tokenizer(CHECKPOINTS / "de-truecase" / TOKENIZER))
         self.sentence = sentence
 
     @property
@@ -101,12 +101,19 @@ class Digits(Recognition):
 
 
 def update(
-    model: Any, batch: "Sequence[torch.Tensor]", optimizer: Any, rate: float, max_norm: float, smoothing: float = 0.0
+    model: Any,
+    batch: "Sequence[torch.Tensor]",
+    optimizer: Any,
+    rate: float,
+    max_norm: float,
+    smoothing: float = 0.0,
+    times: float = 1.0,
 ) -> float:
     """A step of training by torch's own tools, for runs that need none of the student's code; the loss.
 
     Args:
         smoothing: label smoothing of classifiers, whose batch is (inputs, labels). 0 takes the model's own loss.
+        times: what the gradient of this batch is multiplied by, before clipping.
     """
     import torch
     import torch.nn.functional as F
@@ -119,10 +126,25 @@ def update(
     else:
         found = model.train().loss(*batch)
     model.zero_grad(set_to_none=True)
-    torch.autograd.backward(found)
+    torch.autograd.backward(times * found)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step(lambda: None)
     return float(found.detach())
+
+
+def look_back_only(model: Any) -> Any:
+    """Give every layer of a tagger a causal mask in addition to its padding mask; the model itself comes back."""
+    import torch
+
+    def hide_later(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        given = dict(zip(("x", "mask"), args, strict=False)) | kwargs
+        T = given["x"].size(1)
+        later = torch.ones(1, T, T, dtype=torch.bool).triu(1)
+        return (given["x"], later if given.get("mask") is None else later | given["mask"]), {}
+
+    for block in model.blocks:
+        block.register_forward_pre_hook(hide_later, with_kwargs=True)
+    return model
 
 
 class Bar:
