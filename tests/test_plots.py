@@ -1,5 +1,7 @@
 """What the notebooks draw with: nothing stands over the curves, and every figure has words."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import pytest
 
@@ -35,6 +37,17 @@ def test_curves_can_be_told_apart_without_colours():
     draw_curves(axes, Curves("", "", "", range(3), {str(n): [n, n, n] for n in range(6)}))
     styles = [(line.get_linestyle(), line.get_marker()) for line in axes.get_lines()]
     assert len(set(styles)) == 6
+    plt.close(figure)
+
+
+def test_marked_points_on_a_logarithmic_axis_name_their_places():
+    figure, axes = plt.subplots()
+    draw_curves(axes, Curves("", "", "", (16, 64, 512), {"one": (1, 2, 3)}, log="x"))
+    figure.canvas.draw()
+    labels = [label for label in axes.get_xticklabels(which="both") if label.get_text()]
+    assert [label.get_text() for label in labels] == ["16", "64", "512"]
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
     plt.close(figure)
 
 

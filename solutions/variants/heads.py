@@ -135,8 +135,10 @@ class MultiHeadAttentionEfficient(nn.Module):
 
 def copy_weights(simple: MultiHeadAttentionSimple, efficient: MultiHeadAttentionEfficient) -> None:
     """Give `efficient` the weights of `simple`, so that both must compute the same."""
+    names = [(head, name) for name in ("W_q", "W_k", "W_v") for head in simple.heads]  # queries first, head 0 first
     with torch.no_grad():
-        for kind in ("weight", "bias"):
-            parts = [getattr(head.get_submodule(name), kind) for name in ("W_q", "W_k", "W_v") for head in simple.heads]
-            getattr(efficient.W_qkv, kind).copy_(torch.cat(parts))  # 3 * H times d_head rows -> 3 * d_model rows
-            getattr(efficient.W_o, kind).copy_(getattr(simple.W_o, kind))
+        weights = torch.cat([head.get_parameter(f"{name}.weight") for head, name in names])  # (3 * d_model, d_model)
+        biases = torch.cat([head.get_parameter(f"{name}.bias") for head, name in names])  # (3 * d_model)
+        efficient.W_qkv.weight.copy_(weights)
+        efficient.W_qkv.bias.copy_(biases)
+    efficient.W_o.load_state_dict(simple.W_o.state_dict())
