@@ -29,7 +29,8 @@ def show_patches(image: Any, patch_size: int, title: str = "the image") -> "AltF
         f"{title}: {pixels.shape[0]} x {pixels.shape[1]} pixels, cut into {rows} x {columns} patches, which are "
         "numbered from left to right, then from top to bottom."
     )
-    whole, parts = figure.subfigures(1, 2, width_ratios=(3, 0.55 * columns + 2.5))
+    halves: Any = figure.subfigures(1, 2, width_ratios=(3, 0.55 * columns + 2.5))
+    whole, parts = halves
     axes = whole.subplots()
     axes.imshow(pixels, cmap="gray_r", vmin=0, vmax=1)
     for border in range(1, rows):

@@ -39,7 +39,9 @@ def answers(modules):
         "vit-hand": third,
         "training-smoothed": torch.nn.functional.cross_entropy(log, torch.tensor(0), label_smoothing=0.5).item(),
         "training-rate": 1000 + next(place for place, rate in enumerate(rates) if rate <= 0.0005),
-        "training-clip": gradients[1].grad.item(),
+        "training-clip": float(
+            torch.stack([parameter.grad for parameter in gradients if parameter.grad is not None])[1]
+        ),
         "modern-rms": torch.nn.RMSNorm(4, eps=0.0)(torch.tensor([3.0, 4.0, 0.0, 0.0]))[1].item(),
         "modern-angle": torch.atan2(turned[0, 5], turned[0, 4]).item(),
         "modern-cache": 10 * sum(part.half().nbytes for part in cache) / 1024,

@@ -1,5 +1,7 @@
 """The pictures of the notebooks: what is drawn, on one scale, and the words for it."""
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -28,7 +30,7 @@ def test_what_is_looked_at_has_one_scale_and_a_box():
     figure = show_looking(images, weights, ["layer 0", "layer 1", "layer 2"], ["a 3", "a 7"], [(1, 2, 4), (0, 0, 4)])
     panels = figure.get_axes()[:8]
     assert all(panel.images[0].get_clim() == (0, 0.9) for row in (panels[1:4], panels[5:8]) for panel in row)
-    box = panels[0].patches[0]
+    box: Any = panels[0].patches[0]
     assert (box.get_xy(), box.get_width()) == ((1.5, 0.5), 4)
     assert "a 3, layer 1: largest 0.50 at row 2, column 3" in figure.alt
     assert "a 7, layer 2: largest 0.90 at row 0, column 1" in figure.alt

@@ -52,7 +52,7 @@ def test_weights_of_the_three_kinds_of_models(modules):
 def test_code_that_cannot_be_read_is_named(modules):
     efficient: Any = modules.heads.MultiHeadAttentionEfficient
 
-    class Closed(efficient):
+    class Closed(efficient):  # type: ignore[misc]
         def forward(self, x, mask=None):
             return x @ self.W_o.weight.T
 
