@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.grading.check_machine import Finding, show, worker
-from course.config import CHECKSUMS
+from course.config import CHECKPOINTS, CHECKSUMS
 from course.dependencies import requirements
 from course.modules import ROOT
 
@@ -33,7 +33,7 @@ def findings() -> Iterator[Finding]:
     yield from packages()
     yield torch_works()
     yield from openmp()
-    yield checkpoint()
+    yield from trained_models()
     yield from jupyter()
     yield writable(FOLDER if FOLDER.is_dir() else Path())
     yield worker(confined=False)
@@ -100,8 +100,13 @@ def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
         yield Finding("OpenMP", words, fine=False, needed=False)
 
 
+def trained_models(folder: Path = CHECKPOINTS) -> Iterator[Finding]:
+    """All trained models that came with the course."""
+    yield from map(checkpoint, sorted(path for path in folder.glob("*") if path.is_dir()) or [None])
+
+
 def checkpoint(folder: Path | None = None) -> Finding:
-    """Whether the files of the trained model are what they were."""
+    """Whether the files of a trained model are what they were."""
     try:
         from course.checkpoint import DEFAULT, checksums
     except ImportError:
@@ -116,7 +121,7 @@ def checkpoint(folder: Path | None = None) -> Finding:
     if wrong:
         words = f"{', '.join(wrong)} in {folder} missing or damaged: get the course again (git checkout -- checkpoints)"
         return Finding("trained model", words, fine=False)
-    return Finding("trained model", f"{len(lines)} files, checksums right")
+    return Finding("trained model", f"{folder.name}, {len(lines)} files, checksums right")
 
 
 def jupyter() -> Iterator[Finding]:

@@ -71,6 +71,19 @@ def test_a_conda_environment_with_its_own_openmp(tmp_path, monkeypatch):
     assert "MKL" in note.words
 
 
+def test_all_trained_models_are_looked_at(tmp_path):
+    for name in ("one", "two"):
+        shutil.copytree(DEFAULT, tmp_path / name)
+    assert [finding.fine for finding in doctor.trained_models(tmp_path)] == [True, True]
+    (tmp_path / "two" / "model.safetensors").unlink()
+    good, bad = doctor.trained_models(tmp_path)
+    assert good.fine
+    assert "one" in good.words
+    assert not bad.fine
+    (tmp_path / "empty").mkdir()
+    assert len(list(doctor.trained_models(tmp_path / "empty"))) == 1
+
+
 def test_a_damaged_checkpoint(tmp_path):
     copy = tmp_path / "de-en"
     shutil.copytree(DEFAULT, copy)

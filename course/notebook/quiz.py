@@ -7,9 +7,10 @@ from typing import SupportsFloat
 
 from course.errors import UserError
 from course.notebook.questions import QUESTIONS
+from course.notebook.questions_models import MODEL_QUESTIONS
 from course.notebook.variants_questions import VARIANTS_QUESTIONS
 
-KNOWN = QUESTIONS | VARIANTS_QUESTIONS
+KNOWN = QUESTIONS | VARIANTS_QUESTIONS | MODEL_QUESTIONS
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Attention weights that are read through the code of an attention are those that the formula gives."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -49,7 +50,9 @@ def test_weights_of_the_three_kinds_of_models(modules):
 
 
 def test_code_that_cannot_be_read_is_named(modules):
-    class Closed(modules.heads.MultiHeadAttentionEfficient):
+    efficient: Any = modules.heads.MultiHeadAttentionEfficient
+
+    class Closed(efficient):  # type: ignore[misc]
         def forward(self, x, mask=None):
             return x @ self.W_o.weight.T
 
@@ -63,7 +66,8 @@ def test_code_that_cannot_be_read_is_named(modules):
 
 @pytest.mark.parametrize("name", ["tagger", "vit"])
 def test_standins_of_what_is_only_shown_equal_the_solution(modules, name):
-    sizes = {"d_model": 12, "num_heads": 3, "num_layers": 2, "d_ff": 20, "dropout": 0.1}
+    sizes: dict[str, Any] = {"d_model": 12, "num_heads": 3, "num_layers": 2, "d_ff": 20, "dropout": 0.1}
+    inputs: tuple[torch.Tensor, ...]
     standins = load_standins()
     if name == "tagger":
         sizes |= {"vocab_size": 11, "max_len": 8, "padding_idx": 1, "num_tags": 3}

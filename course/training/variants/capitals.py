@@ -35,14 +35,18 @@ class Capitals(Task):
 
     def __init__(self, state: Path, corpus_dir: Path | None, vocab_size: int = 3000) -> None:
         sentences = list(dict.fromkeys(german for german, _ in load_pairs("tatoeba.train", corpus_dir)))
-        self.path = state / TOKENIZER
-        cut = [units(sentence) for sentence in sentences]
-        text = (" ".join(sentence).lower() for sentence in cut)
-        self.tokenizer = Tokenizer(self.path) if self.path.is_file() else Tokenizer.train(text, self.path, vocab_size)
-        self.pairs = [self.tagged(sentence) for sentence in cut]
+        path = state / TOKENIZER
+        text = (" ".join(units(sentence)).lower() for sentence in sentences)
+        tokenizer = Tokenizer(path) if path.is_file() else Tokenizer.train(text, path, vocab_size)
+        self.path = path
+        self.prepare(sentences, [units(german) for german, _ in load_pairs("tatoeba.val", corpus_dir)], tokenizer)
+
+    def prepare(self, sentences: list[str], held_out: list[list[str]], tokenizer: Tokenizer) -> None:
+        """Take sentences to train on, and the units of others to measure on."""
+        self.tokenizer, self.held_out = tokenizer, held_out
+        self.pairs = [self.tagged(units(sentence)) for sentence in sentences]
         self.pairs = [pair for pair in self.pairs if 0 < len(pair[0]) <= MAX_LEN]
         self.tables = [TokenTable(side, "cpu") for side in zip(*self.pairs, strict=True)]
-        self.held_out = [units(german) for german, _ in load_pairs("tatoeba.val", corpus_dir)]
         self.epoch: tuple[int, list[list[int]]] = (-1, [])
         self.steps = len(self.batches(0, 1))
 

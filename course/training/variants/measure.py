@@ -110,7 +110,7 @@ def digits(corpus_dir: Path | None) -> None:
             run.finish()
         parameters = sum(parameter.numel() for parameter in model.parameters())
         print(f"{name}, {parameters:,} parameters: {recognition.measure(model).figure:.1f} %")
-    for name, task in (("digits-vit", recognition), ("digits-vit/canvas", Search())):
+    for name, task in (("digits-vit", recognition), ("digits-vit-canvas", Search())):
         model = load_trained(name).model
         parameters = sum(parameter.numel() for parameter in model.parameters())
         print(f"{name}, {parameters:,} parameters: {task.measure(model).figure:.1f} %")
