@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from course.config import BOS, EOS
-from course.data.select_pairs import DATA, NAME, PAIRS, select
+from course.data import DATA
+from course.data.select_pairs import NAME, PAIRS, select
 from course.errors import UserError
 from course.modules import STANDINS, load_modules
 from course.training.ablation import (

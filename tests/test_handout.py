@@ -96,7 +96,7 @@ def test_only_the_folders_of_students_are_shipped(shipped):
         assert not any(folder == part or folder.startswith(f"{part}/") for folder in folders)
     kinds = {Path(name).suffix for name in shipped}
     assert kinds <= {"", ".py", ".ipynb", ".md", ".toml", ".txt", ".yml", ".json", ".html", ".css"} | {
-        *(".safetensors", ".model", ".svg", ".png", ".gz", ".js")
+        *(".safetensors", ".model", ".svg", ".png", ".gz", ".tsv", ".js")
     }
     for name in (
         "autograder/authoring/release.py",

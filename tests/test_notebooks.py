@@ -1,14 +1,18 @@
-"""The notebooks of transformer, run as students get them or half solved: what their texts say is what cells print."""
+"""The notebooks of transformer, run in the unpacked handout, as students get them, half solved or solved: nothing that
+they read is missing there, and what their texts say is what cells print.
+"""
 
 import json
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
+from autograder.__main__ import main
 from autograder.manifest import Stage, assignment
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,6 +84,25 @@ CLAIMS = {
 }
 
 
+# Which of our modules a notebook has imported from elsewhere.
+OUTSIDE = """
+import sys
+ours = [module for name, module in sys.modules.items() if name.partition(".")[0] in ("autograder", "course")]
+[module.__file__ for module in ours if not module.__file__.startswith({root!r})]
+"""
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory) -> Path:
+    """The unpacked zip file that students get."""
+    folder = tmp_path_factory.mktemp("handout")
+    assert main(["handout", str(folder / "handout.zip")]) == 0
+    with zipfile.ZipFile(folder / "handout.zip") as packed:
+        packed.extractall(folder)
+    (found,) = (path for path in folder.iterdir() if path.is_dir())
+    return found
+
+
 def put_half(folder: Path, missing: str) -> None:
     """The solution's modules, but one of them as students get it."""
     for module in SOLUTIONS.glob("*.py"):
@@ -87,18 +110,29 @@ def put_half(folder: Path, missing: str) -> None:
 
 
 def run(
-    source: Path, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, missing: str = "", seconds: int = SECONDS
+    source: Path,
+    name: str,
+    handout: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: str = "",
+    seconds: int = SECONDS,
 ) -> list[Any]:
-    """Run a notebook in a copy of its folder, or with one module missing; its code cells with their outputs."""
+    """Run a notebook in a copy of its folder, or with one module missing; its code cells with their outputs.
+
+    All that it imports and reads beside the modules is that of the handout.
+    """
     from nbclient import NotebookClient
 
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", str(handout))  # goes before the project, which pip has put into the path
     for module in source.glob("*.py"):
         shutil.copy(module, folder)
     if missing:
         put_half(folder, missing)
     notebook = nbformat.read(source / name, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(OUTSIDE.format(root=str(handout)), id="outside"))
     NotebookClient(notebook, timeout=seconds, resources={"metadata": {"path": str(folder)}}).execute()
+    assert outputs(notebook.cells.pop(), "text/plain") == ["[]"]
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
@@ -128,9 +162,9 @@ def check_claims(name: str, cells: list[Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["3_encoder.ipynb", "4_decoder.ipynb", "5_inference.ipynb"])
-def test_half_solved_no_cell_is_blocked(name: str, tmp_path, monkeypatch):
+def test_half_solved_no_cell_is_blocked(name: str, handout, tmp_path, monkeypatch):
     """Stage 2 is missing: a stand-in takes its place, and every cell below does what it does with the solution."""
-    cells = run(SOLUTIONS, name, tmp_path, monkeypatch, missing="pe")
+    cells = run(SOLUTIONS, name, handout, tmp_path, monkeypatch, missing="pe")
     check_outputs(cells)
     check_claims(name, cells)
     printed = "".join(text for cell in cells for text in outputs(cell, "stdout"))
@@ -139,9 +173,20 @@ def test_half_solved_no_cell_is_blocked(name: str, tmp_path, monkeypatch):
         assert excuse not in printed
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in ASSIGNMENT.notebooks if name != "6_train.ipynb"])
+def test_solved_every_cell_does_what_it_is_for(name: str, handout, tmp_path, monkeypatch):
+    cells = run(SOLUTIONS, name, handout, tmp_path, monkeypatch)
+    check_outputs(cells)
+    check_claims(name, cells)
+    printed = "".join(text for cell in cells for text in outputs(cell, "stdout"))
+    for excuse in (*EXCUSES, STANDINS):
+        assert excuse not in printed
+
+
 @STAGES
-def test_as_released_nothing_fails_and_nothing_is_earned(stage: Stage, tmp_path, monkeypatch):
-    cells = run(RELEASED, stage.notebook, tmp_path, monkeypatch)
+def test_as_released_nothing_fails_and_nothing_is_earned(stage: Stage, handout, tmp_path, monkeypatch):
+    cells = run(RELEASED, stage.notebook, handout, tmp_path, monkeypatch)
     (graded,) = check_outputs(cells)
     check_claims(stage.notebook, cells)
     assert outputs(graded, "text/plain")[-1] == "0.0"
@@ -150,15 +195,15 @@ def test_as_released_nothing_fails_and_nothing_is_earned(stage: Stage, tmp_path,
 
 
 @MORE
-def test_a_notebook_without_a_stage_runs_and_earns_nothing(name: str, tmp_path, monkeypatch):
-    cells = run(RELEASED, name, tmp_path, monkeypatch)
+def test_a_notebook_without_a_stage_runs_and_earns_nothing(name: str, handout, tmp_path, monkeypatch):
+    cells = run(RELEASED, name, handout, tmp_path, monkeypatch)
     assert check_outputs(cells) == []
     check_claims(name, cells)
 
 
 @pytest.mark.slow  # five minutes of a processor
-def test_the_students_modules_learn(tmp_path, monkeypatch):
-    cells = run(SOLUTIONS, "6_train.ipynb", tmp_path, monkeypatch, seconds=20 * SECONDS)
+def test_the_students_modules_learn(handout, tmp_path, monkeypatch):
+    cells = run(SOLUTIONS, "6_train.ipynb", handout, tmp_path, monkeypatch, seconds=20 * SECONDS)
     check_outputs(cells)
     check_claims("6_train.ipynb", cells)
     by_id = {cell.id: cell for cell in cells}

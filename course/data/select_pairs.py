@@ -9,10 +9,10 @@ import random
 import sys
 from pathlib import Path
 
+from course.data import DATA
 from course.errors import UserError, run_command
 from course.translation.corpora import read_pairs
 
-DATA = Path(__file__).parent
 NAME, ORIGIN = "tatoeba-small", "tatoeba.train"
 PAIRS, SEED = 10_000, 2017
 

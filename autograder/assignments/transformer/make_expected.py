@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.assignments.transformer.trained import KEPT, SMALL, numbers, small_arguments, small_weights
+from course.data import OWN_SENTENCES
 from course.errors import UserError
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from course.checkpoint import Checkpoint
 
-SENTENCES = Path(__file__).with_name("visible") / "sentences.tsv"
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 40
 TRANSLATED = 4  # sentences; greedy decoding is the slowest part of grading
@@ -76,7 +76,7 @@ def pe(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
     return {"pe/table": encoding.pe, "pe/x": x, "pe/output": encoding(x)}
 
 
-def read_sentences(path: Path = SENTENCES) -> list[list[str]]:
+def read_sentences(path: Path = OWN_SENTENCES) -> list[list[str]]:
     """(German, English) pairs."""
     return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
 
