@@ -98,7 +98,7 @@ def layer(layer_class: Any, decoder: bool, cache: bool = False) -> Tensors:
     small = layer_class(*SMALL, KEPT).double().eval()
     weights = small_weights({name: tuple(weight.shape) for name, weight in small.state_dict().items()})
     small.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
-    arguments = {name: torch.from_numpy(value) for name, value in small_arguments(decoder).items()}
+    arguments = {name: torch.from_numpy(value) for name, value in small_arguments(decoder, step=cache).items()}
     if not cache:
         return {"layer/output": small(**arguments)}
     B, T, d_model = arguments["x"].shape

@@ -37,8 +37,11 @@ def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray
     return {name: numbers(*shape) / np.sqrt(shape[-1]) for name, shape in shapes.items()}
 
 
-def small_arguments(decoder: bool = False) -> dict[str, np.ndarray]:
-    """The arguments of a small layer of the encoder, or of the decoder: 2 sentences of 5 tokens, one with padding."""
+def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
+    """The arguments of a small layer of the encoder, or of the decoder: 2 sentences of 5 tokens, one with padding.
+
+    With `step` the padding stands in front, since one step computes the last position.
+    """
     x = numbers(2, 5, SMALL[0])
     if not decoder:
         return {"x": x, "self_attn_padding_mask": MASK}
@@ -46,7 +49,7 @@ def small_arguments(decoder: bool = False) -> dict[str, np.ndarray]:
         "x": x,
         "encoder_out": x[::-1].copy(),
         "encoder_padding_mask": MASK,
-        "self_attn_padding_mask": MASK,
+        "self_attn_padding_mask": MASK[:, ::-1].copy() if step else MASK,
         "self_attn_mask": np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1),
     }
 

@@ -239,7 +239,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "        attended = self.self_attn(last, x, x, padding_mask, last_mask)",
         looks_like="Your result equals a layer that cuts the padding mask to the last position.",
         read_again="The padding mask speaks about the keys, which are all T_d positions. " + SEE_LAYER,
-        seen_by="hidden",
     ),
     Mistake(
         id="inference.padding-mask-ignored",
@@ -249,7 +248,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a step whose self-attention does not use the padding mask of the target.",
         read_again="Greedy decoding of one sentence has no padding, but the layer must also work with it. See the "
         "arguments in the docstring.",
-        seen_by="hidden",
     ),
     Mistake(
         id="inference.attention-mask-ignored",
@@ -269,7 +267,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a step whose cross-attention also looks at the padding of the source.",
         read_again="Greedy decoding of one sentence has no padding, but the layer must also work with it. See the "
         "arguments in the docstring.",
-        seen_by="hidden",
     ),
     Mistake(
         id="inference.first-step-one-position",

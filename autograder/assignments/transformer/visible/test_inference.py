@@ -6,7 +6,6 @@ import numpy as np
 
 from autograder.assignments.transformer.trained import (
     KEPT,
-    MASK,
     SMALL,
     TrainedTestCase,
     small_arguments,
@@ -41,8 +40,8 @@ class TestInference(TrainedTestCase):
         layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
         layer.load_state(small_weights(layer.shapes()))
         stored = self.stored("layer")
-        arguments = {**small_arguments(decoder=True), "cache": stored["cache"]}
-        real = (MASK == 0)[..., None]
+        arguments = {**small_arguments(decoder=True, step=True), "cache": stored["cache"]}
+        real = (arguments["self_attn_padding_mask"] == 0)[..., None]
         y = layer.forward_one_step_ec(**arguments)
         self.assert_tensor(y, stored["output"], "the output of one step", "B T_d d_model", where=real)
 
