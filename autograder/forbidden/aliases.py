@@ -142,3 +142,25 @@ def _is_main_block(node: ast.stmt) -> bool:
     sides = {ast.dump(side) for side in (node.test.left, *node.test.comparators)}
     equal = len(node.test.ops) == 1 and isinstance(node.test.ops[0], ast.Eq)
     return equal and sides == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))}
+
+
+def through_stars(names: dict[str, Names]) -> None:
+    """Let each module know the names that it imports by `from ... import *` from other modules of the student.
+
+    Where such a chain ends at a star of a library, it stays open what a name is.
+    """
+    for module, own in names.items():
+        seen, waiting, libraries = {module}, list(own.stars), []
+        while waiting:
+            star = waiting.pop()
+            if star not in names:
+                libraries.append(star)
+            elif star not in seen:
+                seen.add(star)
+                waiting += names[star].stars
+        if own.stars and not libraries:
+            for other in seen - {module}:
+                for name, meanings in list(names[other].known.items()):
+                    if not name.startswith("_"):
+                        own.known[name] |= meanings
+            own.stars = []

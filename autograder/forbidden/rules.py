@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
-from autograder.forbidden.aliases import Names, children, fold, is_self, without_main_block
+from autograder.forbidden.aliases import Names, children, fold, is_self, through_stars, without_main_block
 from autograder.forbidden.fingerprints import fingerprints
 
 MAX_FINDINGS = 20  # of a module
@@ -106,6 +106,7 @@ def check_modules(sources: dict[str, str]) -> tuple[list[tuple[str, Finding]], l
             trees[module] = without_main_block(ast.parse(text))
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
     names = {module: Names(node for node, _ in nodes) for module, nodes in scoped.items()}
+    through_stars(names)
     own = {member for each in names.values() for member in each.members}
     found = []
     for module, nodes in scoped.items():

@@ -198,17 +198,23 @@ class HiddenTestCase(StageTestCase):
             self.wrong(wrong, difference.message, *difference.details, actual=after)
 
     def same_gradients(
-        self, twins: Twins, arguments: Mapping[str, Any], output: np.ndarray, axes: str, method: str | None = None
+        self,
+        twins: Twins,
+        arguments: Mapping[str, Any],
+        output: np.ndarray | list[np.ndarray],
+        axes: str,
+        method: str | None = None,
     ) -> Gradients:
         """Fail unless gradients flow back to all inputs and parameters as in the reference.
 
         Args:
-            output: the gradient at the output of the call; zero where the output does not count.
+            output: the gradient at the output of the call, or at each of several; zero where that does not count.
             axes: those of the inputs.
         """
 
         def differentiate(model: ObjectProxy) -> Gradients:
-            return model.gradients([output], method=method, **arguments)
+            outputs = output if isinstance(output, list) else [output]
+            return model.gradients(outputs, method=method, **arguments)
 
         actual, right = differentiate(twins.student), self.right(differentiate, twins.reference)
         inputs = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]

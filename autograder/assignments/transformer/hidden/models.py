@@ -103,3 +103,15 @@ class ModelTestCase(HiddenTestCase, TrainedTestCase):
         """
         weights = self.weights(self.right(lambda reference: build(reference, 0.0), self.reference))
         self.check_dropout(lambda p: build(self.student, p), weights, call, axes, where)
+
+    def check_small_features(self, layer: Twins, call: Callable[[Any], Any], axes: str) -> None:
+        """Fail unless the norms of a layer are right for features that hardly vary, where their eps counts.
+
+        Args:
+            call: calls the layer with inputs that are about 1,000 times smaller than usual.
+        """
+        weights = self.weights(layer.reference)
+        last = "final_layer_norm"
+        self.load(layer, {name: value * (1 if name.startswith(last) else 1e-3) for name, value in weights.items()})
+        self.same(call, layer, "the output for features that hardly vary", axes)
+        self.load(layer, weights)

@@ -123,6 +123,13 @@ class TestDecoder(ModelTestCase):
         for lengths, mask in self.in_turn():
             arguments = self.both_masks(lengths, mask, d_model)
             self.same(lambda model: model(**arguments), layer, "the output", AXES)  # noqa: B023
+        end = (np.arange(T_e) == T_e - 1).astype(np.int64)[None]
+        alone = {"encoder_out": source["encoder_out"][:1], "encoder_padding_mask": end}
+        name = "the output for one sentence whose source has padding"
+        self.same(lambda model: model(x[:1], **alone, **causal), layer, name, AXES)
+        self.check_small_features(
+            layer, lambda model: model(1e-3 * x, encoder_out=1e-3 * source["encoder_out"], **causal), AXES
+        )
 
     def check_training(self, d_model: int, build: Any) -> None:
         """Fail unless dropout stands where it should."""
@@ -207,11 +214,11 @@ class TestDecoder(ModelTestCase):
         )
 
     def scores(self, model: Twins, lengths: np.ndarray, config: dict[str, Any]) -> None:
-        """Fail unless `forward_decoder` is right at real positions; the source has the lengths of the target."""
+        """Fail unless `forward_decoder` is right at real positions; the source is one token shorter."""
         B, T = len(lengths), max(lengths)
         arguments = {
             "enc_output": self.random(B, T, config["d_model"]),
-            "src_padding_mask": self.padding(lengths, T),
+            "src_padding_mask": self.padding(np.maximum(lengths - 1, 1), T),
             "tgt": np.resize(self.rng.permutation(config["tgt_vocab_size"]), (B, T)),
             "tgt_lengths": lengths,
         }

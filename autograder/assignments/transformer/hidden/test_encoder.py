@@ -45,6 +45,10 @@ class TestEncoder(ModelTestCase):
         self.same_gradients(layer, arguments, self.random(*x.shape) * real, AXES)
         for lengths, _ in self.in_turn():
             self.encodes(layer, self.random(len(lengths), max(lengths), d_model), lengths)
+        end = (np.arange(T) == T - 1).astype(np.int64)[None]
+        name, alone = "the output for one sentence with padding", end[..., None] == 0
+        self.same(lambda model: model(x[:1], self_attn_padding_mask=end), layer, name, AXES, alone)
+        self.check_small_features(layer, lambda model: model(1e-3 * x), AXES)
 
     def check_training(self, d_model: int, build: Any) -> None:
         """Fail unless dropout stands where it should."""
@@ -89,7 +93,10 @@ class TestEncoder(ModelTestCase):
         alone, _ = self.items(model.student.forward_encoder(src[:1, :5], lengths[:1]), 2, "forward_encoder")
         wrong = "a sentence alone gives something else than in a batch"
         self.unchanged(alone, enc_output[:1, :5], wrong, "enc_output", "B T_e d_model")
-        self.keeps_arguments(model.student, {"src": src, "src_lengths": lengths}, "forward_encoder")
+        outputs = [self.random(*enc_output.shape) * real[..., None], np.zeros(real.shape)]
+        arguments = {"src": src, "src_lengths": lengths}
+        self.same_gradients(model, arguments, outputs, "B T d_model", "forward_encoder")
+        self.keeps_arguments(model.student, arguments, "forward_encoder")
         # Sentences that are all equally long have a mask too.
         for lengths in (*(lengths for lengths, _ in self.in_turn()), np.array([3, 3]), np.array([5])):
             self.encode(model, self.rng.integers(40, size=(len(lengths), max(lengths))), lengths)

@@ -232,15 +232,6 @@ MISTAKES: tuple[Mistake, ...] = (
     # The visible tests decode cut sentences one by one: no padding, one token at the first step, and a causal mask
     # whose last row forbids nothing.
     Mistake(
-        id="inference.padding-mask-cut",
-        module="decoder",
-        old=ATTEND,
-        new="padding_mask = None if self_attn_padding_mask is None else self_attn_padding_mask[:, -1:]\n"
-        "        attended = self.self_attn(last, x, x, padding_mask, last_mask)",
-        looks_like="Your result equals a layer that cuts the padding mask to the last position.",
-        read_again="The padding mask speaks about the keys, which are all T_d positions. " + SEE_LAYER,
-    ),
-    Mistake(
         id="inference.padding-mask-ignored",
         module="decoder",
         old=ATTEND,
@@ -248,6 +239,16 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a step whose self-attention does not use the padding mask of the target.",
         read_again="Greedy decoding of one sentence has no padding, but the layer must also work with it. See the "
         "arguments in the docstring.",
+    ),
+    Mistake(
+        id="inference.padding-mask-cut",
+        module="decoder",
+        old=ATTEND,
+        new="padding_mask = None if self_attn_padding_mask is None else self_attn_padding_mask[:, -1:]\n"
+        "        attended = self.self_attn(last, x, x, padding_mask, last_mask)",
+        looks_like="Your result equals a layer that cuts the padding mask to the last position.",
+        read_again="The padding mask speaks about the keys, which are all T_d positions. " + SEE_LAYER,
+        same_as=("inference.padding-mask-ignored",),
     ),
     Mistake(
         id="inference.attention-mask-ignored",
