@@ -1,0 +1,57 @@
+import torch
+from mha import MultiHeadAttention
+from torch import nn
+
+
+class TransformerEncoderLayer(nn.Module):
+
+    def __init__(
+        self, embedding_dim: int, ffn_embedding_dim: int, num_attention_heads: int, dropout_prob: float
+    ) -> None:
+        super().__init__()
+        self.embedding_dim = embedding_dim
+        self.self_attn = MultiHeadAttention(embedding_dim, num_attention_heads)
+        self.self_attn_layer_norm = nn.LayerNorm(embedding_dim)
+        self.activation_fn = nn.ReLU()
+        self.fc1 = nn.Linear(embedding_dim, ffn_embedding_dim)
+        self.fc2 = nn.Linear(ffn_embedding_dim, embedding_dim)
+        self.final_layer_norm = nn.LayerNorm(embedding_dim)
+        self.dropout = nn.Dropout(dropout_prob)
+
+    def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
+        print(f"{self.__class__.__name__}: {tuple(x.shape)}, training={self.training}")
+        attended = self.self_attn(x, x, x, key_padding_mask=self_attn_padding_mask)
+        assert attended.shape == x.shape
+        x = self.self_attn_layer_norm(x + self.dropout(attended))
+        hidden = self.fc1(x)
+        hidden = self.activation_fn(hidden)
+        print("active: %.1f %%" % (100 * (hidden > 0).float().mean()))
+        hidden = self.fc2(hidden)
+        x = self.final_layer_norm(x + self.dropout(hidden))
+        return x
+
+
+class TransformerEncoder(nn.Module):
+
+    def __init__(
+        self,
+        num_layers: int,
+        embedding_dim: int,
+        ffn_embedding_dim: int,
+        num_attention_heads: int,
+        dropout_prob: float = 0.1,
+        output_layer_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            TransformerEncoderLayer(embedding_dim, ffn_embedding_dim, num_attention_heads, dropout_prob)
+            for _ in range(num_layers)
+        )
+        self.output_layer = None if output_layer_size is None else nn.Linear(embedding_dim, output_layer_size)
+
+    def forward(self, x: torch.Tensor, encoder_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x, self_attn_padding_mask=encoder_padding_mask)
+        if self.output_layer is not None:
+            x = self.output_layer(x)
+        return x

@@ -1,0 +1,56 @@
+import math
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of num_heads ({num_heads})")
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.d_k = d_model // num_heads
+        self.W_q = nn.Linear(d_model, d_model)
+        self.W_k = nn.Linear(d_model, d_model)
+        self.W_v = nn.Linear(d_model, d_model)
+        self.W_o = nn.Linear(d_model, d_model)
+
+    def compute_mh_qkv_transformation(
+        self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        return tuple(self._heads(w(x)) for w, x in [(self.W_q, Q), (self.W_k, K), (self.W_v, V)])
+
+    def _heads(self, x: torch.Tensor) -> torch.Tensor:
+        return x.view(*x.shape[:2], self.num_heads, self.d_k).swapaxes(1, 2)
+
+    def compute_scaled_dot_product_attention(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        key_padding_mask: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        x = query.matmul(key.swapaxes(2, 3)).mul(1 / math.sqrt(self.d_k))
+        for mask, axes in ((key_padding_mask, (1, 2)), (attention_mask, (1,))):
+            if mask is not None:
+                for axis in axes:
+                    mask = mask.unsqueeze(axis)
+                x = x.masked_fill(mask.bool(), torch.finfo(x.dtype).min)
+        x = x.softmax(-1).matmul(value)
+        return x.swapaxes(1, 2).reshape(len(x), -1, self.d_model)
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        key_padding_mask: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        q, k, v = self.compute_mh_qkv_transformation(query, key, value)
+        x = self.compute_scaled_dot_product_attention(q, k, v, key_padding_mask, attention_mask)
+        return self.W_o(x)

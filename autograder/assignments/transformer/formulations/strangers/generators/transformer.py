@@ -1,0 +1,115 @@
+from collections.abc import Sequence
+
+import torch
+from decoder import TransformerDecoder
+from encoder import TransformerEncoder
+from pe import PositionalEncoding
+from torch import nn
+from itertools import islice
+
+
+def length_to_padding_mask(
+    lengths: Sequence[int] | torch.Tensor,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype = torch.long,
+) -> torch.Tensor:
+    if device is None and isinstance(lengths, torch.Tensor):
+        device = lengths.device
+    lengths = torch.as_tensor(lengths, device=device)
+    positions = torch.arange(int(lengths.max()), device=lengths.device)
+    return (positions[None, :] >= lengths[:, None]).to(dtype)
+
+
+def subsequent_mask(
+    size: int, device: str | torch.device | None = None, dtype: torch.dtype = torch.long
+) -> torch.Tensor:
+    return torch.ones(size, size, device=device, dtype=dtype).triu(diagonal=1)
+
+
+class Transformer(nn.Module):
+
+    def __init__(
+        self,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        sos_idx: int,
+        eos_idx: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_seq_length: int,
+        dropout_prob: float,
+    ) -> None:
+        super().__init__()
+        self.encoder_embedding = nn.Embedding(src_vocab_size, d_model)
+        self.decoder_embedding = nn.Embedding(tgt_vocab_size, d_model)
+        self.positional_encoding = PositionalEncoding(d_model, max_seq_length)
+        self.encoder = TransformerEncoder(num_layers, d_model, d_ff, num_heads, dropout_prob)
+        self.decoder = TransformerDecoder(
+            num_layers, d_model, d_ff, num_heads, dropout_prob, output_layer_size=tgt_vocab_size
+        )
+        self.dropout = nn.Dropout(dropout_prob)
+        self.sos_idx = sos_idx
+        self.eos_idx = eos_idx
+
+    def forward_encoder(self, src: torch.Tensor, src_lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        src_embedded = self.dropout(self.positional_encoding(self.encoder_embedding(src)))
+        src_padding_mask = length_to_padding_mask(src_lengths, device=src.device)
+        enc_output = self.encoder(src_embedded, encoder_padding_mask=src_padding_mask)
+        return enc_output, src_padding_mask
+
+    def forward_decoder(
+        self,
+        enc_output: torch.Tensor,
+        src_padding_mask: torch.Tensor,
+        tgt: torch.Tensor,
+        tgt_lengths: torch.Tensor,
+    ) -> torch.Tensor:
+        tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))
+        tgt_padding_mask = length_to_padding_mask(tgt_lengths, device=tgt.device)
+        causal_mask = subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)
+        dec_output = self.decoder(
+            tgt_embedded,
+            decoder_padding_mask=tgt_padding_mask,
+            decoder_attention_mask=causal_mask,
+            encoder_out=enc_output,
+            encoder_padding_mask=src_padding_mask,
+        )
+        return dec_output
+
+    def forward(
+        self, src: torch.Tensor, tgt: torch.Tensor, src_lengths: torch.Tensor, tgt_lengths: torch.Tensor
+    ) -> torch.Tensor:
+        enc_output, src_padding_mask = self.forward_encoder(src, src_lengths)
+        return self.forward_decoder(enc_output, src_padding_mask, tgt, tgt_lengths)
+
+    def _words(self, memory):
+        tokens, cache = [self.sos_idx], None
+        while True:
+            tgt = torch.tensor([tokens], device=memory.device)
+            x = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))
+            scores, cache = self.decoder.forward_one_step_ec(
+                x,
+                decoder_attention_mask=subsequent_mask(len(tokens), device=memory.device)[None],
+                encoder_out=memory,
+                cache=cache,
+            )
+            tokens.append(int(scores[0, -1].argmax()))
+            yield tokens[-1], cache
+            if tokens[-1] == self.eos_idx:
+                return
+
+    def inference(
+        self, src: torch.Tensor, src_lengths: torch.Tensor, max_output_length: int
+    ) -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
+        enc_output, _ = self.forward_encoder(src, src_lengths)
+        decoded, caches = [], []
+        for row, length in zip(enc_output, src_lengths.tolist()):
+            tokens, last = [self.sos_idx], []
+            for token, cache in islice(self._words(row[None, :length]), max_output_length):
+                tokens.append(token)
+                last = cache
+            decoded.append(torch.tensor(tokens, dtype=torch.long, device=src.device))
+            caches.append(last)
+        return decoded, caches

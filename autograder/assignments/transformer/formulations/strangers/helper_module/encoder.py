@@ -1,0 +1,49 @@
+import torch
+import mha as m
+from torch import nn
+
+
+class TransformerEncoderLayer(nn.Module):
+
+    def __init__(
+        self, embedding_dim: int, ffn_embedding_dim: int, num_attention_heads: int, dropout_prob: float
+    ) -> None:
+        super().__init__()
+        self.embedding_dim = embedding_dim
+        self.self_attn = m.MultiHeadAttention(embedding_dim, num_attention_heads)
+        self.self_attn_layer_norm = nn.LayerNorm(embedding_dim)
+        self.activation_fn = nn.ReLU()
+        self.fc1 = nn.Linear(embedding_dim, ffn_embedding_dim)
+        self.fc2 = nn.Linear(ffn_embedding_dim, embedding_dim)
+        self.final_layer_norm = nn.LayerNorm(embedding_dim)
+        self.dropout = nn.Dropout(dropout_prob)
+
+    def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
+        x = m.add_and_norm(x, self.self_attn(x, x, x, self_attn_padding_mask), self.self_attn_layer_norm, self.dropout)
+        return m.add_and_norm(x, m.ffn(self, x), self.final_layer_norm, self.dropout)
+
+
+class TransformerEncoder(nn.Module):
+
+    def __init__(
+        self,
+        num_layers: int,
+        embedding_dim: int,
+        ffn_embedding_dim: int,
+        num_attention_heads: int,
+        dropout_prob: float = 0.1,
+        output_layer_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            TransformerEncoderLayer(embedding_dim, ffn_embedding_dim, num_attention_heads, dropout_prob)
+            for _ in range(num_layers)
+        )
+        self.output_layer = None if output_layer_size is None else nn.Linear(embedding_dim, output_layer_size)
+
+    def forward(self, x: torch.Tensor, encoder_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x, self_attn_padding_mask=encoder_padding_mask)
+        if self.output_layer is not None:
+            x = self.output_layer(x)
+        return x
