@@ -128,7 +128,7 @@ def update(
     model.zero_grad(set_to_none=True)
     torch.autograd.backward(times * found)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    optimizer.step(lambda: None)
+    optimizer.step(closure=None)
     return float(found.detach())
 
 
