@@ -102,7 +102,8 @@ def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
 
 def trained_models(folder: Path = CHECKPOINTS) -> Iterator[Finding]:
     """All trained models that came with the course."""
-    yield from map(checkpoint, sorted(path for path in folder.glob("*") if path.is_dir()) or [None])
+    folders = sorted(path for path in folder.glob("*") if path.is_dir())
+    yield from map(checkpoint, folders) if folders else [checkpoint()]
 
 
 def checkpoint(folder: Path | None = None) -> Finding:

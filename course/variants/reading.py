@@ -105,6 +105,6 @@ def attention_weights(attention: Any, x: "torch.Tensor", mask: "torch.Tensor | N
         last.remove()
     if len(read) != -(-T // d_head):
         raise UserError("the attention must call self.W_o once, or its weights cannot be read")
-    # (B, T, d_model) -> (B, T, H, d_head) -> (B, H, T, d_head)
+    # What W_o is given: (B, T, H * d_head) -> (B, H, T, d_head)
     blocks = [merged.reshape(len(x), T, H, d_head).transpose(1, 2) for merged in read]
     return torch.cat(blocks, dim=-1)[..., :T]

@@ -60,6 +60,7 @@ def test_capitals_are_better_than_counting_on_german_of_our_own(modules):
     from course.training.variants.practice import small_task
 
     trained = load_trained("de-truecase", modules)
+    assert trained.tokenizer is not None
     own = [units(sentence) for sentence in SENTENCES]
     counted = MostFrequentForm(units(text) for text in small_task("tagger").training)
     found = score(own, predict(trained.model, own, trained.tokenizer))

@@ -122,13 +122,13 @@ def update(
         settings["lr"] = rate
     if smoothing:
         inputs, labels = batch
-        found = F.cross_entropy(model.train()(inputs), labels, label_smoothing=smoothing)
+        found = F.cross_entropy(model.train(True)(inputs), labels, label_smoothing=smoothing)
     else:
-        found = model.train().loss(*batch)
+        found = model.train(True).loss(*batch)
     model.zero_grad(set_to_none=True)
     torch.autograd.backward(times * found)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    optimizer.step(lambda: None)
+    optimizer.step(closure=None)
     return float(found.detach())
 
 

@@ -29,13 +29,13 @@ class EncoderTransformer(AbstractTransformer):
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """(B, T) -> (B, T, num_tags)."""
         B, T = tokens.shape
-        if T > self.max_len:
+        if self.max_len < T:
             raise ValueError(f"{T} tokens for {self.max_len} positions")
         x = self.dropout(self.token_embedding(tokens) + self.position_embedding.weight[:T])
         padding = torch.stack([torch.arange(T, device=tokens.device).ge(length) for length in lengths])
-        for block in self.blocks:
-            x = block(x, padding.view(B, 1, T))
-        return self.output_layer(self.norm(x))
+        for layer in self.blocks:
+            x = layer(x, padding.view(B, 1, T))
+        return nn.Sequential(self.norm, self.output_layer)(x)
 
     def loss(self, tokens: torch.Tensor, lengths: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
         """The mean cross-entropy of the tags that count."""

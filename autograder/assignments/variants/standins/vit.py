@@ -59,8 +59,7 @@ class ViT(nn.Module):
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """(B, C, height, width) -> (B, num_classes)."""
-        patches = self.patch_embedding(images)
-        x = torch.hstack([self.cls_token.repeat(len(patches), 1, 1), patches])
+        x = torch.hstack([self.cls_token.repeat(len(images), 1, 1), self.patch_embedding(images)])
         x = nn.Sequential(self.dropout, *self.blocks, self.norm)(x + self.position_embedding)
         return self.output_layer(x.select(1, 0))
 
