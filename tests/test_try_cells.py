@@ -65,7 +65,7 @@ def test_a_mask_that_is_added_is_told_with_its_place(attempt):
 
 
 def test_the_example_by_hand_goes_into_the_function(attempt):
-    assert attempt(last="try-by-hand") == "by hand (7.55, 3.35), with your code [7.553 3.35  0.    0.   ]\n"
+    assert attempt(last="try-by-hand") == "by hand (7.55, 3.35), with your code [7.553 3.348 0.    0.   ]\n"
 
 
 @pytest.mark.parametrize("name", assignment("transformer").notebooks)
