@@ -91,7 +91,7 @@ def _say_once(replaced: str) -> None:
     global _said
     from IPython import get_ipython
 
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     cell = shell.execution_count if shell is not None else 0
     if shell is None or _said != (cell, replaced):
         print(f"Not all of this is your code: stand-ins take the place of {replaced}.")
