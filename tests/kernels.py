@@ -46,7 +46,8 @@ class Notebook:
                 output.html += content["data"].get("text/html", "")
                 output.text += content["data"].get("text/plain", "")
             elif kind == "update_display_data":
-                output.html = content["data"]["text/html"]
+                output.html = content["data"].get("text/html", "")
+                output.text = content["data"].get("text/plain", "")
             elif kind == "execute_result":
                 output.result = content["data"]["text/plain"]
                 output.html += content["data"].get("text/html", "")

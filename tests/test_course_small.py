@@ -96,7 +96,7 @@ def test_a_run_that_was_interrupted_goes_on_and_nothing_is_lost(tmp_path, capsys
 def test_a_finished_run_is_not_trained_again_unless_the_code_has_changed(tmp_path, capsys):
     folder = tmp_path / "modules"
     shutil.copytree(STANDINS, folder)
-    trained = train_small(make_trainer(tmp_path / "run", folder))
+    trained = train_small(make_trainer(tmp_path / "run", folder), keep=(0, 3))
     log = (tmp_path / "run" / LOG).read_bytes()
     again = make_trainer(tmp_path / "run", folder)
     assert train_small(again) == trained
@@ -105,7 +105,10 @@ def test_a_finished_run_is_not_trained_again_unless_the_code_has_changed(tmp_pat
         file.write("# changed\n")
     anew = make_trainer(tmp_path / "run", folder)
     capsys.readouterr()
-    assert train_small(anew).done
+    assert train_small(anew, keep=(0,)).done
+    weights_after(0, tmp_path / "run")
+    with pytest.raises(UserError):  # nothing of the run before is left
+        weights_after(3, tmp_path / "run")
     assert "The modules have changed since this run began: it begins anew." in capsys.readouterr().out
     assert len(read_log(tmp_path / "run" / LOG)) == len(trained.steps)
 

@@ -143,6 +143,25 @@ def test_the_switch_asks_for_own_modules_only(kernel):
     assert kernel.run('working_on("nothing")').error[0].startswith("error: there is no stage 'nothing'; the stages are")
 
 
+def test_a_notebook_of_no_stage_says_how_to_take_standins(kernel):
+    put(kernel, "mha")
+    assert "working_on" not in kernel.run("with exploring():\n    own_modules().pe.PositionalEncoding(4, 4)").printed
+    kernel.run("working_on(None)")
+    output = kernel.run("with exploring():\n    own_modules().pe.PositionalEncoding(4, 4)")
+    assert output.printed.startswith("Not started: Stage 2: ")
+    assert output.printed.endswith(
+        'Or change working_on(None) in the first cell to working_on("inference"): '
+        "stand-ins then take the place of what is missing.\n"
+    )
+
+
+def test_a_cell_names_the_standins_once(kernel):
+    put(kernel, "mha", "encoder", "transformer")
+    kernel.run('working_on("encoder")')
+    for _ in range(2):
+        assert kernel.run('load("encoder"), load("mha"), load("pe")').printed.count(SAID) == 1
+
+
 def test_the_stage_itself_is_never_replaced(kernel):
     put(kernel, "mha", "pe")
     kernel.run('working_on("encoder")')

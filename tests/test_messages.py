@@ -39,6 +39,22 @@ def test_a_given_function_that_is_called_wrongly_says_what_the_argument_is(worke
     assert test.message.splitlines()[1:] == ["length_to_padding_mask was called with device=torch.bool"]
 
 
+def test_the_call_that_is_warned_of_is_shown(workers):
+    """The test without masks warns of a call with both."""
+    old, new = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, :] != 0"
+    sources = {**SOURCES, "mha": SOURCES["mha"].replace(old, new)}
+    test = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")]).tests[0]
+    assert test.message.startswith("passes, but: RuntimeError")
+    assert test.details[0].startswith("called    MultiHeadAttention(d_model=60, num_heads=4)(query=(3,10,60)")
+    assert "attention_mask=(3,10,10), key_padding_mask=(3,10)" in test.details[0]
+
+
+def test_a_call_can_be_made_by_oneself(workers):
+    (test, *_) = failed(workers, "mha", "mha", "self.W_v(V)", "self.W_q(V)")
+    called = "called    MultiHeadAttention(d_model=60, num_heads=4).compute_mh_qkv_transformation((3,8,60), "
+    assert test.details[0].startswith(called)
+
+
 def test_a_file_of_one_s_own_that_is_missing_says_which_files_are_read(workers):
     (test,) = failed(workers, "pe", "pe", "import math", "import math\nfrom utils import table")
     assert "No module named 'utils'" in test.message

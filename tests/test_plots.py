@@ -51,6 +51,19 @@ def test_marked_points_on_a_logarithmic_axis_name_their_places():
     plt.close(figure)
 
 
+def test_curves_of_many_points_have_no_markers_and_can_be_told_apart_by_their_lines():
+    figure, axes = plt.subplots()
+    draw_curves(axes, Curves("", "", "", range(50), {str(n): [1] * 50 for n in range(6)}))
+    lines = axes.get_lines()
+    assert {line.get_marker() for line in lines} == {"None"}
+    assert len({str(line._dash_pattern) for line in lines}) == 6  # type: ignore[attr-defined]
+    # One that lies under another is seen on both sides of it.
+    widths = [line.get_linewidth() for line in lines]
+    assert widths == sorted(widths, reverse=True)
+    assert len(set(widths)) == 6
+    plt.close(figure)
+
+
 def test_panels_stand_side_by_side(shown):
     show_curves(TWO, TWO, description="two panels")
     ((figure, words),) = shown

@@ -97,6 +97,21 @@ def test_anything_else_is_wrong_and_no_error(nothing):
     assert ask("mha-weight", nothing).right is False
 
 
+@pytest.mark.parametrize(("name", "given"), [("mha-weight", 0.7), ("pe-entry", -1), ("inference-errors", 67)])
+def test_a_number_that_is_rounded_too_much_is_told_so(name, given):
+    reply = ask(name, given)
+    assert reply.right is False
+    assert reply.remark == "Not yet. Nearly: give one or two digits more."
+
+
+def test_a_number_may_be_written_as_text_and_words_are_no_number():
+    assert ask("mha-weight", "0.731").right is True
+    for words in ("log 2000", "x"):
+        assert ask("train-chance", words).remark == "Not yet. The answer is a number, such as 0.25."
+    assert ask("text-bank", 2).remark == 'Not yet. The answer is a letter, such as "a".'
+    assert ask("mha-scale", 2).remark.endswith("below 1.")
+
+
 def test_no_answer_gives_no_verdict_and_folds_the_answer():
     reply = ask("mha-weight", ...)
     assert reply.right is None

@@ -58,7 +58,7 @@ class StageTestCase(unittest.TestCase):
     explains = True  # look for the reason of wrong numbers
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
-    warnings: list[str]  # what the test does not judge, but its hidden one does
+    warnings: list[tuple[str, str]]  # what the test does not judge, but its hidden one does, and in which call
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
@@ -93,9 +93,9 @@ class StageTestCase(unittest.TestCase):
         try:
             yield
         except Incorrect as error:
-            self.warnings.append(error.wrong.message)
+            self.warnings.append((error.wrong.message, error.call))
         except StudentFault as fault:
-            self.warnings.append(fault.message)
+            self.warnings.append((fault.message, fault.call))
         finally:
             self.checks, self.student.last_call = checks, call
 

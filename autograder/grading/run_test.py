@@ -100,8 +100,11 @@ def run_test(
         error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
     status, message, details = _told(error)
     if error is None and case.warnings:
-        warning, *others = dict.fromkeys(text.partition("\n")[0][:200] for text in case.warnings)
-        message, details = f"passes, but: {warning}", (*(f"and: {other}" for other in others), JUDGED)
+        calls: dict[str, str] = {}  # of the same warning in two calls, the first
+        for text, call in case.warnings:
+            calls.setdefault(text.partition("\n")[0][:200], call)
+        told = [line for text, call in calls.items() for line in (f"and: {text}", f"called    {call}")]
+        message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
     parts = tuple(_part(part, outcomes[part][0], points, case.hidden) for part, points in worth.items())
     result = TestResult(
         stage=stage.name,

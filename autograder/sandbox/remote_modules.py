@@ -310,7 +310,10 @@ class RemoteFunction:
         if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):
             raise StudentFault(f"{self._name}(...) did not make an nn.Module", self._student.last_call)
         if isinstance(result, ObjectProxy):
-            result._name = self._name.removesuffix(".eval").removesuffix(".train")
+            made = f"{self._name}({', '.join(shown)})" if isinstance(self._target, str) else self._name
+            # With its arguments, so that one can make it oneself; a long list would hide the method that is called.
+            named = made if len(made) <= 60 else self._name
+            result._name = named.removesuffix(".eval").removesuffix(".train")
         return result
 
 

@@ -30,14 +30,16 @@ def working_on(stage: str | None, own_only: bool = False) -> None:
     Raises:
         UserError: if there is no such stage.
     """
-    global _stage
+    global _stage, _alone
     if stage is not None and stage not in {known.name for one in assignments().values() for known in one.stages}:
         names = ", ".join(known.name for one in assignments().values() for known in one.stages)
         raise UserError(f"there is no stage {stage!r}; the stages are {names}")
-    _stage = None if own_only else stage
+    _stage, _alone = (None if own_only else stage), stage is None
 
 
 _stage: str | None = None  # a notebook is about one stage
+_alone = False  # whether it has said that it is about none
+_said: tuple[int, str] = (0, "")  # the last notice of stand-ins, and the number of its cell
 
 
 def load(module: str, folder: str | Path = ".") -> ModuleType:
@@ -80,8 +82,7 @@ def _standins(folder: Path) -> Replaced:
     wanting = [(stage, why) for stage, why in standings(assignment, _stage, folder) if why]
     if not wanting:
         return NOTHING
-    said = " and ".join(f"stage {stage.number} ({stage.title}: {why})" for stage, why in wanting)
-    print(f"Not all of this is your code: stand-ins take the place of {said}.")
+    _say_once(" and ".join(f"stage {stage.number} ({stage.title}: {why})" for stage, why in wanting))
     stages = [stage for stage, _ in wanting]
     written = [path for stage in stages for path in stage.writes]
     modules = {module for stage in stages for module in stage.modules}
@@ -91,6 +92,18 @@ def _standins(folder: Path) -> Replaced:
         modules=tuple(sorted(modules - others)),
         methods=tuple(path for path in written if path.split(".")[0] in others),
     )
+
+
+def _say_once(replaced: str) -> None:
+    """Say once in a cell what stand-ins replace."""
+    global _said
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    cell = shell.execution_count if shell is not None else 0
+    if shell is None or _said != (cell, replaced):
+        print(f"Not all of this is your code: stand-ins take the place of {replaced}.")
+    _said = (cell, replaced)
 
 
 @contextlib.contextmanager
@@ -113,6 +126,10 @@ def exploring() -> Iterator[None]:
             raise
         if isinstance(error, NotImplementedError) and (place.line or "").startswith("raise"):
             print(f"Not started: {error}. Run this cell again when it is.")
+            if _alone:
+                last = next(iter(assignments().values())).stages[-1].name
+                print(f'Or change working_on(None) in the first cell to working_on("{last}"): ', end="")
+                print("stand-ins then take the place of what is missing.")
         else:
             print(f"Your code raised an exception: {describe(error)}")
 

@@ -8,7 +8,10 @@ from typing import Any
 from course.notebook.display import show
 
 # Colour, line and marker differ together, so that curves can be told apart in grey as well.
-STYLES = (("C0", "-", "o"), ("C1", "--", "s"), ("C2", "-.", "v"), ("C3", ":", "D"), ("C4", "-", "^"), ("k", "--", "x"))
+STYLES: tuple[tuple[str, Any, str], ...] = (
+    *(("C0", "-", "o"), ("C1", "--", "s"), ("C2", "-.", "v"), ("C3", ":", "D")),
+    *(("C4", (0, (7, 2, 1, 2, 1, 2)), "^"), ("k", (0, (2, 4)), "x")),
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,10 @@ def show_curves(*panels: Curves, description: str, size: tuple[float, float] | N
 def draw_curves(axes: Any, panel: Curves) -> None:
     """Draw one panel into given axes of matplotlib. The legend stands below, where it covers no curve."""
     marked = len(panel.x) <= 12  # markers on every one of many points hide the curve
-    for (name, values), (colour, line, marker) in zip(panel.curves.items(), STYLES, strict=False):
-        style = {"marker": marker, "markersize": 4} if marked else {}
+    for under, ((name, values), (colour, line, marker)) in enumerate(zip(panel.curves.items(), STYLES, strict=False)):
+        # A curve that another one covers is broader, so it is seen on both sides of that.
+        width = 1.2 + 0.5 * (len(panel.curves) - 1 - under)
+        style = {"marker": marker, "markersize": 4} if marked else {"linewidth": max(width, 1.2)}
         axes.plot(panel.x, values, color=colour, linestyle=line, label=name, **style)
     if panel.level is not None:
         name, height = panel.level

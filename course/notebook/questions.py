@@ -22,6 +22,12 @@ class Question:
             return str(given).strip().lower() == str(answer).lower()
         return math.isfinite(given) and abs(given - answer) <= self.tolerance + 1e-9 * abs(answer)
 
+    def rounded_to(self, given: float | str) -> bool:
+        """Whether a wrong number is the right one, rounded to fewer digits than the question wants."""
+        if isinstance(given, str) or isinstance(self.answer, str) or given == 0 or not self.tolerance:
+            return False
+        return any(given == round(self.answer, digits) for digits in range(4))
+
 
 QUESTIONS = {
     # 0_text
@@ -72,7 +78,7 @@ QUESTIONS = {
         "would give other results.",
         (
             (0.25, "The ratio of 48 and 192. And of their roots?"),
-            (2, "The other way round: by the larger root the scores get smaller."),
+            (2, "By the larger root the scores get smaller, so it is a number below 1."),
         ),
         tolerance=0.001,
     ),

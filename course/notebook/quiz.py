@@ -45,17 +45,22 @@ def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
     if name not in KNOWN:
         raise UserError(f"there is no question {name!r}; take the cell as it came")
     question = KNOWN[name]
+    wants_number = not isinstance(question.answer, str)
+    kind = "a number" if wants_number else 'a letter, such as "a"'
     if answer is ...:
         return Reply(None, "Write your answer in place of the three dots.", question.because)
-    if not isinstance(answer, str):
-        try:
-            answer = float(answer)  # numbers of NumPy and torch as well
-        except (TypeError, ValueError):
-            kind = "a number" if not isinstance(question.answer, str) else 'a letter, such as "a"'
+    try:
+        answer = float(answer)  # numbers of NumPy and torch as well
+    except (TypeError, ValueError):
+        if not isinstance(answer, str):
             raise UserError(f"the answer to this question is {kind}, not {type(answer).__name__}") from None
+    if isinstance(answer, str) is wants_number:
+        example = ", such as 0.25" if wants_number else ""
+        return Reply(False, f"Not yet. The answer is {kind}{example}.", question.because)
     if question.matches(answer, question.answer):
         return Reply(True, "Right.", question.because)
     for mistaken, remark in question.wrong:
         if question.matches(answer, mistaken):
             return Reply(False, f"Not yet. {remark}", question.because)
-    return Reply(False, "Not yet.", question.because)
+    nearly = question.rounded_to(answer)
+    return Reply(False, "Not yet. Nearly: give one or two digits more." if nearly else "Not yet.", question.because)

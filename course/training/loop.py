@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from course.training.group import Group
+from course.training.progress import progress_bar
 from course.training.trainer import Run
 
 SAVE_EVERY_SECONDS = 120
@@ -89,22 +90,6 @@ def train(
                 progress.update(task, figure=f"{figure} {quality.figure:.3f}")
                 started += time.monotonic() - paused
     trainer.save()
-
-
-@contextmanager
-def progress_bar(group: Group) -> Iterator[Any]:
-    """A bar with the speed and the time left; the other processes of a group show nothing."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("epoch {task.fields[epoch]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:,.0f} tokens/s {task.fields[figure]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, disable=not group.leads) as progress:
-        yield progress
 
 
 @contextmanager

@@ -129,7 +129,10 @@ def train_small(
     folder = trainer.folder
     folder.mkdir(parents=True, exist_ok=True)
     _begin_anew_if_changed(trainer)
-    if trainer.resume() and trainer.step < trainer.total_steps:
+    if not trainer.resume():
+        for earlier in folder.glob(_weights(folder, "*").name):
+            earlier.unlink()
+    elif trainer.step < trainer.total_steps:
         print(f"Going on after step {trainer.step:,}.")
     with (
         interrupt() as interrupted,
@@ -164,7 +167,7 @@ def weights_after(step: int, folder: Path) -> dict[str, Any]:
     return load_weights(_weights(folder, step))
 
 
-def _weights(folder: Path, step: int) -> Path:
+def _weights(folder: Path, step: int | str) -> Path:
     return folder / f"step-{step}.safetensors"
 
 

@@ -1,6 +1,7 @@
 """Stage 1: multi-head attention ("Attention Is All You Need", section 3.2).
 
-Shapes are written with B = batch, T_q = query positions, T_k = key positions, H = heads, d_k = d_model / H.
+Shapes are written with B = batch, T_q = query positions, T_k = key positions, H = heads, d_k = d_model / H. Q, K and V
+are inputs, before the projections; q, k and v (query, key and value of a head) are what comes out of these.
 """
 
 import math
@@ -64,9 +65,9 @@ class MultiHeadAttention(nn.Module):
         If both are given, a key is allowed only where both hold zero.
 
         Args:
-            query: (B, H, T_q, d_k).
-            key: (B, H, T_k, d_k).
-            value: (B, H, T_k, d_k).
+            query: q, already projected and split into heads, (B, H, T_q, d_k).
+            key: k, (B, H, T_k, d_k).
+            value: v, (B, H, T_k, d_k).
             key_padding_mask: (B, T_k), or None. Row b marks the padded keys of sentence b, for all of its queries.
             attention_mask: (1, T_q, T_k) or (B, T_q, T_k), or None. Entry [b, i, j] forbids query i to attend to
                 key j. The causal mask of a decoder of length 4, for instance, is
@@ -99,9 +100,9 @@ class MultiHeadAttention(nn.Module):
         """Project, attend in every head, and mix the heads with W_o.
 
         Args:
-            query: (B, T_q, d_model).
-            key: (B, T_k, d_model).
-            value: (B, T_k, d_model).
+            query: Q, not projected yet, (B, T_q, d_model).
+            key: K, (B, T_k, d_model).
+            value: V, (B, T_k, d_model).
             key_padding_mask: see `compute_scaled_dot_product_attention`.
             attention_mask: see `compute_scaled_dot_product_attention`.
 

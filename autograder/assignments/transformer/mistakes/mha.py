@@ -193,6 +193,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "of the result that you want, (B, H, T_q, T_k).",
     ),
     Mistake(
+        id="mha.all-axes-of-key-reversed",
+        module="mha",
+        old=SCORES,
+        new="query @ key.T / math.sqrt(self.d_k)",
+        looks_like="The product of queries and keys does not fit: all axes of the keys are reversed, not the last two.",
+        read_again="The keys have four axes. The attribute T of a tensor is meant for matrices, with two: of four it "
+        "reverses the order of all, so the sentences come last. Only positions and features shall change places.",
+    ),
+    Mistake(
         id="mha.key-reshaped",
         module="mha",
         old=SCORES,

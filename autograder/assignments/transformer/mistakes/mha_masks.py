@@ -130,6 +130,19 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention in which only the number 1 in the masks forbids a key.",
         read_again="Other numbers count as well, negative ones too. " + MASKING,
     ),
+    # Right for masks of 0 and 1.
+    Mistake(
+        id="mha.masks-times-low-number",
+        module="mha",
+        old=BOTH,
+        new=BOTH.replace(PADDING, "scores + key_padding_mask[:, None, None, :] * -1e9").replace(
+            ATTENTION, "scores + attention_mask[:, None, :, :] * -1e9"
+        ),
+        looks_like="Your result equals attention in which the masks, times a very low number, are added to the scores: "
+        "a negative entry raises the score of its key.",
+        read_again="Any entry but 0 forbids a key, and each in the same way: whether it is 1, 7 or -1 must not matter. "
+        + MASKING,
+    ),
     Mistake(
         id="mha.padding-mask-not-unsqueezed",
         module="mha",

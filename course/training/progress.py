@@ -1,0 +1,51 @@
+"""The progress of a training run: a bar in a terminal, a line of text in a notebook."""
+
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from course.training.group import Group
+
+
+@contextmanager
+def progress_bar(group: Group) -> Iterator[Any]:
+    """A bar with the speed and the time left; the other processes of a group show nothing.
+
+    The time left follows from the mean speed of the whole run: that of the last steps jumps on a busy machine.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("epoch {task.fields[epoch]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("loss {task.fields[loss]:.3f}  {task.fields[rate]:,.0f} tokens/s {task.fields[figure]}"),
+        TimeRemainingColumn(),
+    )
+    console = Console()
+    in_notebook = console.is_jupyter
+    with Progress(
+        *columns, console=console, speed_estimate_period=math.inf, disable=not group.leads or in_notebook
+    ) as progress:
+        if in_notebook and group.leads:
+            _write_lines(progress)
+        yield progress
+
+
+def _write_lines(progress: Any) -> None:
+    """Show each update as text, in place of the one before. A widget would stay blank where no kernel runs."""
+    from IPython.display import display
+    from rich.console import Console
+
+    handle, update = display({"text/plain": ""}, raw=True, display_id=True), progress.update  # type: ignore[no-untyped-call]
+
+    def update_and_write(*args: Any, **fields: Any) -> None:
+        update(*args, **fields)
+        page = Console(file=io.StringIO(), width=110, force_jupyter=False, force_terminal=False)
+        page.print(progress.get_renderable())
+        handle.update({"text/plain": page.file.getvalue().rstrip()}, raw=True)  # type: ignore[attr-defined]
+
+    progress.update = update_and_write
