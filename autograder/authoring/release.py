@@ -252,7 +252,8 @@ def generate(root: Path, chosen: Iterable[Assignment]) -> dict[str, str]:
         expected = {f"{module}.py" for module in one.modules} | notebook_names(one)
         if missing := {f"{one.name}/{file}" for file in expected} - set(release):
             raise UserError(f"{SOURCE} lacks {', '.join(sorted(missing))}")
-        if leaks := find_leaks(release, secret_lines(root / SOURCE / one.name, one)):
+        own = {name: text for name, text in release.items() if name.startswith(f"{one.name}/")}
+        if leaks := find_leaks(own, secret_lines(root / SOURCE / one.name, one)):
             raise UserError("the release would hold lines of the solution\n  " + "\n  ".join(leaks))
     return release
 

@@ -1,10 +1,13 @@
 """Notebooks 5 to 8 with the solution: no cell is blocked, and what the texts say is what the cells print."""
 
 import re
+import zipfile
+from pathlib import Path
 
 import pytest
 import torch
 
+from autograder.__main__ import main
 from course.modules import ROOT
 from tests.test_notebooks import EXCUSES, check_outputs, outputs, run
 
@@ -16,9 +19,20 @@ def _float32(_float64):
     torch.set_default_dtype(torch.float32)
 
 
-def printed(name: str, folder, monkeypatch) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory) -> Path:
+    """The unpacked handout of the assignment."""
+    folder = tmp_path_factory.mktemp("handout")
+    assert main(["handout", str(folder / "handout.zip"), "--assignment", "variants"]) == 0
+    with zipfile.ZipFile(folder / "handout.zip") as packed:
+        packed.extractall(folder)
+    (found,) = (path for path in folder.iterdir() if path.is_dir())
+    return found
+
+
+def printed(name: str, handout: Path, folder: Path, monkeypatch) -> dict[str, str]:
     """What the cells of a notebook printed, tables included, by their ids."""
-    cells = run(FOLDER, name, folder, monkeypatch, seconds=2400)
+    cells = run(FOLDER, name, handout, folder, monkeypatch, seconds=2400)
     check_outputs(cells)
     found = {cell.id: "\n".join([*outputs(cell, "stdout"), *outputs(cell, "text/html")]) for cell in cells}
     for id, text in found.items():
@@ -33,8 +47,8 @@ def figures(table: str) -> dict[str, list[float]]:
 
 
 @pytest.mark.slow
-def test_tagger(tmp_path, monkeypatch):
-    found = printed("5_tagger.ipynb", tmp_path, monkeypatch)
+def test_tagger(handout, tmp_path, monkeypatch):
+    found = printed("5_tagger.ipynb", handout, tmp_path, monkeypatch)
     shown = figures(found["sides-shown"])
     for noun, adjective in (("die reichen werden", "die reichen leute"), ("der blinde braucht", "der blinde mann")):
         rows = [next(shown[text] for text in shown if text.startswith(kind)) for kind in (noun, adjective)]
@@ -53,8 +67,8 @@ def test_tagger(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_training(tmp_path, monkeypatch):
-    found = printed("7_training.ipynb", tmp_path, monkeypatch)
+def test_training(handout, tmp_path, monkeypatch):
+    found = printed("7_training.ipynb", handout, tmp_path, monkeypatch)
     right = {name: numbers[-1] for name, numbers in figures(found["without-run"]).items()}
     assert right["no warm-up"] < right["as it should be"] - 3
     assert right["the same, no clipping"] < right["one long gradient"] - 15
@@ -67,8 +81,8 @@ def test_training(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_modern(tmp_path, monkeypatch):
-    found = printed("8_modern.ipynb", tmp_path, monkeypatch)
+def test_modern(handout, tmp_path, monkeypatch):
+    found = printed("8_modern.ipynb", handout, tmp_path, monkeypatch)
     products = re.findall(r"turned ([+-][\d.]+), with the wrong row ([+-][\d.]+)", found["rope-measured"])
     assert len({right for right, _ in products}) == 1
     assert len({wrong for _, wrong in products}) == 3

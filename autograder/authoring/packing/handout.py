@@ -30,7 +30,10 @@ OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "ex
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
 DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
 # A line of a solution that says nothing about it.
-TRIVIAL = re.compile(r"if \w+ is (not )?None:")
+TRIVIAL = re.compile(
+    r"if \w+ is (not )?None:|if \w+ > self\.\w+:|for \w+ in self\.\w+:|return \w+|\w+ = \w+\.size\(\d\)"
+    r"|loss\.backward\(\)|(optimizer|model)\.\w+\(\)"
+)
 # Sections of pyproject.toml without which the course can be installed.
 FOR_DEVELOPERS = ("project.optional-dependencies", "tool.ruff", "tool.mypy", "tool.pytest")
 

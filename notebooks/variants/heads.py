@@ -1,0 +1,116 @@
+"""Stage 2: self-attention, head by head and with all heads at once.
+
+Shapes are written with B = batch, T = positions, H = heads, d_head = d_model / H.
+
+A mask is a boolean tensor in which True means "may not be attended to". It has one of the shapes
+
+    (1, T, T)   the same for the whole batch; the causal mask of a language model, True above the diagonal
+    (B, T, T)   one for each sequence
+    (B, 1, T)   for each sequence, the same keys for all of its queries; a padding mask
+
+and entry [b, i, j] forbids query i of sequence b to attend to key j. None means that nothing is forbidden. A query that
+may attend to nothing at all must still give finite numbers; which ones does not matter.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+class AttentionHead(nn.Module):
+    """One head of self-attention: softmax(q k^T / sqrt(d_head)) v, with dropout on the weights."""
+
+    def __init__(self, d_model: int, d_head: int, dropout: float) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_head)
+        self.W_k = nn.Linear(d_model, d_head)
+        self.W_v = nn.Linear(d_model, d_head)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Attend from every position to the positions that the mask leaves.
+
+        The scores are divided by the root of d_head, not of d_model. Dropout is applied to the weights, after the
+        softmax.
+
+        Args:
+            x: (B, T, d_model). Queries, keys and values are all made from it.
+            mask: boolean, True where a query may not look: (1, T, T), (B, T, T), (B, 1, T), or None. A query that
+                may look nowhere must give finite numbers.
+
+        Returns:
+            (B, T, d_head). x and the mask are left as they are.
+        """
+        raise NotImplementedError("Stage 2: AttentionHead.forward is not written yet")
+
+
+class MultiHeadAttentionSimple(nn.Module):
+    """Multi-head attention as a list of heads that work one after the other."""
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of num_heads ({num_heads})")
+        # In a plain list the heads would be missing from parameters(), state_dict(), train() and eval().
+        self.heads = nn.ModuleList(AttentionHead(d_model, d_model // num_heads, dropout) for _ in range(num_heads))
+        self.W_o = nn.Linear(d_model, d_model)
+        self.output_dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Put the results of the heads side by side, head 0 first, and mix them: Dropout(W_o [head_0, head_1, ...]).
+
+        Args:
+            x: (B, T, d_model).
+            mask: as in `AttentionHead.forward`.
+
+        Returns:
+            (B, T, d_model).
+        """
+        raise NotImplementedError("Stage 2: MultiHeadAttentionSimple.forward is not written yet")
+
+
+class MultiHeadAttentionEfficient(nn.Module):
+    """The same with all heads at once, from one linear map.
+
+    The 3 * d_model output features of `W_qkv` are the queries of all heads, then the keys of all heads, then the
+    values of all heads, d_model each. Within each third, the first d_head features belong to head 0, the next to head
+    1, and so on.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"d_model ({d_model}) must be a multiple of num_heads ({num_heads})")
+        self.num_heads = num_heads
+        self.d_head = d_model // num_heads
+        self.W_qkv = nn.Linear(d_model, 3 * d_model)
+        self.W_o = nn.Linear(d_model, d_model)
+        self.attention_dropout = nn.Dropout(dropout)
+        self.output_dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Attend in all heads at once, merge the heads, and mix them with W_o.
+
+        Scale, mask and dropouts are those of `MultiHeadAttentionSimple`: `attention_dropout` on the weights,
+        `output_dropout` after W_o. No loop over heads is needed.
+
+        Args:
+            x: (B, T, d_model).
+            mask: as in `AttentionHead.forward`, for all heads the same: (1, T, T), (B, T, T), (B, 1, T), or None.
+
+        Returns:
+            (B, T, d_model).
+        """
+        raise NotImplementedError("Stage 2: MultiHeadAttentionEfficient.forward is not written yet")
+
+
+def copy_weights(simple: MultiHeadAttentionSimple, efficient: MultiHeadAttentionEfficient) -> None:
+    """Give `efficient` the weights of `simple`, so that both must compute the same."""
+    names = [(head, name) for name in ("W_q", "W_k", "W_v") for head in simple.heads]  # queries first, head 0 first
+    with torch.no_grad():
+        weights = torch.cat([head.get_parameter(f"{name}.weight") for head, name in names])  # (3 * d_model, d_model)
+        biases = torch.cat([head.get_parameter(f"{name}.bias") for head, name in names])  # (3 * d_model)
+        efficient.W_qkv.weight.copy_(weights)
+        efficient.W_qkv.bias.copy_(biases)
+    efficient.W_o.load_state_dict(simple.W_o.state_dict())

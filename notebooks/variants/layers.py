@@ -1,0 +1,77 @@
+"""Stage 1: layer normalisation, GELU and the feed-forward network of the models in this assignment.
+
+Shapes are written with B = batch, T = positions. What is built here follows GPT-2 (Radford et al., 2019), which is not
+the Transformer of 2017: GELU takes the place of ReLU, and the norms stand before the sub-layers (stage 3).
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+class LayerNorm(nn.Module):
+    """Layer normalisation (Ba, Kiros and Hinton, 2016): every vector of features is normalised by itself.
+
+        y = weight * (x - mean) / sqrt(variance + eps) + bias
+
+    Mean and variance are those of the last axis, one pair for every position. The variance is the biased one: the mean
+    of the squared distances from the mean, divided by `size` and not by `size - 1`. `eps` is added to the variance,
+    under the root.
+    """
+
+    def __init__(self, size: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(size))
+        self.bias = nn.Parameter(torch.zeros(size))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalise the last axis.
+
+        Args:
+            x: (..., size), with any number of axes before the last. `size` may be 1.
+
+        Returns:
+            (..., size). x itself is left as it is.
+        """
+        raise NotImplementedError("Stage 1: LayerNorm.forward is not written yet")
+
+
+def gelu(x: torch.Tensor) -> torch.Tensor:
+    """The Gaussian error linear unit (Hendrycks and Gimpel, 2016), x * Phi(x), element by element.
+
+    Phi is the distribution function of the standard normal distribution, Phi(x) = (1 + erf(x / sqrt(2))) / 2. Wanted
+    is this exact form; the approximation by tanh, which GPT-2 itself uses, differs from it by up to 5e-4.
+
+    Args:
+        x: a tensor of any shape. It is left as it is.
+
+    Returns:
+        a tensor of the same shape.
+    """
+    raise NotImplementedError("Stage 1: gelu is not written yet")
+
+
+class FeedForward(nn.Module):
+    """The position-wise feed-forward network: FFN(x) = Dropout(W_2 gelu(W_1 x + b_1) + b_2).
+
+    There is one dropout, at the end.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(d_model, d_ff)  # W_1 and b_1
+        self.fc2 = nn.Linear(d_ff, d_model)  # W_2 and b_2
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Apply the network to each position by itself, with the `gelu` of this module.
+
+        Args:
+            x: (B, T, d_model).
+
+        Returns:
+            (B, T, d_model).
+        """
+        raise NotImplementedError("Stage 1: FeedForward.forward is not written yet")
