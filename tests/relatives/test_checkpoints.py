@@ -9,7 +9,7 @@ from autograder.manifest import assignment
 from course.checkpoint import checksums
 from course.config import CHECKPOINTS, CHECKSUMS
 from course.training.variants.capitals import predict
-from course.training.variants.digits import Recognition
+from course.training.variants.digits import Recognition, Search
 from course.variants.capitals import MostFrequentForm, score, units
 from course.variants.trained import load_standins, load_trained
 
@@ -54,6 +54,10 @@ def accuracy(task, name, modules) -> None:
 
 def test_digits_are_named_as_the_card_says(modules):
     accuracy(Recognition(), "digits-vit", modules)
+
+
+def test_digits_are_found_as_the_card_says(modules):
+    accuracy(Search(), "digits-vit-canvas", modules)
 
 
 def test_capitals_are_better_than_counting_on_german_of_our_own(modules):
