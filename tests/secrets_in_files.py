@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SOLUTIONS, RELEASE = (ROOT / folder / assignment("transformer").name for folder in ("solutions", "notebooks"))
 REGION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 # Lines that anybody writes.
-TRIVIAL = re.compile(r"if \w+ is (not )?None:|return \w+|\w+ = \w+|except \w+ as \w+:|\) -> \w+:|for \w+ in \(")
+TRIVIAL = re.compile(
+    r"if \w+ is (not )?None:|return \w+|\w+ = \w+|except \w+ as \w+:|\) -> \w+:|for \w+ in \(|\"\w+\": \w+,"
+)
 
 
 def texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:

@@ -55,6 +55,8 @@ def test_extra_credit_is_not_required(tmp_path):
     for module in SOLUTION.glob("*.py"):
         text = module.read_text(encoding="utf-8")
         broken = text.replace("decoded_list.append", "decoded_list.extend") if module.name == "transformer.py" else text
+        if module.name == "decoder.py":
+            broken = broken.replace("def forward_one_step_ec(", "def forward_one_step(")
         (tmp_path / module.name).write_text(broken, encoding="utf-8")
     done = grade("--submission", tmp_path)
     assert f"Total: {of(REQUIRED, TOTAL)} points" in done.stdout
