@@ -70,7 +70,7 @@ def draw_curves(axes: Any, panel: Curves) -> None:
     if panel.ylim is not None:
         axes.set_ylim(*panel.ylim)
     if panel.legend:
-        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+        axes.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handlelength=4)
 
 
 def show_words(
