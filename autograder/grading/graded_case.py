@@ -86,6 +86,12 @@ class StageTestCase(unittest.TestCase):
         finally:
             self.outcomes[name] = (error, self.checks)
 
+    def needs(self, part: str) -> None:
+        """End this part as another one ended, if that failed: wrong code earns nothing for what it leaves out."""
+        error, _ = self.outcomes[part]
+        if error is not None:
+            raise error
+
     @contextlib.contextmanager
     def only_warn(self) -> Iterator[None]:
         """What fails inside costs nothing here. The student is told, since the hidden test judges it."""

@@ -25,6 +25,7 @@ class TestDecoder(ModelTestCase):
             self.check_decoder_layer(sizes[0], sizes[2], self.twins(lambda modules: build(modules, 0.3)))
             self.check_stack()
         with self.part("dropout"):
+            self.needs("layer")
             self.check_training(sizes[0], build)
         with self.part("model"):
             self.check_predictions()

@@ -15,10 +15,12 @@ class TestPositionalEncoding(HiddenTestCase):
             self.check_lengths(self.pick(5, 7, 8))
         pe = self.both(lambda modules: modules.pe.PositionalEncoding(12, 7))
         with self.part("x and its gradient"):
+            self.needs("values")
             x = self.random(2, 6, 12)
             self.keeps_arguments(pe.student, {"x": x})
             self.same_gradients(pe, {"x": x}, self.random(*x.shape), "B T d_model")
         with self.part("a buffer"):
+            self.needs("values")
             check_buffer(self, pe.student, self.random(2, 6, 12))
 
     def check_lengths(self, length: int) -> None:

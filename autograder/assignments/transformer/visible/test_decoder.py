@@ -21,6 +21,7 @@ class TestDecoder(TrainedTestCase):
         with self.part("layer"):
             self.check_layer(self.layer, small_arguments(decoder=True))
         with self.part("dropout"):
+            self.needs("layer")
             self.check_layer_dropout(self.layer, small_arguments(decoder=True))
         with self.part("model"):
             self.check_model()

@@ -18,6 +18,7 @@ class TestEncoder(TrainedTestCase):
         with self.part("layer"):
             self.check_layer(self.layer, small_arguments())
         with self.part("dropout"):
+            self.needs("layer")
             self.check_layer_dropout(self.layer, small_arguments())
         with self.part("model"):
             self.check_model()

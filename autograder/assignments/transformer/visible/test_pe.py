@@ -20,7 +20,9 @@ class TestPositionalEncoding(StageTestCase):
             self.assert_tensor(encoding.attribute("pe"), stored["table"], "pe", "1 T d_model", limit=ENCODING_LIMIT)
             self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
         with self.part("x and its gradient"):
+            self.needs("values")
             self.keeps_arguments(encoding, {"x": stored["x"]})
         with self.part("a buffer"):
+            self.needs("values")
             check_buffer(self, encoding, stored["x"])
         self.warn_of_side_effects(encoding, {"x": stored["x"]})
