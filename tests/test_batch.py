@@ -35,7 +35,7 @@ from tests.batches import (
     rows,
     verdicts,
 )
-from tests.worth import FULL, TESTS, TOTAL
+from tests.worth import FULL, PROJECTIONS, TESTS, TOTAL
 
 HOSTILE = ("=1+1", "@SUM(A1)", "<b>x", "A b", "a_b", "x%2f..", "\u202egrade")
 
@@ -152,7 +152,9 @@ def test_a_submission_has_a_limited_time(tmp_path):
     tests = from_json(recorded(tmp_path / "out")["stubborn"]["report"]).tests
     assert {test.status for test in tests if test.stage == "mha"} == {"timed out"}
     assert tests[-1].message == "the time of this submission is used up"
-    assert all(test.points == 0 for test in tests if test.status == "timed out")
+    late = [test for test in tests if test.status == "timed out"]
+    assert all(part.points == 0 for test in late for part in test.parts or [test] if part.status == "timed out")
+    assert sum(test.points for test in late) == PROJECTIONS
     statuses = {test.status for test in from_json(recorded(tmp_path / "out")["quick"]["report"]).tests}
     assert statuses == {"not started"}
 

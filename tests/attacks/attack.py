@@ -46,6 +46,7 @@ class Attack:
     module: str = "pe"
     tries: bool = True  # whether `attempt` is used, so that "stopped" must have been printed
     hidden: bool = False  # whether it is the hidden test that must find it out
+    earned: int = 0  # parts of the test that the code gets by right
     seconds: float = 20.0  # that a call may take
 
     def __str__(self) -> str:

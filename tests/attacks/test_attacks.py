@@ -104,7 +104,8 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
         report = attacked(workers, world, attack)
     test = report.tests[0]
 
-    assert report.points == 0
+    assert sum(part.status == "passed" for part in test.parts) == attack.earned
+    assert (report.points > 0) == (attack.earned > 0)
     assert not report.faulty, test
     verdict = (test.status, test.message[:500])
     assert any(test.status == v.status and v.message in test.message for v in attack.verdicts), verdict
