@@ -87,6 +87,7 @@ ATTACKS += [
         right_where(VISIBLE, "return x.add_(self.pe[:, : x.size(1)])"),
         Verdict("failed", "changes its argument x"),
         tries=False,
+        hidden=True,
         earned=2,  # parts of which it is right: the values, and the buffer
     ),
     Attack(

@@ -11,6 +11,7 @@ from course.config import CHECKPOINTS, CHECKSUMS
 from course.training.variants.capitals import predict
 from course.training.variants.digits import Recognition, Search
 from course.variants.capitals import MostFrequentForm, score, units
+from course.variants.reading import self_attention
 from course.variants.trained import load_standins, load_trained
 
 NAMES = assignment("variants").checkpoints
@@ -56,8 +57,18 @@ def test_digits_are_named_as_the_card_says(modules):
     accuracy(Recognition(), "digits-vit", modules)
 
 
-def test_digits_are_found_as_the_card_says(modules):
+def test_digits_on_a_canvas_are_named_as_the_card_says_and_looked_at(modules):
     accuracy(Search(), "digits-vit-canvas", modules)
+    task = Search()
+    model = load_trained("digits-vit-canvas", modules).model
+    images, inside = torch.zeros(10, 1, 16, 16), torch.zeros(10, 64, dtype=torch.bool)
+    for image, patches, digit in zip(images, inside, task.held_out.images, strict=False):
+        image += 0.4 * torch.rand(16, 16)
+        image[0, 2:10, 6:14] = torch.maximum(image[0, 2:10, 6:14], torch.from_numpy(digit[0]))
+        patches.view(8, 8)[1:5, 3:7] = True
+    weights = self_attention(model, images).weights.mean(dim=2)[:, :, 0, 1:]  # (layers, B, N)
+    shares = (weights * inside).sum(dim=-1) / weights.sum(dim=-1)
+    assert shares.mean(dim=1).max() > 0.6  # by chance a quarter
 
 
 def test_capitals_are_better_than_counting_on_german_of_our_own(modules):

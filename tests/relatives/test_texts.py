@@ -67,6 +67,25 @@ def test_tagger(handout, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_vit(handout, tmp_path, monkeypatch):
+    found = printed("6_vit.ipynb", handout, tmp_path, monkeypatch)
+    positions = figures(found["positions-measured"])
+    assert positions["positions set to 0"][0] == positions["positions set to 0"][1]
+    assert positions["with its positions"][0] > positions["with its positions"][1] + 50
+    cosines = figures(found["positions-drawn"])
+    assert cosines["digits anywhere on a canvas"][0] > 0.5
+    assert abs(cosines["digits that fill the image"][0]) < 0.1
+    good = {name.partition(",")[0]: numbers[-1] for name, numbers in figures(found["good-measured"]).items()}
+    assert good["logistic regression"] == pytest.approx(92, abs=2)
+    assert good["convolution"] == pytest.approx(98, abs=1)
+    assert good["Vision Transformer"] == pytest.approx(98.6, abs=0.3)
+    shares = figures(found["canvas-measured"])
+    assert all(chance == pytest.approx(25, abs=5) for _, chance in shares.values())
+    assert min(trained for trained, _ in shares.values()) > 60
+    assert shares["layer 1"][0] > 85
+
+
+@pytest.mark.slow
 def test_training(handout, tmp_path, monkeypatch):
     found = printed("7_training.ipynb", handout, tmp_path, monkeypatch)
     right = {name: numbers[-1] for name, numbers in figures(found["without-run"]).items()}
