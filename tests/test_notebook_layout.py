@@ -134,7 +134,9 @@ def test_the_student_guide_gives_the_sums():
 
 
 def hours(total: int) -> str:
-    """Minutes in hours, to the quarter above."""
+    """Minutes in hours, to the quarter above; below one hour as they are."""
+    if total < 60:
+        return f"{total} minutes"
     quarters = math.ceil(total / 15)
     whole, part = divmod(quarters, 4)
     number = (str(whole) if whole else "") + ("", "¼", "½", "¾")[part]
