@@ -125,7 +125,7 @@ def test_nbgrader_releases_the_same_bytes_elsewhere_and_no_other_file(course):
     stale.touch()
     done = nbgrader(course, "generate_assignment", "--force")
     assert done.returncode == 0, done.stderr
-    assert files(course / "notebooks") == files(ROOT / "notebooks")
+    assert files(course / "notebooks" / ASSIGNMENT.name) == files(RELEASED)
 
 
 def unclosed_region(source: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_failing_release_leaves_no_solution(course, spoil, arguments, complain
 
 def test_the_command_reports_what_is_not_current(course, monkeypatch, capsys):
     written = course / "notebooks" / ASSIGNMENT.name
-    shutil.copytree(RELEASED, written, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(RELEASED.parent, written.parent, ignore=shutil.ignore_patterns("__pycache__"))
     (written / "pe.py").write_text("changed\n", encoding="utf-8")
     (written / "mha.py").unlink()
     (written / "extra.txt").touch()
