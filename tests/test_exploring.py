@@ -145,6 +145,7 @@ def test_the_switch_asks_for_own_modules_only(kernel):
 
 def test_a_notebook_of_no_stage_says_how_to_take_standins(kernel):
     put(kernel, "mha")
+    kernel.run('working_on("encoder", own_only=True)')
     assert "working_on" not in kernel.run("with exploring():\n    own_modules().pe.PositionalEncoding(4, 4)").printed
     kernel.run("working_on(None)")
     output = kernel.run("with exploring():\n    own_modules().pe.PositionalEncoding(4, 4)")
