@@ -25,12 +25,10 @@ KEY_MASK = "key_padding_mask[:, None, None, :] != 0"
 LENGTHS = "length_to_padding_mask(src_lengths, device=src.device)"
 SELF_ATTENTION = "(x, x, x, self_attn_padding_mask, self_attn_mask)"
 SOURCE_MASK, SOURCE = "encoder_padding_mask=src_padding_mask,\n        )", "encoder_out=enc_output,"
-ONE_STEP = "(last, x, x, self_attn_padding_mask, last_mask)"
 NEXT_CACHE, KEEP = "cache=None if cache is None else cache[index],", "new_cache.append(x)"
 STOP = "next_token.item() == self.eos_idx"
 
 IN_TRAINING = "None if self.training else "
-CUT = "None if self_attn_padding_mask is None else self_attn_padding_mask[:, -1:]"
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,6 @@ BUGS = [
         "ends before max",
     ),
     Bug("sos of the checkpoint", "inference", "transformer", "self.sos_idx,", "2,", 2, "does not start with sos"),
-    Bug("mask cut", "inference", "decoder", ONE_STEP, f"(last, x, x, {CUT}, last_mask)", 2, "step by step"),
     Bug("cache changed", "inference", "decoder", KEEP, f"{KEEP}; cache and cache.append(x)", 1, "argument cache"),
     Bug("cache not used", "inference", "decoder", NEXT_CACHE, "cache=None,", 1, "wrong values"),
 ]
