@@ -39,3 +39,6 @@ def test_in_a_notebook_it_is_a_line_of_text(kernel):
     assert output.error == []
     assert "Output()" not in output.text
     assert re.search(r"epoch 1 .* 100/100 loss 0\.500", output.text)
+    # A run that is at its end already shows nothing, not even an empty line.
+    counting = "import IPython.display\nshown = []\nIPython.display.display = lambda *_, **__: shown.append(1)\n"
+    assert kernel.run(f"{counting}{TRAIN.replace('(10, 100)', '()')}\nshown").result == "[]"

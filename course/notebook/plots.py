@@ -55,8 +55,8 @@ def draw_curves(axes: Any, panel: Curves) -> None:
     marked = len(panel.x) <= 12  # markers on every one of many points hide the curve
     for under, ((name, values), (colour, line, marker)) in enumerate(zip(panel.curves.items(), STYLES, strict=False)):
         # A curve that another one covers is broader, so it is seen on both sides of that.
-        width = 1.2 + 0.5 * (len(panel.curves) - 1 - under)
-        style = {"marker": marker, "markersize": 4} if marked else {"linewidth": max(width, 1.2)}
+        width = 1.5 + 0.4 * (len(panel.curves) - 1 - under)
+        style = {"marker": marker, "markersize": 4} if marked else {"linewidth": width}
         axes.plot(panel.x, values, color=colour, linestyle=line, label=name, **style)
     if panel.level is not None:
         name, height = panel.level

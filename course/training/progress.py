@@ -40,12 +40,17 @@ def _write_lines(progress: Any) -> None:
     from IPython.display import display
     from rich.console import Console
 
-    handle, update = display({"text/plain": ""}, raw=True, display_id=True), progress.update  # type: ignore[no-untyped-call]
+    update = progress.update
+    handles: list[Any] = []
 
     def update_and_write(*args: Any, **fields: Any) -> None:
         update(*args, **fields)
         page = Console(file=io.StringIO(), width=110, force_jupyter=False, force_terminal=False)
         page.print(progress.get_renderable())
-        handle.update({"text/plain": page.file.getvalue().rstrip()}, raw=True)  # type: ignore[attr-defined]
+        line = {"text/plain": page.file.getvalue().rstrip()}  # type: ignore[attr-defined]
+        if handles:
+            handles[0].update(line, raw=True)
+        else:  # not before: a run that is at its end already shows no empty line
+            handles.append(display(line, raw=True, display_id=True))  # type: ignore[no-untyped-call]
 
     progress.update = update_and_write
