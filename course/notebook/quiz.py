@@ -6,7 +6,10 @@ from types import EllipsisType
 from typing import SupportsFloat
 
 from course.errors import UserError
+from course.notebook.attention_questions import ATTENTION_QUESTIONS
 from course.notebook.questions import QUESTIONS
+
+KNOWN = QUESTIONS | ATTENTION_QUESTIONS
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,9 @@ def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
     Raises:
         UserError: if there is no such question, or the answer is neither a number nor a letter.
     """
-    if name not in QUESTIONS:
+    if name not in KNOWN:
         raise UserError(f"there is no question {name!r}; take the cell as it came")
-    question = QUESTIONS[name]
+    question = KNOWN[name]
     if answer is ...:
         return Reply(None, "Write your answer in place of the three dots.", question.because)
     if not isinstance(answer, str):
