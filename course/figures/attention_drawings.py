@@ -87,4 +87,87 @@ def scores() -> Drawing:
     return d
 
 
-ATTENTION = {"lookup": lookup, "scores": scores}
+def bottleneck() -> Drawing:
+    d = Drawing(
+        1060,
+        300,
+        "A sentence in one vector",
+        "On the left the encoder: a recurrent network reads Der Fuchs niest </s> word by word, and each state goes "
+        "into the next. Its last state, one vector of h numbers, is all that the decoder gets. On the right the "
+        "decoder: from this vector and the words <s> The fox sneezes it predicts The fox sneezes </s>, and each state "
+        "goes into the next.",
+    )
+    for place, word in enumerate(SOURCE):
+        x = 30 + 105 * place
+        d.box(x, 225, 85, 38, word, "token")
+        d.arrow((x + 42, 225), (x + 42, 170))
+        d.box(x, 120, 85, 50, "state", "network")
+        if place:
+            d.arrow((x - 20, 145), (x, 145))
+    d.arrow((430, 145), (470, 145))
+    d.box(470, 105, 105, 80, "one vector\n(B, h)", "attention")
+    d.text(522, 215, "whatever the\nlength of the\nsentence", "small")
+    d.arrow((575, 145), (615, 145))
+    for place in range(4):
+        x = 615 + 108 * place
+        d.box(x, 225, 88, 38, TARGET[place], "token")
+        d.arrow((x + 44, 225), (x + 44, 170))
+        d.box(x, 120, 88, 50, "state", "network")
+        d.arrow((x + 44, 120), (x + 44, 73))
+        d.box(x, 35, 88, 38, TARGET[place + 1], "new")
+        if place:
+            d.arrow((x - 20, 145), (x, 145))
+    d.text(230, 85, "encoder", "strong")
+    d.text(825, 15, "decoder predicts", "small")
+    d.text(825, 282, "decoder reads", "small")
+    return d
+
+
+def bahdanau() -> Drawing:
+    d = Drawing(
+        1060,
+        470,
+        "One step of a decoder with attention",
+        "Below, the encoder has read Der Fuchs niest </s> in both directions and gives a vector for each position: the "
+        "keys and values. The query is the previous state of the decoder. Attention gives each position a weight, 0.1, "
+        "0.8, 0.1 and 0, and the context is the weighted mean of the vectors. The GRU cell reads the embedded token "
+        "The with the context behind it, and makes a new state of the previous one. New state, context and embedded "
+        "token together give the scores of the next token, fox.",
+    )
+    d.text(20, 30, "One step: after <s> The", "strong", "start")
+    for place, (word, weight) in enumerate(zip(SOURCE, ("0.1", "0.8", "0.1", "0.0"), strict=True)):
+        x = 45 + 125 * place
+        d.box(x, 410, 95, 38, word, "token")
+        d.arrow((x + 47, 410), (x + 47, 375))
+        d.box(x, 320, 95, 55, "→ and ←\n(2h)", "network")
+        if place:
+            d.arrow((x - 30, 337), (x, 337))
+            d.arrow((x, 358), (x - 30, 358))
+        d.arrow((x + 47, 320), (x + 47, 235))
+        d.text(x + 70, 278, weight, "strong")
+    d.text(560, 338, "encoder outputs (B, T_e, 2h):\nkeys and values", "small", "start")
+    d.box(45, 175, 470, 60, "additive attention: scores, softmax over the source, mean", "attention")
+    d.text(560, 278, "weights (B, T_e)", "small", "start")
+    d.text(110, 92, "previous state", "strong")
+    d.text(110, 114, "(B, h)", "small")
+    d.arrow((110, 127), (110, 175))
+    d.text(50, 150, "query", "small")
+    d.arrow((515, 205), (660, 205), (660, 130))
+    d.text(590, 190, "context (B, 2h)", "small")
+    d.arrow((170, 100), (600, 100))
+    d.box(600, 70, 120, 60, "GRU cell", "network")
+    d.box(610, 10, 100, 34, "The", "token")
+    d.arrow((660, 44), (660, 70))
+    d.arrow((720, 100), (800, 100))
+    d.text(760, 78, "new state", "small")
+    d.text(760, 122, "(B, h)", "small")
+    d.box(800, 70, 100, 60, "predict", "linear")
+    d.arrow((660, 205), (850, 205), (850, 130))
+    d.arrow((710, 27), (850, 27), (850, 70))
+    d.arrow((900, 100), (945, 100))
+    d.box(945, 80, 90, 40, "fox", "new")
+    d.text(985, 142, "scores (B, V)", "small")
+    return d
+
+
+ATTENTION = {"lookup": lookup, "scores": scores, "bottleneck": bottleneck, "bahdanau": bahdanau}

@@ -14,8 +14,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from course.config import BOS, EOS, PAD, UNK, ModelConfig
-from course.modules import MODULE_NAMES
+from course.config import BOS, EOS, PAD, UNK, ModelConfig, SavedConfig
+from course.kinds import kind_of
+from course.modules import students_modules
 from course.text import Pair, pad
 from course.training.loop import LOG, csv_log, read_log, train
 from course.training.trainer import STATE, Trainer
@@ -81,16 +82,14 @@ def held_out_loss(model: Any, pairs: Sequence[Pair]) -> float:
     return F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=PAD).item()
 
 
-def new_model(config: ModelConfig, modules: SimpleNamespace, seed: int = 1) -> Any:
-    """A `Transformer` of these modules, with the first weights that a seed gives."""
+def new_model(config: SavedConfig, modules: SimpleNamespace, seed: int = 1) -> Any:
+    """A translator of these modules, of the kind of its configuration, with the first weights that a seed gives."""
     import torch
 
-    from course.checkpoint import build_model
-    from course.training.speed import initialise
-
+    kind = kind_of(config)
     torch.manual_seed(seed)
-    model = build_model(config, modules)
-    initialise(model)
+    model = kind.build(config, modules)
+    kind.initialise(model)
     return model
 
 
@@ -187,7 +186,7 @@ def interrupt() -> Iterator[threading.Event]:
 
 def _begin_anew_if_changed(trainer: Trainer) -> None:
     """Remove the state of a run that other code has trained."""
-    kinds = {type(module) for module in trainer.model.modules() if type(module).__module__ in MODULE_NAMES}
+    kinds = {type(module) for module in trainer.model.modules() if type(module).__module__ in students_modules()}
     texts = [Path(file).read_bytes() for file in sorted({kind.forward.__code__.co_filename for kind in kinds})]
     code, known = hashlib.sha256(b"\0".join(texts)).hexdigest(), trainer.folder / CODE
     if known.is_file() and known.read_text(encoding="utf-8") != code:
