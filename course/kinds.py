@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from course.config import CONFIG, ModelConfig, SavedConfig
-from course.modules import ROOT, STANDINS
-from course.recurrent import RecurrentConfig
+from course.modules import MODULE_NAMES, ROOT, STANDINS
+from course.recurrent import NAMES, RecurrentConfig
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +22,8 @@ class Kind:
     config: type[Any] = ModelConfig  # made of (src_vocab_size, tgt_vocab_size, ...)
     sizes: tuple[str, ...] = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")  # options of training
     has_beams = True
-    standins = STANDINS  # ready-made modules
+    modules: tuple[str, ...] = MODULE_NAMES  # what students write
+    standins = STANDINS  # the same ready-made
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:
         """The modules of a folder, or without one the reference where it is present."""
@@ -83,6 +84,7 @@ class Recurrent(Kind):
     config = RecurrentConfig
     sizes = ("embed_size", "hidden_size", "attention_size", "dropout_prob")
     has_beams = False
+    modules = NAMES
     standins = ROOT / "autograder" / "assignments" / "attention" / "standins"
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:

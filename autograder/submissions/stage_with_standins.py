@@ -29,9 +29,7 @@ def code_of_stage(
     # What neither this stage writes nor an earlier one could only be copied from a stand-in.
     later = [other for other in assignment.stages if other is not stage and other.name not in stage.builds_on]
     unneeded = tuple(written for other in later for written in other.writes)
-    # Beside the modules, what the tests run in the worker (`drivers`), if the assignment has that.
-    extra = sorted(path.stem for path in assignment.standins.glob("[!_]*.py"))
-    names = dict.fromkeys([*assignment.modules, *extra])
+    names = dict.fromkeys([*assignment.modules, *_drivers(assignment)])
     standins = {name: ungraded(assignment.standins, name, unneeded) for name in names}
     student = {module: submission.sources.get(module, "") for module in stage.modules}
     others = [written.split(".", 1) for other in assignment.stages if other is not stage for written in other.writes]
@@ -62,6 +60,11 @@ def code_of_stage(
         },
         withheld=withheld,
     )
+
+
+def _drivers(assignment: Assignment) -> list[str]:
+    """Beside the modules, what the tests run in the worker (`drivers`), if the assignment has that."""
+    return sorted({path.stem for path in assignment.standins.glob("[!_]*.py")} - set(assignment.modules))
 
 
 def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
@@ -98,6 +101,7 @@ def with_own_methods(code: Code) -> Code:
 
 
 def code_of_all(submission: Submission, assignment: Assignment) -> Code:
-    """All modules as the student wrote them, without stand-ins."""
-    sources = {module: submission.sources.get(module, "") for module in assignment.modules}
+    """All modules as the student wrote them, without stand-ins; and what the tests run beside them."""
+    sources = {name: ungraded(assignment.standins, name, ()) for name in _drivers(assignment)}
+    sources |= {module: submission.sources.get(module, "") for module in assignment.modules}
     return Code(sources, replace={}, modules=assignment.modules, unreadable=submission.unreadable)

@@ -9,11 +9,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
-from autograder.manifest import assignments
-from autograder.submissions.which_assignment import which_assignment
+from autograder.manifest import Assignment, assignments
 from course.config import CHECKPOINTS
 from course.errors import UserError
-from course.modules import NOTHING, Replaced, describe, load_module, load_modules, place_of
+from course.modules import MODULE_NAMES, NOTHING, Replaced, describe, load_module, load_modules, place_of
 
 if TYPE_CHECKING:
     from course.checkpoint import Checkpoint
@@ -56,13 +55,20 @@ def load(module: str, folder: str | Path = ".") -> ModuleType:
 
 
 def own_modules(folder: str | Path = ".") -> SimpleNamespace:
-    """The student's modules of the assignment whose modules are in the folder, as they are saved now.
+    """The student's modules as they are saved now: all of the assignment that the notebook's stage belongs to.
+
+    Without a stage (`working_on`) these are the five modules of the Transformer.
 
     Raises:
         UserError: if one is missing.
     """
-    place = Path(folder)
-    return load_modules(place, which_assignment(None, place).modules, _standins(place))
+    names = MODULE_NAMES if _stage is None else tuple(_assignment(_stage).modules)
+    return load_modules(Path(folder), names, _standins(Path(folder)))
+
+
+def _assignment(stage: str) -> Assignment:
+    """The assignment that a stage belongs to."""
+    return next(one for one in assignments().values() if any(known.name == stage for known in one.stages))
 
 
 def _standins(folder: Path) -> Replaced:
@@ -71,7 +77,7 @@ def _standins(folder: Path) -> Replaced:
         return NOTHING
     from course.notebook.standing import standings
 
-    assignment = next(one for one in assignments().values() if any(known.name == _stage for known in one.stages))
+    assignment = _assignment(_stage)
     wanting = [(stage, why) for stage, why in standings(assignment, _stage, folder) if why]
     if not wanting:
         return NOTHING
@@ -128,4 +134,6 @@ def trained(own: bool = False, folder: str | Path = ".", checkpoint: str = "de-e
 
     place = CHECKPOINTS / checkpoint
     kind = kind_of_checkpoint(place)
-    return kind.load(place, own_modules(folder) if own else kind.load_modules(kind.standins))
+    if not own:
+        return kind.load(place, kind.load_modules(kind.standins))
+    return kind.load(place, load_modules(Path(folder), kind.modules, _standins(Path(folder))))

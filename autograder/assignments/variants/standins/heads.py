@@ -20,6 +20,17 @@ def _allowed(mask: torch.Tensor | None, B: int, T: int) -> torch.Tensor | None:
     return allowed | ~allowed.any(dim=-1, keepdim=True)
 
 
+def _attend(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, allowed: torch.Tensor | None, dropout: nn.Dropout
+) -> torch.Tensor:
+    """Attention by torch's function, (..., T, d_head). For the dropout the values of its first call are unit vectors,
+    so that what comes out are the weights."""
+    if not (dropout.training and dropout.p):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed)
+    units = torch.eye(k.size(-2), dtype=k.dtype, device=k.device).expand(*k.shape[:-1], -1)  # (..., T, T)
+    return torch.matmul(dropout(F.scaled_dot_product_attention(q, k, units, attn_mask=allowed)), v)
+
+
 class AttentionHead(nn.Module):
     """One head of self-attention."""
 
@@ -29,9 +40,9 @@ class AttentionHead(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """(B, T, d_model) -> (B, T, d_head). No stage needs the dropout on the weights, so there is none."""
+        """(B, T, d_model) -> (B, T, d_head)."""
         allowed = _allowed(mask, x.size(0), x.size(1))
-        return F.scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), attn_mask=allowed)
+        return _attend(self.W_q(x), self.W_k(x), self.W_v(x), allowed, self.dropout)
 
 
 class MultiHeadAttentionSimple(nn.Module):
@@ -64,6 +75,5 @@ class MultiHeadAttentionEfficient(nn.Module):
         # (B, T, 3 * d_model) -> (B, T, 3, H, d_head) -> three of (B, H, T, d_head)
         q, k, v = self.W_qkv(x).unflatten(-1, (3, self.num_heads, self.d_head)).transpose(1, 3).unbind(dim=2)
         allowed = _allowed(mask, x.size(0), x.size(1))
-        # The dropout on the weights is left out: its random numbers would depend on how a student calls this.
-        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=None if allowed is None else allowed.unsqueeze(1))
+        heads = _attend(q, k, v, None if allowed is None else allowed.unsqueeze(1), self.attention_dropout)
         return self.output_dropout(self.W_o(torch.cat(heads.unbind(dim=1), dim=-1)))

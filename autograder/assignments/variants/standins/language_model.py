@@ -62,6 +62,11 @@ class AbstractTransformer(nn.Module, ABC):
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = LayerNorm(d_model)
+        for module in self.modules():  # small first values, for what is trained from nothing
+            if isinstance(module, nn.Linear | nn.Embedding):
+                module.weight.data.normal_(std=0.02)
+            if isinstance(module, nn.Linear):
+                module.bias.data.zero_()
 
     @abstractmethod
     def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor:

@@ -1,1 +1,42 @@
-"""Stand-in for tagger.py: no other stage needs the tagger."""
+"""Stand-in for tagger.py: no other stage needs it, but the notebooks show what the trained model looks at."""
+
+import torch
+from language_model import AbstractTransformer
+from torch import nn
+from torch.nn import functional as F
+
+IGNORED = -100
+
+
+class EncoderTransformer(AbstractTransformer):
+    """A tagger: every position sees all tokens of its sequence."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_tags: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_len: int,
+        dropout: float,
+        padding_idx: int,
+    ) -> None:
+        super().__init__(vocab_size, d_model, num_heads, num_layers, d_ff, max_len, dropout, padding_idx)
+        self.output_layer = nn.Linear(d_model, num_tags)
+
+    def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """(B, T) -> (B, T, num_tags)."""
+        B, T = tokens.shape
+        if T > self.max_len:
+            raise ValueError(f"{T} tokens for {self.max_len} positions")
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding.weight[:T])
+        padding = torch.stack([torch.arange(T, device=tokens.device).ge(length) for length in lengths])
+        for block in self.blocks:
+            x = block(x, padding.view(B, 1, T))
+        return self.output_layer(self.norm(x))
+
+    def loss(self, tokens: torch.Tensor, lengths: torch.Tensor, tags: torch.Tensor) -> torch.Tensor:
+        """The mean cross-entropy of the tags that count."""
+        return F.cross_entropy(self(tokens, lengths).mT, tags, ignore_index=IGNORED)

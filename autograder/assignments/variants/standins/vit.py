@@ -1,1 +1,69 @@
-"""Stand-in for vit.py: no other stage needs the Vision Transformer."""
+"""Stand-in for vit.py: no other stage needs it, but the notebooks show what the trained models look at."""
+
+import torch
+from language_model import Block
+from layers import LayerNorm
+from torch import nn
+from torch.nn import functional as F
+
+
+class PatchEmbedding(nn.Module):
+    """Patches as the columns of torch's `unfold`, and a linear map."""
+
+    def __init__(self, img_size: int | tuple[int, int], patch_size: int, channels: int, d_model: int) -> None:
+        super().__init__()
+        self.size = (img_size, img_size) if isinstance(img_size, int) else tuple(img_size)
+        self.patch_size = patch_size
+        self.num_patches = (self.size[0] // patch_size) * (self.size[1] // patch_size)
+        self.projection = nn.Linear(channels * patch_size * patch_size, d_model)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """(B, C, height, width) -> (B, N, d_model)."""
+        if tuple(images.shape[2:]) != self.size:
+            raise ValueError(f"images of {tuple(images.shape[2:])} pixels, wanted are {self.size}")
+        columns = F.unfold(images, self.patch_size, stride=self.patch_size)  # (B, C * P * P, N)
+        return self.projection(columns.mT)
+
+
+class ViTBlock(Block):
+    """One layer (pre-norm), without a mask."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        """(B, 1 + N, d_model) -> (B, 1 + N, d_model)."""
+        return super().forward(x)
+
+
+class ViT(nn.Module):
+    """<cls> and patches through the layers; the logits are made from <cls>."""
+
+    def __init__(
+        self,
+        img_size: int | tuple[int, int],
+        patch_size: int,
+        channels: int,
+        num_classes: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.patch_embedding = PatchEmbedding(img_size, patch_size, channels, d_model)
+        self.cls_token = nn.Parameter(0.02 * torch.randn(1, 1, d_model))
+        self.position_embedding = nn.Parameter(0.02 * torch.randn(1, 1 + self.patch_embedding.num_patches, d_model))
+        self.dropout = nn.Dropout(dropout)
+        self.blocks = nn.ModuleList(ViTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = LayerNorm(d_model)
+        self.output_layer = nn.Linear(d_model, num_classes)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """(B, C, height, width) -> (B, num_classes)."""
+        patches = self.patch_embedding(images)
+        x = torch.hstack([self.cls_token.repeat(len(patches), 1, 1), patches])
+        x = nn.Sequential(self.dropout, *self.blocks, self.norm)(x + self.position_embedding)
+        return self.output_layer(x.select(1, 0))
+
+    def loss(self, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """The mean cross-entropy of the labels."""
+        return F.cross_entropy(self(images), labels)
