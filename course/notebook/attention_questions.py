@@ -60,4 +60,77 @@ ATTENTION_QUESTIONS = {
         ),
         tolerance=0.1,
     ),
+    # 3_bahdanau
+    "bahdanau-weight": Question(
+        0.5,
+        "The fourth position is padding. The exponentials of the others are 1, 1 and 2: the third has 2 / 4 = 0.5.",
+        ((0.25, "The length 3 leaves the fourth position out."),),
+        tolerance=0.001,
+    ),
+    "bahdanau-input": Question(
+        896,
+        "The embedded token has 256 numbers, the context 2 * 320 = 640, both directions of the encoder: 896.",
+        (
+            (576, "The encoder reads in two directions, so the context has 2h numbers."),
+            (1216, "The state is no part of the input: the cell gets it by itself."),
+            (256, "And the context?"),
+        ),
+    ),
+    "bahdanau-steps": Question(
+        12,
+        "12 times: the loop goes over the positions of the longest target, and each step is for the whole batch.",
+        (
+            (26, "All sentences of the batch make a step together."),
+            (36, "All sentences of the batch make a step together."),
+            (3, "The loop goes over positions, not over sentences."),
+        ),
+    ),
+    "bahdanau-clip": Question(
+        1.6,
+        "The length is 10. All numbers are multiplied by 2 / 10: the 8 becomes 1.6.",
+        (
+            (2, "The length of the whole gradient is limited, not each number."),
+            (0.8, "That would be the length 1."),
+        ),
+        tolerance=0.001,
+    ),
+    # 4_translate
+    "translate-columns": Question(
+        8,
+        "sos and at most 7 predictions: 8. The second sentence is cut off by the limit and has no eos.",
+        (
+            (7, "And sos?"),
+            (10, "The limit allows 7 predictions."),
+            (9, "The limit allows 7 predictions, and sos stands before them."),
+        ),
+    ),
+    "translate-penalty": Question(
+        0.513,
+        "All words are found, so p_1 = 1. The penalty is exp(1 - 5 / 3) = 0.513.",
+        (
+            (1, "The candidate is shorter than the reference."),
+            (0.6, "The penalty is an exponential of 1 - r / c."),
+            (0.716, "The penalty has no root: only the precisions have exponents."),
+        ),
+        tolerance=0.002,
+    ),
+    "translate-clipped": Question(
+        0.75,
+        "the counts twice, as often as it stands in the reference, and cat once: 3 of 4.",
+        (
+            (1, "the stands three times in the candidate, but only twice in the reference."),
+            (0.5, "the stands twice in the reference and may count twice."),
+            (0.6, "A precision is a share of the candidate, which has four words."),
+        ),
+        tolerance=0.001,
+    ),
+    "translate-corpus": Question(
+        "d",
+        "d: the counts of all sentences are added up before anything is divided, so it depends on lengths and counts.",
+        (
+            ("a", "That is the mean of the two. A corpus BLEU adds up counts."),
+            ("b", "Its counts are those of both sentences, and the first has some."),
+            ("c", "The words that the second sentence gets wrong are counted too."),
+        ),
+    ),
 }

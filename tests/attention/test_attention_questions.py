@@ -1,6 +1,7 @@
 """The questions of `attention`: each answer is computed here in another way, and each is asked in one notebook."""
 
 import json
+import math
 import re
 
 import pytest
@@ -22,12 +23,29 @@ def answers() -> dict[str, float]:
     torch.manual_seed(0)
     products = torch.randn(4000, 256) @ torch.randn(256, 50)
     allowed = scoring.masked_softmax(torch.tensor([[[0.0, 0.0, 5.0, 9.0]]]), torch.tensor([3]))
+    decoder = modules.seq2seq.AttentionDecoder(9, 256, 320, 256)
+    looks = scoring.masked_softmax(torch.tensor([[[1.0, 1.0, 2.0, 4.0]]]).log(), torch.tensor([3]))
+    weight = torch.nn.Parameter(torch.zeros(3))
+    weight.grad = torch.tensor([6.0, 8.0, 0.0])
+    torch.nn.utils.clip_grad_norm_([weight], 2.0)
     return {
         "pooling-weight": weights[0, 0].item(),
         "pooling-triangle": estimates.item(),
         "scoring-deviation": round(products.std().item()),
         "scoring-length": allowed[0, 0, 2].item(),
         "scoring-memory": torch.empty(32, 100, 100, 256, device="meta").nbytes / 2**20,
+        "bahdanau-weight": looks[0, 0, 2].item(),
+        "bahdanau-input": decoder.cell.input_size,
+        "bahdanau-steps": len(torch.zeros(3, max(5, 9, 12)).unbind(dim=1)),
+        "bahdanau-clip": weight.grad[1].item(),
+        "translate-columns": 1 + min(7, max(4, 9, 6)),
+        "translate-penalty": modules.seq2seq.sentence_bleu("abc", "abcde", 1),
+        # The exponent of p_1 is 1/2, and the penalty exp(1 - 5/4) is taken away again.
+        "translate-clipped": (
+            modules.seq2seq.sentence_bleu(["the", "the", "the", "cat"], ["the", "cat", "and", "the", "dog"], 1)
+            / math.exp(1 - 5 / 4)
+        )
+        ** 2,
     }
 
 
