@@ -1,5 +1,7 @@
 """What the notebooks draw with: nothing stands over the curves, and every figure has words."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import pytest
 import torch
@@ -63,6 +65,17 @@ def test_regressions_share_their_scales_and_say_their_errors(monkeypatch, shown)
     (maps,) = drawn
     images = [image for axes in maps.axes for image in axes.get_images()]
     assert [image.get_clim() for image in images[:2]] == [(0, pytest.approx(0.8))] * 2
+
+
+def test_marked_points_on_a_logarithmic_axis_name_their_places():
+    figure, axes = plt.subplots()
+    draw_curves(axes, Curves("", "", "", (16, 64, 512), {"one": (1, 2, 3)}, log="x"))
+    figure.canvas.draw()
+    labels = [label for label in axes.get_xticklabels(which="both") if label.get_text()]
+    assert [label.get_text() for label in labels] == ["16", "64", "512"]
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    plt.close(figure)
 
 
 def test_panels_stand_side_by_side(shown):

@@ -63,6 +63,9 @@ def draw_curves(axes: Any, panel: Curves) -> None:
     axes.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel)
     axes.set_xscale("log" if "x" in panel.log else "linear")
     axes.set_yscale("log" if "y" in panel.log else "linear")
+    if marked and "x" in panel.log:  # otherwise labels such as 2 x 10² stand one on the other
+        axes.set_xticks(panel.x, [f"{x:g}" for x in panel.x], fontsize=8)
+        axes.xaxis.minorticks_off()
     if panel.ylim is not None:
         axes.set_ylim(*panel.ylim)
     if panel.legend:

@@ -8,8 +8,9 @@ from typing import SupportsFloat
 from course.errors import UserError
 from course.notebook.attention_questions import ATTENTION_QUESTIONS
 from course.notebook.questions import QUESTIONS
+from course.notebook.variants_questions import VARIANTS_QUESTIONS
 
-KNOWN = QUESTIONS | ATTENTION_QUESTIONS
+KNOWN = QUESTIONS | ATTENTION_QUESTIONS | VARIANTS_QUESTIONS
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from autograder.manifest import assignment
 from course.checkpoint import DEFAULT, save_weights
 from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS
 from course.recurrent import RecurrentConfig, build_recurrent
-from course.training.recurrent import accuracy_by_length, without_attention
+from course.training.recurrent import accuracy_by_length, precomputed_decoder, without_attention
 from course.training.settings import TrainConfig
 from course.training.small import new_model, reversal_pairs, train_small, weights_after
 from course.training.trainer import Trainer
@@ -23,16 +23,18 @@ SIZES = RecurrentConfig(30, 30, embed_size=8, hidden_size=8, attention_size=8, d
 
 
 def test_without_attention_only_the_first_state_counts():
-    model = new_model(SIZES, reference()).eval()
-    outputs, state, lengths = torch.randn(2, 5, 16), torch.randn(2, 8), torch.tensor([5, 3])
-    tgt = torch.tensor([[2, 7, 8], [2, 9, 9]])
-    with_it = [model.decoder(tgt, state, factor * outputs, lengths)[0] for factor in (1, 2)]
-    assert not torch.allclose(*with_it)
-    without_attention(model)
-    blind = [model.decoder(tgt, state, factor * outputs, lengths)[0] for factor in (1, 2)]
-    assert torch.equal(*blind)
-    assert not torch.allclose(blind[0], with_it[0])
-    assert not torch.allclose(model.decoder(tgt, 2 * state, outputs, lengths)[0], blind[0])
+    model, quick = (new_model(SIZES, reference()).eval() for _ in range(2))
+    precomputed_decoder(quick)
+    src, src_lengths = torch.tensor([[2, 7, 8, 9, 3], [2, 9, 3, 1, 1]]), torch.tensor([5, 3])
+    tgt, tgt_lengths = torch.tensor([[2, 7, 8], [2, 9, 9]]), torch.tensor([3, 3])
+    with_it = model(src, tgt, src_lengths, tgt_lengths)
+    for changed in (model, quick):
+        blind = without_attention(changed)(src, tgt, src_lengths, tgt_lengths)
+        assert not torch.allclose(blind, with_it)
+        _, state = changed.encoder(src, src_lengths)  # all that is left of the source
+        nothing = torch.zeros(2, 5, 16)
+        assert torch.allclose(changed.decoder(tgt, state, nothing, src_lengths)[0], blind, atol=1e-6)
+        assert not torch.allclose(changed.decoder(tgt, 2 * state, nothing, src_lengths)[0], blind, atol=1e-3)
 
 
 class Echo(torch.nn.Module):
