@@ -49,6 +49,15 @@ class Kind:
 
         initialise(model)
 
+    def new_model(self, config: Any, modules: SimpleNamespace, seed: int = 1) -> Any:
+        """A model with the first weights that a seed gives."""
+        import torch
+
+        torch.manual_seed(seed)
+        model = self.build(config, modules)
+        self.initialise(model)
+        return model
+
     def quicken(self, model: Any, modules: SimpleNamespace, cuda: bool) -> None:
         """Let training compute the same in a faster way."""
         from course.training.speed import fused_attention

@@ -14,8 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from course.config import BOS, EOS, PAD, UNK, ModelConfig, SavedConfig
-from course.kinds import kind_of
+from course.config import BOS, EOS, PAD, UNK, ModelConfig
 from course.modules import students_modules
 from course.text import Pair, pad
 from course.training.loop import LOG, csv_log, read_log, train
@@ -82,14 +81,16 @@ def held_out_loss(model: Any, pairs: Sequence[Pair]) -> float:
     return F.cross_entropy(logits.flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=PAD).item()
 
 
-def new_model(config: SavedConfig, modules: SimpleNamespace, seed: int = 1) -> Any:
-    """A translator of these modules, of the kind of its configuration, with the first weights that a seed gives."""
+def new_model(config: ModelConfig, modules: SimpleNamespace, seed: int = 1) -> Any:
+    """A `Transformer` of these modules, with the first weights that a seed gives."""
     import torch
 
-    kind = kind_of(config)
+    from course.checkpoint import build_model
+    from course.training.speed import initialise
+
     torch.manual_seed(seed)
-    model = kind.build(config, modules)
-    kind.initialise(model)
+    model = build_model(config, modules)
+    initialise(model)
     return model
 
 

@@ -12,18 +12,20 @@ from autograder.authoring.packing.handout import shipped
 from autograder.manifest import assignment
 from course.checkpoint import DEFAULT, save_weights
 from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS
+from course.kinds import KINDS
 from course.recurrent import RecurrentConfig, build_recurrent
 from course.training.recurrent import accuracy_by_length, precomputed_decoder, without_attention
 from course.training.settings import TrainConfig
-from course.training.small import new_model, reversal_pairs, train_small, weights_after
+from course.training.small import reversal_pairs, train_small, weights_after
 from course.training.trainer import Trainer
 from tests.attention.loading import ASSIGNMENT, reference, standins
 
+RECURRENT = KINDS["recurrent"]
 SIZES = RecurrentConfig(30, 30, embed_size=8, hidden_size=8, attention_size=8, dropout_prob=0.0)
 
 
 def test_without_attention_only_the_first_state_counts():
-    model, quick = (new_model(SIZES, reference()).eval() for _ in range(2))
+    model, quick = (RECURRENT.new_model(SIZES, reference()).eval() for _ in range(2))
     precomputed_decoder(quick)
     src, src_lengths = torch.tensor([[2, 7, 8, 9, 3], [2, 9, 3, 1, 1]]), torch.tensor([5, 3])
     tgt, tgt_lengths = torch.tensor([[2, 7, 8], [2, 9, 9]]), torch.tensor([3, 3])
@@ -53,7 +55,7 @@ def test_accuracy_is_counted_by_length_without_the_ends():
 
 
 def test_a_recurrent_model_is_made_and_trained_by_the_small_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    first, second = (new_model(SIZES, reference(), seed) for seed in (1, 1))
+    first, second = (RECURRENT.new_model(SIZES, reference(), seed) for seed in (1, 1))
     for one, other in zip(first.parameters(), second.parameters(), strict=True):
         assert torch.equal(one, other)
     settings = TrainConfig(epochs=2, batch_tokens=300, peak_rate=5e-3, warmup_steps=5, label_smoothing=0.0)
@@ -63,7 +65,7 @@ def test_a_recurrent_model_is_made_and_trained_by_the_small_runs(tmp_path: Path,
     assert curve.losses[-1] < curve.losses[0]
     assert weights_after(0, tmp_path).keys() == first.state_dict().keys()
     # The modules of another folder are other code: the run begins anew.
-    again = Trainer(new_model(SIZES, standins()), reversal_pairs(300, seed=1, longest=4), settings, tmp_path)
+    again = Trainer(RECURRENT.new_model(SIZES, standins()), reversal_pairs(300, seed=1, longest=4), settings, tmp_path)
     train_small(again)
     assert "begins anew" in capsys.readouterr().out
 
@@ -105,11 +107,9 @@ def test_the_archive_has_the_modules_in_which_its_notebooks_load_models():
 
 def test_the_sums_of_attention_are_those_of_one_token_after_the_other():
     """Coverage, as notebook 3 computes it: over the tokens that the model reads in its own translation."""
-    model = new_model(SIZES, reference()).eval()
-    from course.kinds import KINDS
-
+    model = RECURRENT.new_model(SIZES, reference()).eval()
     src, tgt = torch.tensor([[2, 5, 6, 3]]), torch.tensor([[2, 9, 8]])
-    weights = KINDS["recurrent"].cross_weights(model, src, tgt)[0, 0]  # (T_d, T_e)
+    weights = RECURRENT.cross_weights(model, src, tgt)[0, 0]  # (T_d, T_e)
     outputs, state = model.encoder(src, torch.tensor([4]))
     total = torch.zeros(4)
     for token, _ in pairwise([*tgt[0].tolist(), 3]):
