@@ -33,9 +33,9 @@ CLAIMS = {
         ("scores-check", r"1\.414, bilinear 2\.828, additive 0\.031", "scores", r"(?s)1\.414.*2\.828.*0\.031"),
     ],
     "3_bahdanau.ipynb": [
-        ("bottleneck-run", r"attention +up to 4 letters (9\d|100)%", "bottleneck-read", r"nearly all letters"),
-        ("bottleneck-run", r"no attention up to 4 letters (2[5-9]|[34]\d)%", "bottleneck-read", r"a third"),
-        ("bottleneck-run", r"no attention.* up to 20 letters (9|1[0-6])%", "bottleneck-read", r"one letter in eight"),
+        ("bottleneck-run", r"attention +up to 4: (9\d|100)%", "bottleneck-read", r"nearly all letters"),
+        ("bottleneck-run", r"no attention up to 4: (2[5-9]|[34]\d)%", "bottleneck-read", r"a third"),
+        ("bottleneck-run", r"no attention.* up to 20: (9|1[0-6])%", "bottleneck-read", r"one letter in eight"),
         ("by-hand-check", r"context \[0\.4\d*, 0\.8\d*\]", "bottleneck-read", r"\(0\.4,\\ 0\.8\)"),
         ("clipping", r"factor 1\.2: derivative 237", "see-read-2", r"becomes 237"),
     ],
