@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from course.config import CONFIG, ModelConfig, SavedConfig
-from course.recurrent import RecurrentConfig
+from course.modules import MODULE_NAMES, ROOT, STANDINS
+from course.recurrent import NAMES, RecurrentConfig
 
 if TYPE_CHECKING:
     import torch
@@ -21,6 +22,8 @@ class Kind:
     config: type[Any] = ModelConfig  # made of (src_vocab_size, tgt_vocab_size, ...)
     sizes: tuple[str, ...] = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")  # options of training
     has_beams = True
+    modules: tuple[str, ...] = MODULE_NAMES  # what students write
+    standins = STANDINS  # the same ready-made
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:
         """The modules of a folder, or without one the reference where it is present."""
@@ -45,6 +48,15 @@ class Kind:
         from course.training.speed import initialise
 
         initialise(model)
+
+    def new_model(self, config: Any, modules: SimpleNamespace, seed: int = 1) -> Any:
+        """A model with the first weights that a seed gives."""
+        import torch
+
+        torch.manual_seed(seed)
+        model = self.build(config, modules)
+        self.initialise(model)
+        return model
 
     def quicken(self, model: Any, modules: SimpleNamespace, cuda: bool) -> None:
         """Let training compute the same in a faster way."""
@@ -81,6 +93,8 @@ class Recurrent(Kind):
     config = RecurrentConfig
     sizes = ("embed_size", "hidden_size", "attention_size", "dropout_prob")
     has_beams = False
+    modules = NAMES
+    standins = ROOT / "autograder" / "assignments" / "attention" / "standins"
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:
         from course.recurrent import load_recurrent_modules

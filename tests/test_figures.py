@@ -8,12 +8,13 @@ import pytest
 
 from course.figures.__main__ import main
 from course.figures.architecture import architecture
+from course.figures.attention_drawings import ATTENTION
 from course.figures.drawing import STYLE
 from course.figures.notebook_drawings import ALL
 
 ROOT = Path(__file__).resolve().parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWN = {**ALL, "architecture": architecture}
+DRAWN = {**ALL, **ATTENTION, "architecture": architecture}
 DRAWINGS = pytest.mark.parametrize("name", DRAWN)
 
 

@@ -3,9 +3,12 @@
 import itertools
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+import torch
 
-from course.notebook import plots
+from course.figure_with_alt_text import AltFigure
+from course.notebook import plots, regressions
 from course.notebook.plots import Curves, draw_curves, show_clocks, show_curves, show_words
 
 TWO = Curves("title", "x", "y", range(1, 20), {"one": range(1, 20), "two": range(19, 0, -1)}, log="y", level=("l", 7))
@@ -38,6 +41,32 @@ def test_curves_can_be_told_apart_without_colours():
     styles = [(line.get_linestyle(), line.get_marker()) for line in axes.get_lines()]
     assert len(set(styles)) == 6
     plt.close(figure)
+
+
+def test_measured_points_are_circles_with_a_name():
+    figure, axes = plt.subplots()
+    draw_curves(axes, Curves("", "", "", range(3), {"fit": range(3)}, points=([0.5, 1.5], [7, 8])))
+    fit, points = axes.get_lines()
+    assert np.array_equal(points.get_xydata(), [[0.5, 7], [1.5, 8]])
+    assert (points.get_marker(), points.get_linestyle(), fit.get_linestyle()) == ("o", "None", "-")
+    assert points.get_zorder() < fit.get_zorder()
+    assert axes.get_legend_handles_labels()[1] == ["fit", "data"]
+    plt.close(figure)
+
+
+def test_regressions_share_their_scales_and_say_their_errors(monkeypatch, shown):
+    drawn: list[AltFigure] = []
+    monkeypatch.setattr("IPython.display.display", drawn.append)
+    queries, truth = torch.linspace(0, 1, 5)[:, None], torch.ones(5, 1)
+    data = torch.tensor([[0.2], [0.8]]), torch.tensor([[0.0], [4.0]])
+    found = {"far": (truth + 2, torch.full((5, 2), 0.5)), "near": (truth, torch.tensor([[0.8, 0.2]] * 5))}
+    regressions.show_regressions(queries, truth, data, found)
+    ((figure, words),) = shown
+    assert words.endswith("far 4.00, near 0.00.")
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+    (maps,) = drawn
+    images = [image for axes in maps.axes for image in axes.get_images()]
+    assert np.allclose([image.get_clim() for image in images[:2]], (0, 0.8))
 
 
 def test_marked_points_on_a_logarithmic_axis_name_their_places():

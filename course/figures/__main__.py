@@ -7,6 +7,7 @@ from pathlib import Path
 
 from course.errors import UserError, run_command
 from course.figures.architecture import architecture
+from course.figures.attention_drawings import ATTENTION
 from course.figures.drawing import Drawing
 from course.figures.notebook_drawings import ALL
 from course.modules import ROOT
@@ -17,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "img", help="folder to write into (%(default)s)")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder for that of the documents")
     args = parser.parse_args(arguments)
-    write(args.out, ALL)
+    write(args.out, ALL | ATTENTION)
     write(args.docs, {"architecture": architecture})
     return 0
 

@@ -117,15 +117,13 @@ class Drawing:
 def _formula(line: str, size: int) -> str:
     """Text with its indices, `size` pixels high, as SVG: "d_k", "W_{out}", "K^T"."""
     parts = []
-    back = ""  # how to return to the line
+    height = 0  # of the pen below the line
     for sign, index, short, plain in re.findall(r"([_^])(?:\{([^}]*)\}|(\w))|([^_^]+|[_^])", line):
+        wanted = {"_": 4, "^": -6}.get(sign, 0)
+        move = f' dy="{wanted - height}"' if wanted != height else ""
         if sign:
-            shift = 4 if sign == "_" else -6
-            parts.append(f'<tspan dy="{shift}" font-size="{size}">{escape(index or short)}</tspan>')
-            back = f' dy="{-shift}"'
-        elif back:
-            parts.append(f"<tspan{back}>{escape(plain)}</tspan>")
-            back = ""
+            parts.append(f'<tspan{move} font-size="{size}">{escape(index or short)}</tspan>')
         else:
-            parts.append(escape(plain))
+            parts.append(f"<tspan{move}>{escape(plain)}</tspan>" if move else escape(plain))
+        height = wanted
     return "".join(parts)

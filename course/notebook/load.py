@@ -10,8 +10,9 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from autograder.manifest import Assignment, assignments
+from course.config import CHECKPOINTS
 from course.errors import UserError
-from course.modules import MODULE_NAMES, NOTHING, STANDINS, Replaced, describe, load_module, load_modules, place_of
+from course.modules import MODULE_NAMES, NOTHING, Replaced, describe, load_module, load_modules, place_of
 
 if TYPE_CHECKING:
     from course.checkpoint import Checkpoint
@@ -46,7 +47,7 @@ def load(module: str, folder: str | Path = ".") -> ModuleType:
     """The student's module as it is saved now, read anew with all modules that it imports.
 
     Args:
-        module: "mha", "pe", "encoder", "decoder" or "transformer".
+        module: its name, for instance "mha" or "pooling".
         folder: where the modules are.
 
     Raises:
@@ -134,13 +135,22 @@ def exploring() -> Iterator[None]:
             print(f"Your code raised an exception: {describe(error)}")
 
 
-def trained(own: bool = False, folder: str | Path = ".") -> "Checkpoint":
-    """The trained German-English model with its tokenizers.
+def trained(own: bool = False, folder: str | Path = ".", checkpoint: str = "de-en") -> "Checkpoint":
+    """A trained German-English model with its tokenizers.
 
     Args:
-        own: in the student's modules of `folder`; otherwise in ready-made ones that stand on torch's own layers and
-            know everything but `inference`.
-    """
-    from course.checkpoint import load_checkpoint
+        own: in the student's modules of `folder`; otherwise in ready-made ones, the stand-ins. (Those of the
+            Transformer know everything but `inference`.)
+        checkpoint: the folder of the model in `checkpoints`: "de-en", the Transformer, or "gru-de-en", the recurrent
+            one.
 
-    return load_checkpoint(modules=own_modules(folder) if own else load_modules(STANDINS))
+    Raises:
+        UserError: if a file of the model is missing or damaged, or it does not fit the modules.
+    """
+    from course.kinds import kind_of_checkpoint
+
+    place = CHECKPOINTS / checkpoint
+    kind = kind_of_checkpoint(place)
+    if not own:
+        return kind.load(place, kind.load_modules(kind.standins))
+    return kind.load(place, load_modules(Path(folder), kind.modules, _standins(Path(folder))))

@@ -19,6 +19,7 @@ class Curves:
     """One panel: curves by name over common values of x.
 
     `log` names the axes that are logarithmic: "", "x", "y" or "xy". `level` draws a dashed horizontal line, by name.
+    `points` are measured pairs, x and y, drawn as small circles.
     """
 
     title: str
@@ -30,6 +31,7 @@ class Curves:
     ylim: tuple[float | None, float | None] | None = None
     level: tuple[str, float] | None = None
     legend: bool = True
+    points: tuple[Sequence[float], Sequence[float]] | None = None
 
 
 def show_curves(*panels: Curves, description: str, size: tuple[float, float] | None = None) -> None:
@@ -58,6 +60,8 @@ def draw_curves(axes: Any, panel: Curves) -> None:
         width = 1.5 + 0.4 * (len(panel.curves) - 1 - under)
         style = {"marker": marker, "markersize": 4} if marked else {"linewidth": width}
         axes.plot(panel.x, values, color=colour, linestyle=line, label=name, **style)
+    if panel.points is not None:
+        axes.plot(*panel.points, "o", color="0.45", markerfacecolor="none", markersize=4, zorder=1, label="data")
     if panel.level is not None:
         name, height = panel.level
         axes.axhline(height, color="0.4", linestyle=(0, (1, 2)), label=name)

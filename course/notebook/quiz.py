@@ -6,11 +6,12 @@ from types import EllipsisType
 from typing import SupportsFloat
 
 from course.errors import UserError
+from course.notebook.attention_questions import ATTENTION_QUESTIONS
 from course.notebook.questions import QUESTIONS
 from course.notebook.questions_models import MODEL_QUESTIONS
 from course.notebook.variants_questions import VARIANTS_QUESTIONS
 
-KNOWN = QUESTIONS | VARIANTS_QUESTIONS | MODEL_QUESTIONS
+KNOWN = QUESTIONS | ATTENTION_QUESTIONS | VARIANTS_QUESTIONS | MODEL_QUESTIONS
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,9 @@
-"""A recurrent translator (`solutions/attention/seq2seq.py`) in training: its first weights, and a faster decoder."""
+"""A recurrent translator (`solutions/attention/seq2seq.py`) in training: first weights, a faster decoder, a lab."""
 
+from collections.abc import Sequence
 from typing import Any
+
+from course.text import Pair, pad
 
 
 def initialise_recurrent(model: Any) -> None:
@@ -74,3 +77,36 @@ def precomputed_decoder(model: Any) -> None:
             return self.predict(torch.stack(states, dim=1), context, embedded), all_weights
 
     model.decoder.__class__ = PrecomputedDecoder
+
+
+def without_attention(model: Any) -> Any:
+    """Let the decoder of a model see nothing of the source but its own first state: it attends to zeros."""
+    model.encoder.register_forward_hook(lambda module, args, found: (found[0] * 0, found[1]))
+    return model
+
+
+def accuracy_by_length(model: Any, pairs: Sequence[Pair], width: int = 4) -> dict[int, float]:
+    """The share of target tokens that are predicted right from the true tokens before them, by the target's length.
+
+    BOS and EOS do not count, neither in the lengths nor in the shares.
+
+    Args:
+        model: a `Seq2Seq`, or another translator with the same `forward`.
+        pairs: source and target tokens.
+        width: how many lengths make a group.
+
+    Returns:
+        for each group, by its largest length, the share of all its tokens.
+    """
+    import torch
+
+    (src, src_lengths), (tgt, tgt_lengths) = (pad(side) for side in zip(*pairs, strict=True))
+    model.eval()
+    with torch.no_grad():
+        logits = model(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
+    right = logits.argmax(dim=-1) == tgt[:, 1:]  # (B, T_d)
+    found: dict[int, list[bool]] = {}
+    for row, length in enumerate((tgt_lengths - 2).tolist()):
+        group = -(-length // width) * width  # up to the next multiple
+        found.setdefault(group, []).extend(right[row, :length].tolist())
+    return {group: sum(found[group]) / len(found[group]) for group in sorted(found)}

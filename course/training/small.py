@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from course.config import BOS, EOS, PAD, UNK, ModelConfig
-from course.modules import MODULE_NAMES
+from course.modules import students_modules
 from course.text import Pair, pad
 from course.training.loop import LOG, csv_log, read_log, train
 from course.training.trainer import STATE, Trainer
@@ -190,7 +190,7 @@ def interrupt() -> Iterator[threading.Event]:
 
 def _begin_anew_if_changed(trainer: Trainer) -> None:
     """Remove the state of a run that other code has trained."""
-    kinds = {type(module) for module in trainer.model.modules() if type(module).__module__ in MODULE_NAMES}
+    kinds = {type(module) for module in trainer.model.modules() if type(module).__module__ in students_modules()}
     texts = [Path(file).read_bytes() for file in sorted({kind.forward.__code__.co_filename for kind in kinds})]
     code, known = hashlib.sha256(b"\0".join(texts)).hexdigest(), trainer.folder / CODE
     if known.is_file() and known.read_text(encoding="utf-8") != code:

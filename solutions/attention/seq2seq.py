@@ -231,9 +231,9 @@ def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], 
     def ngrams(tokens: Sequence[Hashable], n: int) -> Counter[tuple[Hashable, ...]]:
         return Counter(tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1))
 
-    score = math.exp(min(0.0, 1 - len(reference) / len(candidate)))
+    bleu = math.exp(min(0.0, 1 - len(reference) / len(candidate)))
     for n in range(1, min(k, len(candidate)) + 1):
         shared = ngrams(candidate, n) & ngrams(reference, n)  # the smaller of both counts
-        score *= (shared.total() / (len(candidate) - n + 1)) ** 0.5**n
-    return score
+        bleu *= (shared.total() / (len(candidate) - n + 1)) ** 0.5**n
+    return bleu
     ### END SOLUTION

@@ -12,7 +12,7 @@ from typing import Any
 
 from autograder.authoring.packing.zip_files import BINARY, ROOT, check_target, collect, write_zip
 from autograder.authoring.release import RELEASE, find_leaks, make_stubs, secret_lines
-from autograder.manifest import Assignment
+from autograder.manifest import Assignment, every_assignment
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
@@ -39,7 +39,11 @@ FOR_DEVELOPERS = ("project.optional-dependencies", "tool.ruff", "tool.mypy", "to
 
 
 def shipped(chosen: Assignment) -> list[str]:
-    """The patterns of everything that is taken as it is."""
+    """The patterns of everything that is taken as it is.
+
+    A model that belongs to an earlier assignment comes with the stand-ins of that one, in which notebooks load it.
+    """
+    owners = {next(one.name for one in every_assignment() if name in one.checkpoints) for name in chosen.checkpoints}
     return [
         *FILES,
         *DOCS,
@@ -48,6 +52,7 @@ def shipped(chosen: Assignment) -> list[str]:
         *(f"autograder/reports/templates/{name}" for name in SHOWN),
         *(f"autograder/assignments/{chosen.name}/{pattern}" for pattern in OF_ASSIGNMENT),
         *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
+        *(f"autograder/assignments/{owner}/standins/*.py" for owner in sorted(owners)),
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
         *(f"{RELEASE}/{chosen.name}/{notebook}" for notebook in chosen.notebooks),
     ]

@@ -4,10 +4,10 @@ from autograder.diagnosis.mistakes import Mistake
 
 # Lines of the reference.
 EMPTY = "    if not candidate:\n        return 0.0\n"
-PENALTY = "score = math.exp(min(0.0, 1 - len(reference) / len(candidate)))"
+PENALTY = "bleu = math.exp(min(0.0, 1 - len(reference) / len(candidate)))"
 LENGTHS = "for n in range(1, min(k, len(candidate)) + 1):"
 SHARED = "shared = ngrams(candidate, n) & ngrams(reference, n)  # the smaller of both counts"
-PRECISION = "score *= (shared.total() / (len(candidate) - n + 1)) ** 0.5**n"
+PRECISION = "bleu *= (shared.total() / (len(candidate) - n + 1)) ** 0.5**n"
 
 FORMULA = "Work the formula of the docstring out by hand for two sentences of three words."
 SHORT = "The docstring has a paragraph on candidates that are short or empty."
@@ -17,7 +17,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="translate.penalty-missing",
         module="seq2seq",
         old=PENALTY,
-        new="score = 1.0",
+        new="bleu = 1.0",
         looks_like="Your BLEU has no penalty for translations that are too short.",
         read_again="Without it a single right word would be a perfect translation. " + FORMULA,
     ),
@@ -25,7 +25,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="translate.penalty-for-long-ones",
         module="seq2seq",
         old=PENALTY,
-        new="score = math.exp(min(0.0, 1 - len(candidate) / len(reference)))",
+        new="bleu = math.exp(min(0.0, 1 - len(candidate) / len(reference)))",
         looks_like="Your BLEU punishes translations that are too long instead of those that are too short.",
         read_again="What is too much shows in the precisions already. " + FORMULA,
     ),
@@ -33,7 +33,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="translate.reward-for-long-ones",
         module="seq2seq",
         old=PENALTY,
-        new="score = math.exp(1 - len(reference) / len(candidate))",
+        new="bleu = math.exp(1 - len(reference) / len(candidate))",
         looks_like="Your BLEU rewards translations that are longer than the reference.",
         read_again="The factor is at most 1: look for what cuts it off. " + FORMULA,
     ),
@@ -41,7 +41,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="translate.equal-weights",
         module="seq2seq",
         old=PRECISION,
-        new="score *= (shared.total() / (len(candidate) - n + 1)) ** (1 / min(k, len(candidate)))",
+        new="bleu *= (shared.total() / (len(candidate) - n + 1)) ** (1 / min(k, len(candidate)))",
         looks_like="Your precisions have equal weights, as in the BLEU of the literature.",
         read_again="Here the weights halve from one n to the next. " + FORMULA,
     ),
@@ -65,7 +65,7 @@ MISTAKES: tuple[Mistake, ...] = (
         id="translate.added-up",
         module="seq2seq",
         old=PRECISION,
-        new="score += (shared.total() / (len(candidate) - n + 1)) * 0.5**n - (n == 1) * score",
+        new="bleu += (shared.total() / (len(candidate) - n + 1)) * 0.5**n - (n == 1) * bleu",
         looks_like="Your precisions are added up instead of multiplied.",
         read_again="A translation without a single right pair shall get 0 for k of 2. " + FORMULA,
     ),
@@ -145,8 +145,8 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         id="translate.percent",
         module="seq2seq",
-        old="    return score\n",
-        new="    return 100 * score\n",
+        old="    return bleu\n",
+        new="    return 100 * bleu\n",
         looks_like="Your BLEU is a percentage.",
         read_again="The docstring says between which numbers the result lies.",
     ),

@@ -42,11 +42,11 @@ def _pool(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The estimate of one query, (d,), and its weights, (n_k,)."""
     distances = F.pairwise_distance(query, keys, eps=0.0)  # (n_k,)
-    reached = kernel(distances / width)
-    if not reached.any():
-        reached = (distances == distances.min()).to(values.dtype)
-    weights = F.normalize(reached, p=1.0, dim=0, eps=0.0)
-    return weights @ values, weights
+    near = kernel(distances / width)
+    if not near.any():
+        near = (distances == distances.min()).to(values.dtype)
+    weights = F.normalize(near, p=1.0, dim=0, eps=0.0)
+    return values.T @ weights, weights
 
 
 def attention_pooling(

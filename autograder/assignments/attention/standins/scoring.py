@@ -41,8 +41,9 @@ class _Attention(nn.Module):
     def _average(
         self, scores: torch.Tensor, values: torch.Tensor, valid_lens: torch.Tensor | None = None
     ) -> torch.Tensor:
-        self.attention_weights = masked_softmax(scores, valid_lens)
-        return torch.einsum("bqk,bkv->bqv", self.dropout(self.attention_weights), values)
+        weights = masked_softmax(scores, valid_lens)
+        self.attention_weights = weights
+        return torch.einsum("bqk,bkv->bqv", self.dropout(weights), values)
 
 
 class DotProductAttention(_Attention):

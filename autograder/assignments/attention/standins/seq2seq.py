@@ -99,8 +99,8 @@ class Seq2Seq(nn.Module):
         self, src: torch.Tensor, tgt: torch.Tensor, src_lengths: torch.Tensor, tgt_lengths: torch.Tensor
     ) -> torch.Tensor:
         """src (B, T_e), tgt (B, T_d) and their lengths: the scores (B, T_d, V), 0 where tgt is padding."""
-        enc_outputs, state = self.encoder(src, src_lengths)
-        logits = self.decoder(tgt, state, enc_outputs, src_lengths)[0]
+        outputs, first = self.encoder(src, src_lengths)
+        logits = self.decoder(tgt, first, outputs, src_lengths)[0]
         rows = [
             F.pad(row[:length], (0, 0, 0, len(row) - length))
             for row, length in zip(logits, tgt_lengths.tolist(), strict=True)
@@ -123,10 +123,10 @@ class Seq2Seq(nn.Module):
 
 def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], k: int) -> float:
     """BLEU of one sentence with the weight 1/2^n for n-grams, n = 1 to min(k, length of the candidate)."""
-    if not candidate:
+    if len(candidate) == 0:
         return 0.0
-    score = min(1.0, math.exp(1 - len(reference) / len(candidate)))
-    for n in range(1, min(k, len(candidate)) + 1):
+    result = min(1.0, math.exp(1 - len(reference) / len(candidate)))
+    for n in range(len(candidate) + 1)[1 : k + 1]:
         left = [tuple(reference[start : start + n]) for start in range(len(reference) - n + 1)]
         total = len(candidate) - n + 1
         shared = 0
@@ -135,5 +135,5 @@ def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], 
             if found in left:
                 left.remove(found)
                 shared += 1
-        score *= math.pow(shared / total, 1 / 2**n)
-    return score
+        result *= math.pow(shared / total, 1 / 2**n)
+    return result
