@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from course.modules import ROOT
+from course.notebook.attention_questions import ATTENTION_QUESTIONS
 from course.notebook.questions import QUESTIONS
 from course.notebook.questions_models import MODEL_QUESTIONS
 from course.notebook.quiz import KNOWN, ask
@@ -69,7 +70,8 @@ def test_letters():
 
 
 def test_mistakes_have_remarks():
-    assert len(KNOWN) == len(QUESTIONS) + len(VARIANTS_QUESTIONS) + len(MODEL_QUESTIONS)
+    everywhere = (QUESTIONS, ATTENTION_QUESTIONS, VARIANTS_QUESTIONS, MODEL_QUESTIONS)
+    assert len(KNOWN) == sum(map(len, everywhere))  # no name stands twice
     for name, question in MODEL_QUESTIONS.items():
         for mistaken, remark in question.wrong:
             reply = ask(name, mistaken)
