@@ -21,7 +21,7 @@ SOLUTIONS, RELEASE = (ROOT / folder / assignment("transformer").name for folder 
 REGION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 # Lines that anybody writes.
 TRIVIAL = re.compile(
-    r"if \w+ is (not )?None:|return \w+|\w+ = \w+|except \w+ as \w+:|\) -> \w+:|for \w+ in \(|\"\w+\": \w+,"
+    r"if \w+ is (not )?None:|return \w+|\w+ = \w+|except \w+ as \w+:|\) -> \w+:|for \w+ in \(|\"\w+\": \d+,"
 )
 
 

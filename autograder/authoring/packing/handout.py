@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.packing.zip_files import BINARY, ROOT, check_target, collect, write_zip
-from autograder.authoring.release import RELEASE, find_leaks, make_stubs, secret_lines
+from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, make_stubs, secret_lines
 from autograder.manifest import Assignment, every_assignment
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
@@ -29,11 +29,6 @@ LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
 DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
-# A line of a solution that says nothing about it.
-TRIVIAL = re.compile(
-    r"if \w+ is (not )?None:|if \w+ > self\.\w+:|for \w+ in self\.\w+:|return \w+|\w+ = \w+\.size\(\d\)"
-    r"|loss\.backward\(\)|(optimizer|model)\.\w+\(\)"
-)
 # Sections of pyproject.toml without which the course can be installed.
 FOR_DEVELOPERS = ("project.optional-dependencies", "tool.ruff", "tool.mypy", "tool.pytest")
 
