@@ -31,6 +31,9 @@ TEST_SETS = (
 )
 
 
+LENGTHS = (5, 8, 12, 16, 24)  # the last of each group of lengths, in words; one group more for what is longer
+
+
 @dataclass(frozen=True)
 class Score:
     """How well a checkpoint translates one corpus."""
@@ -44,6 +47,7 @@ class Score:
     bleu_signature: str
     chrf_signature: str
     seconds: float
+    by_length: dict[str, tuple[int, float]]  # words of the German sentences: the number of pairs, and their BLEU
 
     @property
     def search(self) -> str:
@@ -76,6 +80,9 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
     translations = [checkpoint.target.decode(tokens) for tokens in found]
     references = [[english for _, english in pairs]]
     bleu, chrf = BLEU(), CHRF()
+    groups: dict[str, list[int]] = {}
+    for number, length in sorted(enumerate(len(german.split()) for german, _ in pairs), key=lambda pair: pair[1]):
+        groups.setdefault(name_of_length(length), []).append(number)
     return Score(
         corpus=corpus,
         pairs=len(pairs),
@@ -86,7 +93,26 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
         bleu_signature=str(bleu.get_signature()),
         chrf_signature=str(chrf.get_signature()),
         seconds=time.monotonic() - started,
+        by_length={
+            name: (len(group), bleu.corpus_score(*of_group(translations, references[0], group)).score)
+            for name, group in groups.items()
+        },
     )
+
+
+def name_of_length(words: int) -> str:
+    """The group of lengths that a sentence belongs to: "6 to 8", or "over 24"."""
+    first = 1
+    for last in LENGTHS:
+        if words <= last:
+            return f"{first} to {last}"
+        first = last + 1
+    return f"over {LENGTHS[-1]}"
+
+
+def of_group(translations: list[str], references: list[str], group: list[int]) -> tuple[list[str], list[list[str]]]:
+    """The translations and references of some pairs, as sacreBLEU takes them."""
+    return [translations[number] for number in group], [[references[number] for number in group]]
 
 
 def print_scores(scores: list[Score]) -> None:
@@ -116,6 +142,23 @@ def print_scores(scores: list[Score]) -> None:
     console.print(f"BLEU  {scores[0].bleu_signature}\nchrF  {scores[0].chrf_signature}", soft_wrap=True)
 
 
+def print_lengths(scores: list[Score]) -> None:
+    """Print BLEU by the number of words of the German sentences, and of how many pairs."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for heading in ("corpus", "search", "words"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("pairs", "BLEU"):
+        table.add_column(heading, justify="right")
+    for score in scores:
+        for name, (pairs, bleu) in score.by_length.items():
+            table.add_row(score.corpus, score.search, name, f"{pairs:,}", f"{bleu:.2f}")
+    Console(highlight=False, markup=False).print(table)
+
+
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m course.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -127,6 +170,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add("--modules", type=Path, metavar="DIR", help="folder of the modules (the reference where it is present)")
     add("--beam", type=int, default=4, metavar="N", help="beams of the Transformer, 1 for greedy only (%(default)s)")
     add("--threads", type=int, default=os.cpu_count(), metavar="N", help="CPU threads (%(default)s)")
+    add("--by-length", action="store_true", help="print BLEU by the number of words of the German sentence as well")
     add("--json", type=Path, metavar="FILE", help="write the scores to a file as well")
     args = parser.parse_args(arguments)
     for name in ("threads", "beam"):
@@ -154,6 +198,8 @@ def main(arguments: list[str] | None = None) -> int:
     except NotImplementedError as error:
         raise UserError(f"the modules are not finished: {error}") from error
     print_scores(scores)
+    if args.by_length:
+        print_lengths(scores)
     print(aligned)
     if args.json is not None:
         report = {

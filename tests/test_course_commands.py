@@ -166,7 +166,7 @@ def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path
     shutil.copytree(corpus_dir, folder)
     (folder / "changed.tsv.gz").write_bytes(gzip.compress(text.encode()))
     report = tmp_path / "scores.json"
-    arguments = f"--threads 1 --corpus own changed --json {report} --corpus-dir {folder}".split()
+    arguments = f"--threads 1 --corpus own changed --by-length --json {report} --corpus-dir {folder}".split()
     code, lines, errors = run("evaluate", "--checkpoint", tiny_checkpoint, *arguments)
     assert (code, errors) == (0, [])
 
@@ -189,9 +189,22 @@ def test_the_scores_are_those_of_sacrebleu(tiny_checkpoint, corpus_dir, tmp_path
         assert (score["bleu"], score["chrf"], score["bleu_lowercase"]) == pytest.approx(expected)
         search = "greedy" if score["beam"] == 1 else "beam 4"
         assert re.search(rf"{score['corpus']}\W+{search}\W+64\W+{score['bleu']:.2f}\W+{score['chrf']:.2f}", output)
+    assert scores[2]["by_length"] == {"1 to 5": [64, pytest.approx(scores[2]["bleu"])]}
+    assert re.search(rf"changed\W+greedy\W+1 to 5\W+64\W+{scores[2]['bleu']:.2f}", output)
     aligned = report["alignment"]
     assert f"agrees with {max(map(max, aligned['agreeing']))} of {aligned['pairs']} pairs" in output
     assert f"BLEU  nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}" in output
+
+
+def test_bleu_is_measured_by_length(tiny_checkpoint, sentences, monkeypatch):
+    """Sentences with "dort" have four words, all others five; here only these are translated as the corpus has them."""
+    monkeypatch.setattr(evaluate, "LENGTHS", (4,))
+    other = [(german, english.replace("there", "right over here")) for german, english in sentences]
+    score = evaluate.evaluate(load_checkpoint(tiny_checkpoint), "other", other)
+    assert list(score.by_length) == ["1 to 4", "over 4"]
+    (short, low), (long, high) = score.by_length.values()
+    assert (short, long, high) == (16, 48, pytest.approx(100))
+    assert low < score.bleu < high
 
 
 @pytest.mark.parametrize(
