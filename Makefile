@@ -50,7 +50,7 @@ attacks: $(VENV)/installed-dev
 	$(RUN) -m tests.attacks $(ARGS)
 
 term: $(VENV)/installed-dev
-	$(RUN) -m pytest tests/test_term.py -m slow $(ARGS)
+	$(RUN) -m pytest tests/test_term.py tests/test_term_of_all.py -m slow $(ARGS)
 
 browser: $(VENV)/installed-dev
 	$(RUN) -m pip install --quiet -c constraints.txt -e ".[browser]"

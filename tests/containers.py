@@ -14,7 +14,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.authoring.packing.gradescope_archive import PACKAGES
-from autograder.manifest import assignment
+from autograder.manifest import Assignment, assignment
 from autograder.sandbox import confine
 from course.dependencies import requirements as course_requirements
 
@@ -49,8 +49,8 @@ def pack(archive: Path, *arguments: str) -> int:
 class Container:
     """A folder like /autograder, as Gradescope makes it from an archive."""
 
-    def __init__(self, root: Path, archive: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, archive: Path, goal: Assignment = ASSIGNMENT) -> None:
+        self.root, self.goal = root, goal
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():
                 path = Path(packed.extract(info, root / "source"))
@@ -99,17 +99,17 @@ class Container:
         return self.results()
 
     def results(self) -> dict[str, Any]:
-        return valid((self.root / "results" / "results.json").read_text(encoding="utf-8"))
+        return valid((self.root / "results" / "results.json").read_text(encoding="utf-8"), self.goal)
 
 
 def no_constant(name: str) -> None:
     raise AssertionError(f"{name} is not JSON")
 
 
-def valid(text: str) -> dict[str, Any]:
+def valid(text: str, goal: Assignment = ASSIGNMENT) -> dict[str, Any]:
     """The results, if they have the form that Gradescope's specification wants, with every test in it."""
     found: dict[str, Any] = json.loads(text, parse_constant=no_constant)
-    expected = [(name, points) for stage in ASSIGNMENT.stages for name, points in stage.points.items()]
+    expected = [(name, points) for stage in goal.stages for name, points in stage.points.items()]
     assert [(test["name"], test["max_score"]) for test in found["tests"]] == expected
     for test in found["tests"]:
         assert 0 <= test["score"] <= test["max_score"]

@@ -31,11 +31,11 @@ BAD_USAGE = {
     "time nan": (["in", "--out", "out", "--time-limit", "nan"], "--time-limit must be more than 0 seconds"),
     "seed": (["in", "--out", "out", "--seed", "-1"], "the seed must not be negative: -1"),
     "seed of nothing": (["in", "--out", "out", "--seed", "1", "--visible-only"], "leave out --visible-only"),
-    "assignment": (["in", "--out", "out", "--assignment", "attention"], "there is no assignment 'attention'"),
+    "assignment": (["in", "--out", "out", "--assignment", "cooking"], "there is no assignment 'cooking'"),
     "two clusters": (["in", "--out", "out", "--scheduler", "tcp://a", "--scheduler-file", "f"], "not both"),
     "jobs on a cluster": (["in", "--out", "out", "--scheduler", "tcp://a", "--jobs", "2"], "leave out --jobs"),
     "damaged batch.json": (["in", "--out", "damaged"], "batch.json cannot be read"),
-    "other assignment": (["in", "--out", "other"], "holds results of the assignment attention"),
+    "other assignment": (["in", "--out", "other"], "holds results of the assignment variants"),
 }
 
 
@@ -48,7 +48,7 @@ def test_wrong_usage(case, tmp_path, monkeypatch, capsys):
         Path(folder).mkdir()
     Path("file").write_text("text", encoding="utf-8")
     Path("damaged/batch.json").write_text("{", encoding="utf-8")
-    Path("other/batch.json").write_text('{"assignment": "attention", "seed": 1}', encoding="utf-8")
+    Path("other/batch.json").write_text('{"assignment": "variants", "seed": 1}', encoding="utf-8")
     assert main(["batch", *arguments, *CONFINED]) == 2
     assert message in capsys.readouterr().err
     assert not Path("out").exists()

@@ -210,7 +210,7 @@ def project(tmp_path) -> Path:
 
 
 def test_what_is_not_as_released_is_refused(project, shipped):
-    before = contents(project, ASSIGNMENT)
+    before = contents(project, [ASSIGNMENT])
     assert before.keys() == shipped.keys()
     released = project / "notebooks" / ASSIGNMENT.name
     (released / "draft.py").write_text("# mine", encoding="utf-8")
@@ -220,7 +220,7 @@ def test_what_is_not_as_released_is_refused(project, shipped):
     other = project / "autograder" / "assignments" / "other"
     other.mkdir()
     shutil.copy(ASSIGNMENT.folder / "assignment.toml", other)
-    assert contents(project, ASSIGNMENT) == before
+    assert contents(project, [ASSIGNMENT]) == before
 
     notebook = json.loads((released / "2_pe.ipynb").read_text(encoding="utf-8"))
     code = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
@@ -228,24 +228,24 @@ def test_what_is_not_as_released_is_refused(project, shipped):
     (released / "2_pe.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     shutil.copy(SOLUTIONS / "pe.py", released)
     with pytest.raises(UserError, match=r"^pe\.py, 2_pe\.ipynb in notebooks/.* differ .* run make release"):
-        contents(project, ASSIGNMENT)
+        contents(project, [ASSIGNMENT])
     for name in ("pe.py", "2_pe.ipynb"):
         shutil.copy(RELEASE / name, released)
 
     line = max((line for line in solution_lines() if '"' not in line), key=len)
     (project / "course" / "help.py").write_text(f"# {line}\n", encoding="utf-8")
     with pytest.raises(UserError, match=f"course/help.py: {re.escape(line)}"):
-        contents(project, ASSIGNMENT)
+        contents(project, [ASSIGNMENT])
 
 
 def test_an_incomplete_project_is_refused(project):
     shutil.rmtree(project / "img")
     with pytest.raises(UserError, match=r"there is no img/\*\.svg"):
-        contents(project, ASSIGNMENT)
+        contents(project, [ASSIGNMENT])
     shutil.copytree(ROOT / "img", project / "img")
     shutil.rmtree(project / "solutions")
     with pytest.raises(UserError, match="there is no folder"):
-        contents(project, ASSIGNMENT)
+        contents(project, [ASSIGNMENT])
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):

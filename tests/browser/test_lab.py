@@ -1,19 +1,23 @@
 """A student's path in JupyterLab: run everything, read the verdict, correct a mistake on disk, move a slider."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
-from autograder.manifest import assignment
+from autograder.diagnosis.mistakes import all_mistakes
+from autograder.manifest import Assignment, Stage, assignment, assignments
+from autograder.submissions.read_submission import read_submission
 from tests.worth import FULL, WRONG_MASK, of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
 ASSIGNMENT = assignment("transformer")
 SECONDS = 150  # for a whole notebook, on a busy machine
+TRAINING_SECONDS = 1500  # for one whose cells train, with the solution
 RIGHT, WRONG = "key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0"
 EXPLORER = """
 from course import explore_attention, trained
@@ -27,7 +31,7 @@ class Page:
 
     def __init__(self, browser: Any, lab: str, path: str, screenshots: Path) -> None:
         self.page = browser.new_page(viewport={"width": 1300, "height": 1500})
-        self.screenshots, self.name = screenshots, Path(path).stem
+        self.screenshots, self.name, self.seconds = screenshots, Path(path).stem, SECONDS
         self.page.goto(f"{lab}/lab/workspaces/{self.name}/tree/{path}?reset", timeout=1000 * SECONDS)
         self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=1000 * SECONDS)
         # Before the kernel has answered, JupyterLab drops what is to be run.
@@ -45,7 +49,7 @@ class Page:
         self.page.wait_for_function(
             """() => { const prompts = [...document.querySelectorAll('.jp-InputPrompt')].map(p => p.textContent);
             return prompts.some(p => /\\[\\d+\\]/.test(p)) && !prompts.some(p => p.includes('[*]')); }""",
-            timeout=1000 * SECONDS,
+            timeout=1000 * self.seconds,
             polling=300,
         )
 
@@ -131,22 +135,42 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook.page.close()
 
 
-@pytest.mark.parametrize("name", ASSIGNMENT.more_notebooks)
-def test_a_notebook_without_a_stage_runs(name, browser, lab, course_copy, screenshots):
-    notebook = Page(browser, lab, f"notebooks/transformer/{name}", screenshots)
+def each(what: str) -> list[Any]:
+    """Every assignment with each of its stages, or of its notebooks without a stage."""
+    goals = [assignment(name) for name in assignments()]
+    return [pytest.param(goal, item, id=f"{goal.name} {item}") for goal in goals for item in getattr(goal, what)]
+
+
+@pytest.mark.parametrize(("goal", "name"), each("more_notebooks"))
+def test_a_notebook_without_a_stage_runs(goal: Assignment, name: str, browser, lab, course_copy, screenshots):
+    notebook = Page(browser, lab, f"notebooks/{goal.name}/{name}", screenshots)
     notebook.run_all()
     notebook.no_errors()
 
 
-@pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.name)
-def test_every_notebook_runs_before_and_after(stage, browser, lab, course_copy, screenshots):
-    folder = course_copy / "notebooks" / "transformer"
-    put_stubs(folder)
-    notebook = Page(browser, lab, f"notebooks/transformer/{stage.notebook}", screenshots)
+@pytest.mark.parametrize(("goal", "stage"), each("stages"))
+def test_every_notebook_runs_before_and_after(goal: Assignment, stage: Stage, browser, lab, course_copy, screenshots):
+    """As released; with the first of the known mistakes in the stage, which is named; and solved."""
+    folder = course_copy / "notebooks" / goal.name
+    for stub in (ROOT / "notebooks" / goal.name).glob("*.py"):
+        shutil.copy(stub, folder)
+    notebook = Page(browser, lab, f"notebooks/{goal.name}/{stage.notebook}", screenshots)
+    notebook.seconds = TRAINING_SECONDS
     notebook.run_all()
     notebook.no_errors()
     assert "not started" in notebook.verdict()
-    put_modules(folder)
+    mistake = next(one for one in all_mistakes(goal.name) if one.stage == stage.name and one.seen_by == "visible")
+    sources = read_submission(goal.solution, goal).sources
+    for module, text in mistake.apply(sources).items():
+        (folder / f"{module}.py").write_text(text, encoding="utf-8")
+    words = notebook.run_graded()
+    assert f"{stage.max_points:g} of {stage.max_points:g} points" not in words
+    verdict = notebook.page.locator(".tc-verdict").last
+    verdict.locator("summary").get_by_text("Hint 1").first.click()
+    assert Page.words(mistake.looks_like) in Page.words(verdict.inner_text())
+    notebook.see(verdict, "mistake")
+    for module, text in sources.items():
+        (folder / f"{module}.py").write_text(text, encoding="utf-8")
     notebook.run_all()
     notebook.no_errors()
     assert f"{stage.max_points:g} of {stage.max_points:g} points" in notebook.verdict()

@@ -29,7 +29,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
             for leak in find_leaks(read_release(folder), secret_lines(chosen.solution, chosen)):
                 yield f"a line of the solution is released in {leak}"
         elif item == "handout":
-            contents(ROOT, chosen)
+            contents(ROOT, [chosen])
         else:
             (stage,) = (stage for stage in chosen.stages if stage.notebook == item)
             cells = json.loads((folder / item).read_text(encoding="utf-8"))["cells"]

@@ -1,4 +1,4 @@
-"""Make what students get: `python -m autograder handout build/transformer-student.zip`.
+"""Make what students get: `python -m autograder handout build/transformer-student.zip`; `--all` for a whole course.
 
 The list below says which files these are; what it does not name stays here. Before the archive is written, its stubs
 are compared with the solutions, and every file is searched for lines of the solution.
@@ -7,6 +7,7 @@ are compared with the solutions, and every file is searched for lines of the sol
 import argparse
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ def shipped(chosen: Assignment) -> list[str]:
     ]
 
 
-def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
-    """Everything that students get, by path.
+def contents(root: Path, chosen: Sequence[Assignment]) -> dict[str, bytes]:
+    """Everything that students get for some assignments, by path.
 
     Args:
         root: the folder of the project.
@@ -62,18 +63,20 @@ def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
     Raises:
         UserError: if a file is missing, a stub or a notebook is not as it was released, or a solution is in it.
     """
-    files = collect(root, shipped(chosen))
-    for name in (*INSTRUCTORS, f"assignments/{chosen.name}/make_expected.py"):
+    files = collect(root, list(dict.fromkeys(pattern for one in chosen for pattern in shipped(one))))
+    for name in INSTRUCTORS:
         del files[f"autograder/{name}"]
-    check_release(root, chosen, files)
-    mistakes = f"autograder/assignments/{chosen.name}/expected/mistakes.json"
-    files[mistakes] = as_visible(collect(root, [mistakes])[mistakes])
+    for one in chosen:
+        del files[f"autograder/assignments/{one.name}/make_expected.py"]
+        check_release(root, one, files)
+        mistakes = f"autograder/assignments/{one.name}/expected/mistakes.json"
+        files[mistakes] = as_visible(files[mistakes])
     files["pyproject.toml"] = for_students(collect(root, ["pyproject.toml"])["pyproject.toml"])
     for name, template in {"README.md": "student_readme.md", "Makefile": "student.mk"}.items():
         template = f"autograder/authoring/packing/{template}"
         files[name] = collect(root, [template])[template]
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
-    secrets = secret_lines(root / "solutions" / chosen.name, chosen)
+    secrets = {line for one in chosen for line in secret_lines(root / "solutions" / one.name, one)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
         raise UserError("the archive would hold lines of the solution\n  " + "\n  ".join(leaks))
     return files
@@ -117,16 +120,19 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         prog="python -m autograder handout", description="Make the archive that students get."
     )
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="zip file to write")
-    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    which.add_argument("--all", action="store_true", help="all assignments in one archive")
     return parser.parse_args(arguments)
 
 
 def run(args: argparse.Namespace) -> int:
-    chosen = which_assignment(args.assignment)
+    chosen = every_assignment() if args.all else [which_assignment(args.assignment)]
     check_target(args.archive)
     files = contents(ROOT, chosen)
     # In a folder of its own, for those whose programs unpack into the current one.
-    write_zip(args.archive, {f"{chosen.name}-student/{name}": data for name, data in files.items()})
+    folder = "course-student" if args.all else f"{chosen[0].name}-student"
+    write_zip(args.archive, {f"{folder}/{name}": data for name, data in files.items()})
     size = args.archive.stat().st_size / 1e6
     print(f"Wrote {args.archive} ({len(files)} files, {size:.1f} MB). No line of a solution is in it.")
     return 0
