@@ -41,6 +41,7 @@ CLAIMS = {
     ],
     "4_translate.ipynb": [
         ("greedy-toy", r"limit 3: \[\[2, 7, 3, 1\], \[2, 5, 6, 8\], \[2, 4, 4, 4\]\]", "greedy", r"2 7 3 1, 2 5 6 8"),
+        ("own-words-shown", r"(?s)▁teacher ▁read ▁cat ▁read .* ▁the ▁letter", "own-words", r"nothing changes"),
         ("bleu-check", r"of four: 0\.658, too short: 0\.368", "bleu", r"(?s)= 0\.658.*= 0\.368"),
     ],
 }
