@@ -16,6 +16,7 @@ SENTENCES = Path(__file__).with_name("visible") / "sentences.tsv"
 SHARP = 2.0  # attention with larger W_q and W_k is more peaked, and shows mistakes better
 MAX_OUTPUT_LENGTH = 30
 TRANSLATED = 4  # sentences
+PADDED = 20  # columns behind the longest: so much padding turns the head of a decoder that looks at it
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie
 SMALL = {
     "src_vocab_size": 11,
@@ -173,7 +174,8 @@ def translate(modules: SimpleNamespace) -> Tensors:
 
     model, batch = sentence_pairs()
     src_lengths = batch["src_lengths"][:TRANSLATED]
-    src = batch["src"][:TRANSLATED, : int(src_lengths.max())]
+    longest = int(src_lengths.max())
+    src = torch.nn.functional.pad(batch["src"][:TRANSLATED, :longest], (0, PADDED), value=model.pad_idx)
     tokens = model.translate(src, src_lengths, MAX_OUTPUT_LENGTH)
     ended = (tokens[:, 1:] == model.eos_idx).long().cumsum(dim=1)  # 0 up to the end of a sentence
     logits = model(src, tokens[:, :-1], src_lengths, (ended == 0).sum(dim=1) + 1)
