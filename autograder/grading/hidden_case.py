@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS, compare
+from autograder.diagnosis.compare_tensors import LIMITS, compare_own
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import Answers
 from autograder.grading.run_test import Unanswered
@@ -194,7 +194,7 @@ class HiddenTestCase(StageTestCase):
         self.checks += 1
         if self.beside_only:
             return
-        if difference := compare(name, axes, after, before, LIMITS[self.student.dtype], where, masked=self.masked):
+        if difference := compare_own(name, axes, after, before, LIMITS[self.student.dtype], where, self.masked):
             self.wrong(wrong, difference.message, *difference.details, actual=after)
 
     def same_gradients(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS, compare
-from autograder.grading.graded_case import StageTestCase, read_tensors
+from autograder.diagnosis.compare_tensors import LIMITS, Wrong, compare, compare_own, wrong_form
+from autograder.grading.graded_case import StageTestCase, read_tensors, shape_of
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.student_faults import Raised
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
@@ -34,7 +34,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     """The weights of a small layer."""
-    return {name: numbers(*shape) / np.sqrt(shape[-1]) for name, shape in shapes.items()}
+    return {name: numbers(*shape) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
 
 
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
@@ -134,17 +134,27 @@ class TrainedTestCase(StageTestCase):
             return call(layer.without_chance())
 
         def same(actual: Any, factor: float, titles: Mapping[str, str]) -> bool:
-            return not compare("the output", axes, actual, scaled(factor, titles), LIMITS[self.student.dtype], where)
+            return not differ(actual, scaled(factor, titles))
+
+        def differ(actual: Any, other: Any) -> Wrong | None:
+            return compare_own("the output", axes, actual, other, LIMITS[self.student.dtype], where)
+
+        def is_like(actual: Any, other: Any) -> None:
+            nothing = np.zeros(shape_of(other), dtype=bool)
+            if wrong := wrong_form("the output in training mode", axes, actual, shape_of(other), True, nothing):
+                self.wrong(wrong.message, *wrong.details)
 
         limit = LIMITS[self.student.dtype]
         rare, kept, dropped = KEPT, trained(KEPT), trained(DROPPED)
-        if not same(kept, 1 / (1 - rare), ends) and compare("the output", axes, trained(rare), kept, limit, where):
+        is_like(kept, scaled(1.0, {}))
+        is_like(dropped, kept)
+        if not same(kept, 1 / (1 - rare), ends) and differ(trained(rare), kept):
             rare = 1 - DROPPED  # own random numbers
             kept = trained(rare)
         # What is dropped comes first: a layer norm does not see that all it gets, the residual included, is scaled.
         for actual, factor, done in ((dropped, 0.0, "drops"), (kept, 1 / (1 - rare), "keeps")):
             right = scaled(factor, ends)
-            self.assert_form(right, np.shape(right), "the output", axes)
+            self.assert_form(right, kept.shape, "the output", axes)
             self.checks += 1
             name = f"the output in training mode, where dropout {done} every element,"
             if not (wrong := compare(name, axes, actual, right, limit, where)):
