@@ -66,7 +66,16 @@ class Student:
         self._worker = self._workers.start()
         code = self.code
         load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
-        self._ask({**load, "lent": code.lent, "withheld": code.withheld, "dtype": self.dtype})
+        self._ask(
+            {
+                **load,
+                "lent": code.lent,
+                "withheld": code.withheld,
+                "locked": code.locked,
+                "graded": code.graded,
+                "dtype": self.dtype,
+            }
+        )
         for module in self.code.modules:
             try:
                 if module in self.code.unreadable:

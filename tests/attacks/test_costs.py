@@ -31,7 +31,7 @@ def workers():
 @pytest.fixture(autouse=True)
 def unchecked(monkeypatch):
     """No source check: these attacks take the worker for granted."""
-    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: Checked())
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
 
 
 def graded(workers, stage, changes, hidden_seed=None, clock=None):

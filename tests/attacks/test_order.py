@@ -5,6 +5,7 @@ import pytest
 from autograder.grading import stage_run
 from autograder.grading.grade_submission import grade
 from autograder.grading.hidden_case import HiddenTestCase
+from autograder.grading.run_test import run_test
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.worker_processes import make_workers
@@ -24,7 +25,7 @@ def workers():
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_all_that_a_student_reads_comes_before_anything_hidden(jobs, workers, monkeypatch):
     order = []
-    run = stage_run.run_test
+    run = run_test
 
     def noted(name, case, stage, alone=False):
         order.append("hidden" if case.hidden else "visible")
@@ -35,6 +36,7 @@ def test_all_that_a_student_reads_comes_before_anything_hidden(jobs, workers, mo
     solution = read_submission(ASSIGNMENT.solution, ASSIGNMENT)
     report = grade(solution, ASSIGNMENT, workers, hidden_seed=SEED, jobs=jobs)
     assert report.complete
+    assert report.end_to_end
     assert report.end_to_end.status == "passed"
     tests = sum(len(stage.points) for stage in ASSIGNMENT.stages)
     assert order == ["visible"] * (tests + 1) + ["hidden"] * tests
@@ -45,7 +47,12 @@ def test_no_number_that_reaches_a_worker_tells_the_seed(workers, monkeypatch):
     sent, made = [], []
     monkeypatch.setattr(Student, "seed", lambda self, number: sent.append(number))
     derive = HiddenTestCase.derived
-    monkeypatch.setattr(HiddenTestCase, "derived", lambda *args: made.append(derive(*args)) or made[-1])
+
+    def noted(case, purpose):
+        made.append(derive(case, purpose))
+        return made[-1]
+
+    monkeypatch.setattr(HiddenTestCase, "derived", noted)
     solution = read_submission(ASSIGNMENT.solution, ASSIGNMENT)
     grade(solution, ASSIGNMENT, workers, hidden_seed=SEED)
     assert sent
