@@ -53,7 +53,7 @@ def grade(
         book = AnswerBook(assignment, workers, hidden_seed, ahead=False)
     chosen = list(assignment.stages if stages is None else stages)
     names = [stage.name for stage in chosen]
-    checked = check_submission(submission, assignment, workers)
+    checked = check_submission(submission, assignment, workers, copies=book is not None)
     failed: dict[str, str] = {}  # modules that cannot be imported, with the first stage that says so
 
     def start(stage: Stage) -> StageRun:
