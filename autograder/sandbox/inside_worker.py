@@ -10,7 +10,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             steady: whether nothing is left to chance; arguments: give these back after the call;
-            take: the part of the result to send, or null; fresh: call a new object, made as the target was
+            take: the part of the result to send, or null; rows: a width, for the most rows of it that were computed
+            instead of the result; fresh: call a new object, made as the target was
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
@@ -79,6 +80,7 @@ class Worker:
         import torch
         from safetensors.torch import load
 
+        from autograder.sandbox.count_rows import CountRows
         from autograder.sandbox.without_chance import without_chance
 
         tensors = load(body) if body else {}
@@ -106,6 +108,10 @@ class Worker:
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
         chance = without_chance() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
+            if request["rows"]:
+                with torch.no_grad(), CountRows(request["rows"]) as counted:
+                    function(*arguments, **keywords)
+                return counted.most
             with torch.no_grad(), chance:
                 value = function(*arguments, **keywords)
             if isinstance(target, str):
@@ -275,7 +281,7 @@ def prepare_torch() -> None:
     from safetensors.torch import load, load_file, save
 
     # A confined worker cannot read them any more.
-    from autograder.sandbox import lent_names, ready_made, without_chance  # noqa: F401
+    from autograder.sandbox import count_rows, lent_names, ready_made, without_chance  # noqa: F401
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):

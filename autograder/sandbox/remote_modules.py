@@ -208,6 +208,10 @@ class ObjectProxy:
         """The same object, whose calls give ["taken", part] of scores of this shape: columns, or each row's best."""
         return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
 
+    def counting(self, width: int) -> "ObjectProxy":
+        """The same object, whose calls give the most rows of this width that torch computed at once in them."""
+        return ObjectProxy(self._student, self._handle, self._name, rows=width)
+
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Call the object (or a method) and give back what has become of the arguments."""
         return self._function(method).arguments_after(**kwargs)
@@ -235,9 +239,10 @@ class RemoteFunction:
         name: str,
         steady: bool = False,
         take: dict[str, Any] | None = None,
+        rows: int | None = None,
     ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
-        self._options = {"steady": steady, "take": take}
+        self._options = {"steady": steady, "take": take, "rows": rows}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs)

@@ -183,3 +183,23 @@ encoder.TransformerEncoderLayer.forward = forward
     stage = graded(workers, "encoder", {"transformer": SOLUTION["transformer"] + alias})
     assert stage.points == 0
     assert {test.status for test in stage.tests} == {"forbidden"}
+
+
+RECOMPUTED = """
+
+def again(self, x, encoder_out=None, encoder_padding_mask=None, self_attn_padding_mask=None, self_attn_mask=None,
+          cache=None):
+    y = self(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
+    return y if cache is None else torch.cat([cache, y[:, -1:]], dim=1)
+
+
+TransformerDecoderLayer.forward_one_step_ec = again
+"""
+
+
+def test_a_step_that_computes_everything_again_is_told_so(workers):
+    stage = graded(workers, "inference", {"decoder": SOLUTION["decoder"] + RECOMPUTED})
+    parts = {part.name: part for test in stage.tests for part in test.parts}
+    assert parts["one step"].status == "failed"
+    assert parts["one step"].message == "the output of one step is right, but all positions are computed again"
+    assert parts["translations"].status == "passed"

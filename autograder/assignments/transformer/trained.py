@@ -17,6 +17,7 @@ ENCODING_LIMIT = 1e-3  # where the student's own table of positions is used, whi
 SMALL = (12, 20, 2)  # d_model, d_ff and the number of heads of a small layer
 MASK = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])  # its padding mask
 KEPT = 0.2  # a probability of dropout with which it is likelier to keep an element, and then multiplies it
+WIDE, LONG = 331, 48  # d_ff and the length of a sentence whose last step is measured
 # And one with which every element is dropped, whoever draws the numbers: among the less than 10,000 elements that a
 # check drops, one is kept with a probability below 1e-9.
 DROPPED = 1 - 1e-13
@@ -100,6 +101,27 @@ class TrainedTestCase(StageTestCase):
         """Fail unless dropout stands where it should in a small layer; see `check_dropout`."""
         weights = small_weights(build(KEPT).shapes())
         self.check_dropout(build, weights, lambda model: model(**arguments), "B T d_model")
+
+    def check_cost(self) -> None:
+        """Fail if a step with a cache computes more than its last position.
+
+        The feed-forward network tells: it has a width that nothing else has. Attention needs all positions.
+        """
+        d_model, _, H = SMALL
+        layer = self.student.decoder.TransformerDecoderLayer(d_model, WIDE, H, KEPT)
+        layer.load_state(small_weights(layer.shapes()))
+        x = numbers(1, LONG, d_model)
+        mask = np.triu(np.ones((1, LONG, LONG), dtype=np.int64), k=1)
+        known = {"encoder_out": x, "self_attn_mask": mask, "cache": numbers(1, LONG - 1, d_model)}
+        rows = layer.counting(WIDE).forward_one_step_ec(x=x, **known)
+        if not isinstance(rows, int) or rows > LONG // 2:
+            self.wrong(
+                "the output of one step is right, but all positions are computed again",
+                "The cache holds the outputs at the earlier positions. With it, a step computes the last one only:",
+                "its query, its feed-forward network and its norms; keys and values are those of all positions.",
+                f"expected  1 row in the feed-forward network, at {LONG} positions",
+                f"got       {rows} rows",
+            )
 
     def check_dropout(
         self,

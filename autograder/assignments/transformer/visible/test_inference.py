@@ -46,6 +46,7 @@ class TestInference(TrainedTestCase):
         real = (arguments["self_attn_padding_mask"] == 0)[..., None]
         y = layer.forward_one_step_ec(**arguments)
         self.assert_tensor(y, stored["output"], "the output of one step", "B T_d d_model", where=real)
+        self.check_cost()
 
     def check_translations(self) -> None:
         """Fail unless the trained model translates as the reference does."""
