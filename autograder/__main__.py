@@ -75,14 +75,14 @@ def run(args: argparse.Namespace) -> int:
         from rich.text import Text
 
         from autograder.grading.grade_submission import grade
-        from autograder.reports.console import print_stage, print_total
+        from autograder.reports.console import clean, print_stage, print_total
         from autograder.sandbox.limits import SUBMISSION_SECONDS
         from autograder.sandbox.total_time import Clock
         from autograder.submissions.read_submission import read_submission
 
         submission = read_submission(folder, chosen)
         console = Console(highlight=False, emoji=False, markup=False)
-        console.print(Text(f"{chosen.title}: {submission.name}", style="bold"))
+        console.print(Text(clean(f"{chosen.title}: {submission.name}"), style="bold"))
         report = grade(
             submission,
             chosen,

@@ -115,8 +115,7 @@ def check_modules(
     own = {member for each in names.values() for member in each.members}
     found = []
     for module, nodes in scoped.items():
-        findings = Search(names[module], sources.keys(), own).run(nodes)
-        found += [(module, finding) for finding in findings[:MAX_FINDINGS]]
+        found += [(module, finding) for finding in Search(names[module], sources.keys(), own).run(nodes)]
     copied = [
         (f"{module}.{name}", title) for module, tree in trees.items() for name, title in copies(tree, known or {})
     ]
@@ -166,7 +165,16 @@ class Search:
         for node, self.scope in nodes:
             if rule := rules.get(type(node)):
                 rule(node)
-        return sorted(self.found.values(), key=lambda finding: (not finding.forbidden, finding.line))
+        # What is cut off must not be what the others hide: of each kind, the first comes first.
+        told: set[str] = set()
+        ordered = []
+        for finding in sorted(self.found.values(), key=lambda finding: finding.line):
+            ordered.append((not finding.forbidden, finding.what in told, finding.line, finding))
+            told.add(finding.what)
+        findings = [finding for *_, finding in sorted(ordered)]
+        if (more := len(findings) - MAX_FINDINGS) > 0:
+            findings[MAX_FINDINGS:] = [Finding(False, 1, "", f"{more} more places to look at in this module")]
+        return findings
 
     def ready(self, node: ast.AST, name: str, forbidden: bool = True) -> None:
         self.report(node, f"{name} is a ready-made part, and this course has you write it yourself", forbidden)

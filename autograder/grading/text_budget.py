@@ -11,7 +11,8 @@ CUT = " ... (cut)"
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters."""
+    """A text of at most so many characters, without NUL, at which databases and other programs stop."""
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if len(text) <= most else text[: most - len(CUT)] + CUT
 
 
@@ -25,7 +26,7 @@ def within_budget(result: TestResult) -> TestResult:
         result,
         message=shortened(result.message, MESSAGE),
         details=details,
-        printed=result.printed[-KEPT_OUTPUT:],
+        printed=shortened(result.printed[-KEPT_OUTPUT:], KEPT_OUTPUT),
         parts=tuple(map(_part, result.parts)),
     )
 
