@@ -75,12 +75,14 @@ def run(args: argparse.Namespace) -> int:
         from rich.text import Text
 
         from autograder.grading.grade_submission import grade
-        from autograder.reports.console import print_stage, print_total
+        from autograder.reports.console import clean, print_stage, print_total
+        from autograder.sandbox.limits import SUBMISSION_SECONDS
+        from autograder.sandbox.total_time import Clock
         from autograder.submissions.read_submission import read_submission
 
         submission = read_submission(folder, chosen)
         console = Console(highlight=False, emoji=False, markup=False)
-        console.print(Text(f"{chosen.title}: {submission.name}", style="bold"))
+        console.print(Text(clean(f"{chosen.title}: {submission.name}"), style="bold"))
         report = grade(
             submission,
             chosen,
@@ -88,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
             stages,
             on_stage=lambda stage: print_stage(console, stage, args.verbose),
             hidden_seed=seed,
+            clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # one's own code may take its time
             jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)

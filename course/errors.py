@@ -25,7 +25,11 @@ def run_command(main: Callable[[], int]) -> int:
     try:
         return main()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        # A path may hold what would rewrite the screen.
+        print(
+            "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in f"error: {error}"),
+            file=sys.stderr,
+        )
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

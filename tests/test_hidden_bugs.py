@@ -76,7 +76,7 @@ BUGS = [
         STOP,
         "next_token.item() == 3",
         2,
-        "ends before max",
+        "goes on after eos",
     ),
     Bug("sos of the checkpoint", "inference", "transformer", "self.sos_idx,", "2,", 2, "does not start with sos"),
     Bug("cache changed", "inference", "decoder", KEEP, f"{KEEP}; cache and cache.append(x)", 1, "argument cache"),

@@ -4,6 +4,7 @@ They are preprocessors and not hooks because nbgrader goes on after the exceptio
 preprocessor ends the command and removes what it has written.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from autograder.manifest import assignment
 from course.errors import UserError
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
+MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
 
 
@@ -68,6 +70,14 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         modules = {f"{module}.py" for module in known.modules}
         # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
         drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
+        submitted = Path(course.format_path(course.submitted_directory, ids["student"], known.name))
+        for name in modules:
+            if is_linked(submitted / name, Path(course.root)):  # nbgrader has copied what the link leads to
+                (Path(folder) / name).unlink(missing_ok=True)
+        if is_linked(submitted / f"{ids['notebook']}.ipynb", Path(course.root)):
+            nb.cells = [nbformat.v4.new_markdown_cell(UNREADABLE)]
+        release = Path(course.format_path(course.release_directory, ".", known.name), f"{ids['notebook']}.ipynb")
+        without_markup(nb, release)
         with Gradebook(course.db_url, course.course_id) as gradebook:
             released = identities(gradebook.find_notebook(ids["notebook"], known.name))
         for cell in reversed(nb.cells):
@@ -80,6 +90,28 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
             if cell.cell_type == "code" and not utils.is_grade(cell):
                 cell.metadata["tags"] = [*cell.metadata.get("tags", []), SKIP]
         return nb, resources
+
+
+def is_linked(path: Path, root: Path) -> bool:
+    """Whether a file that was handed in is a symbolic link, or lies in one: it leads to what was not handed in."""
+    return any(step.is_symlink() for step in (path, *path.parents) if step.is_relative_to(root) and step != root)
+
+
+def without_markup(nb: Any, release: Path) -> None:
+    """Show the markup of a student as it stands: a script in it would run where instructors and students read it.
+
+    Args:
+        release: the notebook as it was released, whose own cells keep their markup.
+    """
+    try:
+        ours = {cell.source for cell in nbformat.read(release, as_version=4).cells}
+    except Exception:  # nbformat raises whatever goes wrong in it
+        ours = set()
+    for cell in nb.cells:
+        if cell.cell_type == "raw":
+            cell.cell_type = "markdown"
+        if cell.cell_type == "markdown" and cell.source not in ours:
+            cell.source = MARKUP.sub("&lt;", cell.source)
 
 
 def identities(notebook: Any) -> dict[str, nbformat.NotebookNode]:

@@ -16,13 +16,13 @@ from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
 from autograder.classroom.saved_results import Records, grader_hash
 from autograder.manifest import Assignment
+from autograder.sandbox.limits import SUBMISSION_SECONDS
 from autograder.submissions.find_submissions import Found, find_submissions
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
 DONE, FAULT, STOPPED = 0, 3, 130
-TIME_LIMIT = 120.0  # the reference needs a few seconds of it
 LINE_SECONDS = 10.0
 
 
@@ -40,7 +40,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--time-limit",
         type=float,
-        default=TIME_LIMIT,
+        default=SUBMISSION_SECONDS,
         metavar="SECONDS",
         help="for all that the code of one submission does (%(default)g)",
     )

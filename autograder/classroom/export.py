@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return DONE
     policy = read_policy(args.policy) if args.policy else Policy()
     grades = read_class(args.results)
-    times = read_times(args, grades, policy)
+    times, unread = read_times(args, grades, policy)
     source = args.gradebook if args.kind == "canvas" else args.worksheet
     details = args.out.with_name(f"{args.out.stem}-details.csv")
     check_output(args.out, details, [source, args.times, args.policy, args.results / "grades.csv"])
@@ -97,24 +97,27 @@ def run(args: argparse.Namespace) -> int:
         only_column(roster)
     write_whole(args.out, sheet.data())
     write_whole(details, details_csv(lines, policy))
-    print_summary(args.out, details, lines, [*grades.notes, *unknown_names(policy, times, grades, roster), *formulas])
+    print_summary(
+        args.out, details, lines, [*grades.notes, *unread, *unknown_names(policy, times, grades, roster), *formulas]
+    )
     return DONE if all(line.status in (EXPORTED, NO_SUBMISSION) for line in lines) else NOT_ALL
 
 
-def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> dict[str, datetime]:
-    """When work was handed in, by normal name; --times goes before the timestamps."""
+def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
+    """When work was handed in, by normal name, and what could not be read; --times goes before the timestamps."""
     from autograder.gradebooks.hand_in_times import times_in, timestamps
     from autograder.submissions.find_submissions import find_submissions
 
     if policy.late is None:
-        return {}
-    times = {}
+        return {}, []
+    times: dict[str, datetime] = {}
+    notes: list[str] = []
     if args.submissions:
         chosen = assignment(grades.assignment)
-        times = timestamps(find_submissions(args.submissions, chosen), chosen.name)
+        times, notes = timestamps(find_submissions(args.submissions, chosen), chosen.name)
     if args.times:
         times |= times_in(args.times, policy.late.zone)
-    return times
+    return times, notes
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:

@@ -36,7 +36,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
         raise UserError(f"{out} is there already: choose a new folder for --out")
     stubs = read_submission(RECEIVED / chosen.name, chosen)
     found = find_submissions(submissions, chosen)
-    times = timestamps(found, chosen.name)
+    times, notes = timestamps(found, chosen.name)
     table = io.StringIO(newline="")
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["filename", "full_name", "created_at"])
@@ -57,7 +57,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
         (out / "dolos" / "info.csv").write_bytes(table.getvalue().encode(errors="replace"))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror}") from error
-    return [*left_out, *commands(out, len(found) - len(left_out))]
+    return [*left_out, *notes, *commands(out, len(found) - len(left_out))]
 
 
 def write(out: Path, name: str, folder: Path, file: Path, submission: Submission) -> None:

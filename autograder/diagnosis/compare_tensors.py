@@ -66,11 +66,16 @@ def compare(
         limit: the largest absolute difference that is still right.
         where: True for the elements that count (without the padding, say); broadcast to the shape of `expected`.
         groups, masked: named parts of the tensor and what masks concern, for `pattern`.
+
+    Raises:
+        ValueError: if an expected value that counts is not finite. Nothing would differ from it by more than a limit.
     """
     if _is_close(actual, expected, limit, where):
         return None
     floating = bool(np.issubdtype(expected.dtype, np.floating))
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
+    if floating and not np.isfinite(expected[counted]).all():
+        raise ValueError(f"what {name} is expected to be is not finite")
     if wrong := wrong_form(name, axes, actual, expected.shape, floating, counted):
         return wrong
     with np.errstate(over="ignore"):
@@ -94,6 +99,29 @@ def compare(
             ),
         ),
     )
+
+
+def compare_own(
+    name: str,
+    axes: str,
+    actual: Any,
+    other: Any,
+    limit: float,
+    where: np.ndarray | None = None,
+    masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
+) -> Wrong | None:
+    """The same for two results of the student's code, of which the second has the place of the expected values.
+
+    So it has to be a tensor of finite numbers first.
+    """
+    shape = other.shape if isinstance(other, np.ndarray) else ()
+    try:
+        counted = np.broadcast_to(np.True_ if where is None else where, shape)
+    except ValueError:  # it has another shape than what counts in it
+        return Wrong(f"{name} has the wrong shape", (f"got       {_shape(shape)}",))
+    if wrong := wrong_form(name, axes, other, shape, floating=True, counted=counted):
+        return wrong
+    return compare(name, axes, actual, other, limit, where, masked=masked)
 
 
 def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray | None) -> bool:

@@ -1,42 +1,55 @@
-"""Fingerprints of functions: the same for a copy in which only names of local variables and texts were changed."""
+"""Which functions of a submission are those of a known text, with other names, another order, or more lines in them."""
 
 import ast
-import hashlib
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 
 from autograder.forbidden.aliases import Function, children
 
 MIN_NODES = 40  # shorter bodies look alike by chance
+SHARE = 0.96  # of the nodes of a known function that a copy has at least; of correct code, none was above 0.93
+MORE = 1.7  # times as many nodes as the known function a copy may have
+
+Bag = dict[str, int]  # how often each kind of node occurs
 
 
-def fingerprints(tree: ast.Module) -> list[tuple[str, str]]:
-    """For each function that is not trivial its name and a hash of its body, in which local names do not count."""
-    result = []
+def fingerprints(tree: ast.Module) -> Iterator[tuple[str, Bag]]:
+    """For each function that is not trivial its name and its nodes, in which names and order do not count."""
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     for prefix, body in [("", tree.body), *((f"{node.name}.", node.body) for node in classes)]:
         for node in body:
-            if isinstance(node, Function) and (shape := _shape(node)):
-                name = prefix + node.name
-                result.append((name, hashlib.sha256(repr(shape).encode("utf-8", "replace")).hexdigest()))
-    return result
+            if isinstance(node, Function) and sum((bag := _bag(node)).values()) >= MIN_NODES:
+                yield prefix + node.name, bag
 
 
-def _shape(function: Function) -> list[object]:
-    local = {arg.arg: number for number, arg in enumerate(a for a in ast.walk(function.args) if isinstance(a, ast.arg))}
-    shape: list[object] = []
+def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, str]]:
+    """The functions that are nearly the same as a known one, with the name of that."""
+    if not known:
+        return
+    sizes = {title: sum(bag.values()) for title, bag in known.items()}
+    for name, bag in fingerprints(tree):
+        size = sum(bag.values())
+        for title, other in known.items():
+            if SHARE * sizes[title] <= size <= MORE * sizes[title]:
+                shared = sum(min(count, bag.get(kind, 0)) for kind, count in other.items())
+                if shared >= SHARE * sizes[title]:
+                    yield name, title
+                    break
+
+
+def _bag(function: Function) -> Bag:
+    """The nodes of a body: attributes and constants by what they are, names without it."""
+    found: Counter[str] = Counter()
     nodes = deque[ast.AST](function.body)
     while nodes:
         node = nodes.popleft()
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue  # a docstring
-        shape.append(type(node).__name__)
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                local.setdefault(node.id, len(local))
-            shape.append(local.get(node.id, node.id))
-        elif isinstance(node, ast.Attribute):
-            shape.append(node.attr)
+        if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            continue  # says nothing, as a docstring
+        kind = type(node).__name__
+        if isinstance(node, ast.Attribute):
+            kind = f".{node.attr}"
         elif isinstance(node, ast.Constant):
-            shape.append(repr(node.value)[:80])
+            kind = repr(node.value)[:20]
+        found[kind] += 1
         nodes.extend(child for field, child in children(node) if field not in ("annotation", "returns"))
-    return shape if len(shape) >= MIN_NODES else []
+    return dict(found)

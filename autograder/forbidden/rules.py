@@ -14,7 +14,7 @@ from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
 from autograder.forbidden.aliases import Names, children, fold, is_self, through_stars, without_main_block
-from autograder.forbidden.fingerprints import fingerprints
+from autograder.forbidden.fingerprints import Bag, copies
 
 MAX_FINDINGS = 20  # of a module
 
@@ -90,12 +90,17 @@ class Finding(NamedTuple):
     what: str
 
 
-def check_modules(sources: dict[str, str]) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
+def check_modules(
+    sources: dict[str, str], known: dict[str, Bag] | None = None
+) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
     """Search modules that belong together.
 
+    Args:
+        known: the fingerprints of functions that nobody should hand in, by their names.
+
     Returns:
-        What was found, with the name of the module, and each function with the fingerprint of its body. A module with
-        a syntax error gives nothing, since it cannot be imported either.
+        What was found, with the name of the module, and each function that is nearly one of `known`, with the name of
+        that. A module with a syntax error gives nothing, since it cannot be imported either.
 
     Raises:
         MemoryError, RecursionError, ValueError: if a module is nested too deeply, or is no text of a program.
@@ -110,9 +115,11 @@ def check_modules(sources: dict[str, str]) -> tuple[list[tuple[str, Finding]], l
     own = {member for each in names.values() for member in each.members}
     found = []
     for module, nodes in scoped.items():
-        findings = Search(names[module], sources.keys(), own).run(nodes)
-        found += [(module, finding) for finding in findings[:MAX_FINDINGS]]
-    return found, [(f"{module}.{name}", mark) for module, tree in trees.items() for name, mark in fingerprints(tree)]
+        found += [(module, finding) for finding in Search(names[module], sources.keys(), own).run(nodes)]
+    copied = [
+        (f"{module}.{name}", title) for module, tree in trees.items() for name, title in copies(tree, known or {})
+    ]
+    return found, copied
 
 
 def with_scopes(tree: ast.Module) -> list[tuple[ast.AST, str]]:
@@ -132,16 +139,16 @@ def with_scopes(tree: ast.Module) -> list[tuple[ast.AST, str]]:
     return nodes
 
 
-def answer(sources: dict[str, str]) -> list[Any]:
+def answer(sources: dict[str, str], known: dict[str, Bag]) -> list[Any]:
     """What `check_modules` gives, as lists, for the process that asked."""
     gc.disable()  # syntax trees are many small objects, and the process ends soon
-    findings, marks = check_modules(sources)
-    return [[[module, list(finding)] for module, finding in findings], [list(mark) for mark in marks]]
+    findings, copied = check_modules(sources, known)
+    return [[[module, list(finding)] for module, finding in findings], [list(pair) for pair in copied[:MAX_FINDINGS]]]
 
 
 def main() -> None:
     """A process of its own for the search: the modules as JSON on stdin, the answer on stdout."""
-    sys.stdout.write(json.dumps(answer(json.load(sys.stdin))))
+    sys.stdout.write(json.dumps(answer(*json.load(sys.stdin))))
 
 
 class Search:
@@ -158,7 +165,16 @@ class Search:
         for node, self.scope in nodes:
             if rule := rules.get(type(node)):
                 rule(node)
-        return sorted(self.found.values(), key=lambda finding: (not finding.forbidden, finding.line))
+        # What is cut off must not be what the others hide: of each kind, the first comes first.
+        told: set[str] = set()
+        ordered = []
+        for finding in sorted(self.found.values(), key=lambda finding: finding.line):
+            ordered.append((not finding.forbidden, finding.what in told, finding.line, finding))
+            told.add(finding.what)
+        findings = [finding for *_, finding in sorted(ordered)]
+        if (more := len(findings) - MAX_FINDINGS) > 0:
+            findings[MAX_FINDINGS:] = [Finding(False, 1, "", f"{more} more places to look at in this module")]
+        return findings
 
     def ready(self, node: ast.AST, name: str, forbidden: bool = True) -> None:
         self.report(node, f"{name} is a ready-made part, and this course has you write it yourself", forbidden)

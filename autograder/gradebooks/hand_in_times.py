@@ -72,15 +72,13 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
     return in_zone(local, find_zone(name) if name else zone or timezone.utc)
 
 
-def timestamps(found: Iterable[Found], assignment: str) -> dict[str, datetime]:
-    """What nbgrader wrote beside the submissions, by normal name; a student without such a file is left out.
+def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datetime], list[str]]:
+    """What nbgrader wrote beside the submissions, by normal name, and what could not be read of it, in words.
 
-    nbgrader takes a timestamp without a zone for UTC, and so do we.
-
-    Raises:
-        UserError: if a timestamp cannot be read.
+    A student without such a file is left out, and so is one with a file that names no moment: students can put one
+    there, and it must not stop the class. nbgrader takes a timestamp without a zone for UTC, and so do we.
     """
-    times = {}
+    times, notes = {}, []
     for one in found:
         for path in (one.path / assignment / "timestamp.txt", one.path / "timestamp.txt"):
             if one.inside or not path.exists():
@@ -89,9 +87,11 @@ def timestamps(found: Iterable[Found], assignment: str) -> dict[str, datetime]:
                 text = read_regular(path, MAX_TIMESTAMP).decode("utf-8-sig")
                 times[normal(one.student)] = read_moment(text, timezone.utc)
             except (Unreadable, UnicodeDecodeError, UserError) as error:
-                raise UserError(f"{path}: {error}; or give the time in a file with --times") from error
+                notes.append(
+                    f"{one.student}: timestamp.txt is left out ({error}); give the time in a file with --times"
+                )
             break
-    return times
+    return times, notes
 
 
 def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:

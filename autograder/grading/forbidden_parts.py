@@ -8,18 +8,31 @@ import subprocess
 from dataclasses import dataclass, field
 from functools import cache
 
-from autograder.forbidden.rules import Finding, check_modules
+from autograder.forbidden.fingerprints import Bag, fingerprints
+from autograder.forbidden.rules import Finding
 from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import stage_tests
-from autograder.manifest import Assignment, Stage, assignments
+from autograder.manifest import ROOT, Assignment, Stage, assignments
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.worker_processes import PlainWorkers, Workers, clean_environment, python_command
 from autograder.submissions.read_submission import Submission
+from autograder.submissions.syntax_tree import parse
 
 SECONDS = 20
 WHY = 'Graded modules use the basic parts of torch, by their plain names; see "What is not allowed" in the README.'
+# Attributes of a model that a function uses which could answer a task.
+OF_MODELS = {
+    ".self_attn",
+    ".encoder_attn",
+    ".W_q",
+    ".W_o",
+    ".fc1",
+    ".softmax",
+    ".final_layer_norm",
+    ".decoder_embedding",
+}
 COMMAND = "from autograder.forbidden.rules import main; main()"
 
 
@@ -46,10 +59,14 @@ class Checked:
         return frozenset(line.module for lines in self.forbidden.values() for line in lines)
 
 
-def check_submission(submission: Submission, assignment: Assignment, workers: Workers) -> Checked:
-    """Search the modules of a submission for ready-made parts. A check that fails is a note, never a verdict."""
+def check_submission(submission: Submission, assignment: Assignment, workers: Workers, copies: bool = False) -> Checked:
+    """Search the modules of a submission for ready-made parts. A check that fails is a note, never a verdict.
+
+    Args:
+        copies: look for functions of the handout too, which instructors are told of.
+    """
     try:
-        findings, marks = _found_in(submission.sources, workers)
+        findings, copied = _found_in(submission.sources, known_functions(assignment.name) if copies else {}, workers)
     except (StudentFault, OSError, ValueError, TypeError, subprocess.SubprocessError) as error:
         why = error.message if isinstance(error, StudentFault) else str(error)
         return Checked(review=(f"the source check did not come to an end, look at the modules: {why[:200]}",))
@@ -62,8 +79,7 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
             review.append(f"{module}.py, line {finding.line}: {finding.what}")
         for stage in stages_of(module, finding.scope, assignment) if finding.forbidden else ():
             forbidden.setdefault(stage.name, []).append(Line(module, finding.line, finding.what, text))
-    standins = _standins(assignment.name)
-    review += [f"{name} is the same as the stand-in {standins[mark]}" for name, mark in marks if mark in standins]
+    review += [f"{name} is nearly the same as {title}" for name, title in copied]
     return Checked(forbidden, tuple(review))
 
 
@@ -92,7 +108,9 @@ def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
     return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests))
 
 
-def _found_in(sources: dict[str, str], workers: Workers) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
+def _found_in(
+    sources: dict[str, str], known: dict[str, Bag], workers: Workers
+) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
     """What the search gives.
 
     Raises:
@@ -101,7 +119,7 @@ def _found_in(sources: dict[str, str], workers: Workers) -> tuple[list[tuple[str
     if isinstance(workers, PlainWorkers):  # a worker would import torch first
         done = subprocess.run(
             python_command(COMMAND),
-            input=json.dumps(sources),
+            input=json.dumps([sources, known]),
             env=clean_environment(),
             capture_output=True,
             encoding="utf-8",
@@ -112,20 +130,33 @@ def _found_in(sources: dict[str, str], workers: Workers) -> tuple[list[tuple[str
     else:
         student = Student(workers, Code({}, {}, ()))
         try:
-            answer = student.request({"do": "check", "sources": sources}, {}, "")
+            answer = student.request({"do": "check", "sources": sources, "known": known}, {}, "")
         finally:
             student.close()
-    findings, marks = answer
+    findings, copied = answer
     found = [(module, Finding(*finding)) for module, finding in findings if module in sources]
-    return found, [(name, mark) for name, mark in marks]
+    return found, [(name, title) for name, title in copied if title in known]
 
 
 @cache
-def _standins(assignment_name: str) -> dict[str, str]:
-    """The fingerprints of those functions in stand-ins that students could only have copied, with their names."""
-    written = {name for stage in assignments()[assignment_name].stages for name in stage.writes}
-    sources = {
-        path.stem: path.read_text(encoding="utf-8") for path in assignments()[assignment_name].standins.glob("[!_]*.py")
-    }
-    marks = check_modules(sources)[1]
-    return {mark: name for name, mark in marks if name in written or name.partition(".")[2].startswith("_")}
+def known_functions(assignment_name: str) -> dict[str, Bag]:
+    """The fingerprints of functions that students have in the handout and could only copy.
+
+    These are the stand-ins of all assignments, what students write in them and their private helpers, and the
+    functions of `course` that compute with the parts of a model.
+    """
+    known = {}
+    for assignment in assignments().values():
+        written = {name for stage in assignment.stages for name in stage.writes}
+        for path in assignment.standins.glob("[!_]*.py"):
+            for name, bag in fingerprints(parse(path.read_text(encoding="utf-8"))):
+                full = f"{path.stem}.{name}"
+                if full in written or name.startswith("_"):
+                    known[f"the stand-in {full}" + (f" ({assignment.name})" * (assignment.name != assignment_name))] = (
+                        bag
+                    )
+    for path in sorted((ROOT / "course").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        known |= {f"{module}.{name}": bag for name, bag in fingerprints(parse(text)) if OF_MODELS & bag.keys()}
+    return known

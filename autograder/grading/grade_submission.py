@@ -1,26 +1,23 @@
 """Grade a submission: run the tests of each stage against workers and collect the results."""
 
-import functools
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Set
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import NamedTuple
 
-from autograder.diagnosis.mistake_signatures import Signature, hints, signature
-from autograder.grading.find_mistakes import find_mistakes
-from autograder.grading.forbidden_parts import check_submission, forbidden_stage
-from autograder.grading.graded_case import StageTestCase
+from autograder.grading.forbidden_parts import check_submission
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
+from autograder.grading.stage_run import StageRun
 from autograder.manifest import Assignment, Stage
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.student_faults import Raised, is_dtype_conflict
+from autograder.sandbox.student_faults import is_dtype_conflict
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.worker_processes import Workers
-from autograder.submissions.read_submission import Submission, read_submission
-from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_own_methods
+from autograder.submissions.read_submission import Submission
+from autograder.submissions.stage_with_standins import code_of_all
 
 FEW = 6  # sentences show whether the student's own modules work together
 
@@ -56,33 +53,43 @@ def grade(
         book = AnswerBook(assignment, workers, hidden_seed, ahead=False)
     chosen = list(assignment.stages if stages is None else stages)
     names = [stage.name for stage in chosen]
-    checked = check_submission(submission, assignment, workers)
+    checked = check_submission(submission, assignment, workers, copies=book is not None)
     failed: dict[str, str] = {}  # modules that cannot be imported, with the first stage that says so
 
-    def grade_one(stage: Stage) -> tuple[StageResult, dict[str, str]]:
-        known = dict(failed)
-        if lines := checked.forbidden.get(stage.name):
-            return forbidden_stage(stage, lines), known
-        result, failure = grade_stage(
-            submission, stage, assignment, workers, known, book, clock, on_error, checked.modules
-        )
-        if failure:
+    def start(stage: Stage) -> StageRun:
+        run = StageRun(submission, stage, assignment, workers, dict(failed), book, clock, on_error, checked)
+        run.visible()
+        if failure := run.failure:
             failed[failure] = min(failed.get(failure, stage.name), stage.name, key=names.index)
-        return result, known
+        return run
 
     results = []
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(grade_one, stage) for stage in chosen]
+    with ThreadPoolExecutor(jobs) as pool, contextlib.ExitStack() as ends:
+        futures = [pool.submit(start, stage) for stage in chosen]
         whole = None
         if stages is None and assignment.end_to_end:
             whole = pool.submit(end_to_end, submission, assignment, workers, clock)
+        if book is not None:
+            # Whatever shows a student what their code does is over before any of it sees a hidden input.
+            wait(futures)
+            wait([whole] if whole else [])
+        runs: list[StageRun] = []
         for stage, future in zip(chosen, futures, strict=True):
-            result, known = future.result()
+            run = future.result()
             # Of stages that met the same failure at the same time, the first one says so.
-            if any(failed.get(module) not in (None, stage.name, known.get(module)) for module in stage.modules):
-                result, _ = grade_one(stage)
-            results.append(result)
-            on_stage(result)
+            if any(failed.get(module) not in (None, stage.name, run.reported.get(module)) for module in stage.modules):
+                run.close()
+                run = start(stage)
+            ends.callback(run.close)
+            if book is None:
+                results.append(run.finish())
+                run.close()
+                on_stage(results[-1])
+            else:
+                runs.append(run)
+        for stage_result in pool.map(StageRun.finish, runs):
+            results.append(stage_result)
+            on_stage(stage_result)
     return Report(
         title=assignment.title,
         submission=submission.name,
@@ -112,76 +119,3 @@ def end_to_end(
         if not is_dtype_conflict(error):
             break
     return replace(result, title=case.shortDescription() or name, points=0, max_points=0, parts=())
-
-
-class Attempt(NamedTuple):
-    """A run of a test: its result, what ended it, the number of checks until then, and the precision."""
-
-    result: TestResult
-    error: BaseException | None
-    checks: int
-    dtype: str
-
-
-def grade_stage(
-    submission: Submission,
-    stage: Stage,
-    assignment: Assignment,
-    workers: Workers,
-    reported: dict[str, str],
-    book: AnswerBook | None = None,
-    clock: Clock | None = None,
-    on_error: Callable[[Stage, str, BaseException], None] = lambda stage, test, error: None,
-    forbidden: Set[str] = frozenset(),
-) -> tuple[StageResult, str]:
-    """Grade one stage; its result, and the module that could not be imported, if there is one."""
-    code = code_of_stage(submission, stage, assignment, reported, forbidden)
-    # Correct code that computes a part in float32 does not run in float64; it is right in the students' own float32.
-    students = [Student(workers, code, dtype, clock) for dtype in ("float64", "float32")]
-    # Methods of two stages may share state or a changed given part. The student's own then replace the stand-ins'.
-    if not forbidden & set(stage.modules) and (own := with_own_methods(code)) != code:
-        students.append(Student(workers, own, "float64", clock))
-    references: list[Student] = []
-    suites = [stage_tests(stage)]
-    if book is not None:
-        solution = code_of_stage(read_submission(assignment.solution, assignment), stage, assignment, {})
-        references = [Student(workers, solution, student.dtype) for student in students]
-        suites.append(stage_tests(stage, hidden=True))
-    tests: dict[str, TestResult] = {}
-    shown: dict[str, Signature] = {}
-    try:
-        # All visible tests come first, so that what they show of the student's code cannot carry a hidden input.
-        for name, case in [item for suite in suites for item in suite.items()]:
-            visible = tests.get(name)
-            if visible is not None and (visible.status == "fault" or not visible.points):
-                continue
-            case.seed = book.hidden_seed if book else 0
-
-            def attempt(number: int, name: str = name, case: StageTestCase = case) -> Attempt:
-                case.student = students[number]
-                case.reference = references[number] if references else None
-                if book and book.ahead and case.hidden:
-                    case.answers = book.of(stage, name, case.student.dtype)
-                return Attempt(*run_test(name, case, stage), case.checks, case.student.dtype)
-
-            done = attempt(0)
-            if is_dtype_conflict(done.error):
-                done = attempt(1)
-            elif isinstance(done.error, Raised) and len(students) > 2 and not (again := attempt(2)).error:
-                done = again
-            tests[name], error, checks, dtype = done
-            if error is not None and not case.hidden:
-                on_error(stage, name, error)
-            if (found := signature(error, checks)) is not None:
-                shown.setdefault(name, found)
-            if visible is not None:
-                tests[name] = visible.guarded_by(tests[name])
-            tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
-        make = functools.partial(Student, workers, code, dtype, clock)
-        for name, named in find_mistakes(tests, shown, stage, assignment, workers, book, dtype, make).items():
-            tests[name] = replace(tests[name], mistake=named.mistake, hints=hints(assignment.name, named))
-    finally:
-        for student in (*students, *references):
-            student.close()
-    failure = next((student.import_failure for student in students if student.import_failure), "")
-    return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests.values())), failure

@@ -180,7 +180,7 @@ class StageTestCase(unittest.TestCase):
             self.keeps_arguments(model, arguments, method)
         with self.only_warn():
             output = (getattr(model, method) if method else model)(**arguments)
-            shape = np.shape(output)
+            shape = shape_of(output)
             self.assert_form(output, shape, "the output", " ".join(f"axis_{number}" for number in range(len(shape))))
             # All ones would not do: the sum of what a layer norm gives does not depend on its input.
             cotangent = np.random.Generator(np.random.PCG64(1)).standard_normal(output.shape)
@@ -215,6 +215,16 @@ class StageTestCase(unittest.TestCase):
             got = _kind(value)
             self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
         return value
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor; () for anything else that came back."""
+    return value.shape if isinstance(value, np.ndarray) else ()
+
+
+def as_number(value: Any) -> np.ndarray:
+    """What came back as an array; anything but a number or a tensor as one that holds no number."""
+    return np.asarray(value if isinstance(value, (int, float, np.ndarray)) else str(type(value)))
 
 
 def alike(value: Any, other: Any) -> bool:

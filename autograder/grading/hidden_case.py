@@ -2,14 +2,13 @@
 
 import contextlib
 import hashlib
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS, compare
+from autograder.diagnosis.compare_tensors import LIMITS, compare_own
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import Answers
 from autograder.grading.run_test import Unanswered
@@ -48,8 +47,14 @@ class HiddenTestCase(StageTestCase):
         """What comes is a part of the test, with random numbers and answers of its own; "" is what is in none."""
         self.current, self.asked = part, 0
         # numpy's PCG64 gives the same numbers on every processor.
-        name = zlib.crc32(f"{self._testMethodName} {part}".rstrip().encode())
-        self.rng = np.random.Generator(np.random.PCG64([self.seed, name]))
+        self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
+
+    def derived(self, purpose: str) -> int:
+        """A number for a purpose within this test. What reaches a worker, or numbers that were drawn from it, must
+        say nothing about the seed and the other tests: SHA-256 cannot be computed backwards.
+        """
+        text = f"{self.seed} {self._testMethodName} {purpose}".rstrip()
+        return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -88,12 +93,8 @@ class HiddenTestCase(StageTestCase):
         return (np.arange(T) >= lengths[:, None]).astype(np.int64)
 
     def seed_student(self, what: str) -> None:
-        """Start the random numbers of the student's worker anew, for a purpose.
-
-        The seed of the tests must not reach the worker: what it gets cannot be computed backwards.
-        """
-        text = f"{self.seed} {self._testMethodName} {self.current} {what}"
-        self.student.seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big"))
+        """Start the random numbers of the student's worker anew, for a purpose; see `derived`."""
+        self.student.seed(self.derived(f"{self.current} {what}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         """Lengths and attention masks of a short, a long, another short batch, and the first again.
@@ -194,7 +195,7 @@ class HiddenTestCase(StageTestCase):
         self.checks += 1
         if self.beside_only:
             return
-        if difference := compare(name, axes, after, before, LIMITS[self.student.dtype], where, masked=self.masked):
+        if difference := compare_own(name, axes, after, before, LIMITS[self.student.dtype], where, self.masked):
             self.wrong(wrong, difference.message, *difference.details, actual=after)
 
     def same_gradients(

@@ -9,6 +9,7 @@ from typing import Any
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.results import PartResult, TestResult
+from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.student_faults import Place, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
@@ -120,7 +121,7 @@ def run_test(
         seconds=time.monotonic() - started,
         parts=parts,
     )
-    return result, error
+    return within_budget(result), error
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:

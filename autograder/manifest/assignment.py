@@ -26,6 +26,9 @@ class Stage:
     extra_credit: bool
     # test name -> what it uses of the same stage; where it fails, these parts of the stand-ins take the student's place
     uses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    calls: tuple[
+        str, ...
+    ] = ()  # those of `builds_on` whose stand-ins its functions may call; the tests need the others
 
     @property
     def modules(self) -> tuple[str, ...]:

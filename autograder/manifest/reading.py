@@ -106,6 +106,9 @@ def _stage(table: Table, folder: Path, number: int, modules: tuple[str, ...], ea
     for other in builds_on:
         if not any(stage.name == other for stage in earlier):
             table.wrong("builds_on", f"names {other}, which is no earlier stage")
+    calls = table.names("calls", list(builds_on))
+    if strange := set(calls) - set(builds_on):
+        table.wrong("calls", f"names {min(strange)}, which builds_on does not")
     tests = table.take("tests", str)
     points, parts = _points(Table(table.take("points", dict), f"{table.where}, points"), earlier)
     if not writes or not points:
@@ -115,7 +118,7 @@ def _stage(table: Table, folder: Path, number: int, modules: tuple[str, ...], ea
     extra_credit = table.take("extra_credit", bool, False)
     table.end()
     return Stage(
-        folder.name, number, name, title, notebook, writes, tests, points, parts, builds_on, extra_credit, uses
+        folder.name, number, name, title, notebook, writes, tests, points, parts, builds_on, extra_credit, uses, calls
     )
 
 

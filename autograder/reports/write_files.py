@@ -1,9 +1,12 @@
 """Files that are written for people: whole or not at all, and with nothing in them that a spreadsheet executes."""
 
 import os
+import re
 from pathlib import Path
 
 from course.errors import UserError
+
+AFTER_SEPARATOR = re.compile(r"([;|,\t\r\n][\"']?\s*)([=+\-@])")
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -26,5 +29,6 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def harmless(text: str) -> str:
-    """Text for a cell that a spreadsheet takes for a formula otherwise."""
+    """Text for a cell that a spreadsheet takes for a formula otherwise, also one that splits lines at semicolons."""
+    text = AFTER_SEPARATOR.sub(r"\1'\2", text)
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text

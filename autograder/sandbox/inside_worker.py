@@ -5,16 +5,18 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods that are taken from its stand-in},
-            lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run}
+            lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run},
+            locked: {module: functions and methods of its stand-in that the graded ones do without}, graded: these
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             steady: whether nothing is left to chance; arguments: give these back after the call;
-            take: the part of the result to send, or null; fresh: call a new object, made as the target was
+            take: the part of the result to send, or null; rows: a width, for the most rows of it that were computed
+            instead of the result; fresh: call a new object, made as the target was
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
     seed    seed: of torch's random numbers
-    check   sources: {module: text} to be searched for what is forbidden, and not to be loaded
+    check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known: see `rules`
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}.
 """
@@ -78,6 +80,7 @@ class Worker:
         import torch
         from safetensors.torch import load
 
+        from autograder.sandbox.count_rows import CountRows
         from autograder.sandbox.without_chance import without_chance
 
         tensors = load(body) if body else {}
@@ -105,6 +108,10 @@ class Worker:
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
         chance = without_chance() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
+            if request["rows"]:
+                with torch.no_grad(), CountRows(request["rows"]) as counted:
+                    function(*arguments, **keywords)
+                return counted.most
             with torch.no_grad(), chance:
                 value = function(*arguments, **keywords)
             if isinstance(target, str):
@@ -162,7 +169,7 @@ class Worker:
 
     def check(self, request: dict[str, Any], body: bytes) -> Any:
         """Search the source texts for what is forbidden; for a worker in which no such text was loaded."""
-        return rules.answer(request["sources"])
+        return rules.answer(request["sources"], request["known"])
 
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Do what a request asks; whatever the student's code raises becomes an error reply."""
@@ -273,7 +280,8 @@ def prepare_torch() -> None:
     import torch.nn.functional as F
     from safetensors.torch import load, load_file, save
 
-    from autograder.sandbox import lent_names, without_chance  # noqa: F401 - a confined worker cannot read them any more
+    # A confined worker cannot read them any more.
+    from autograder.sandbox import count_rows, lent_names, ready_made, without_chance  # noqa: F401
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
@@ -289,6 +297,7 @@ def prepare_torch() -> None:
     for name in vars(torch.nn.init):
         if name.endswith("_") and not name.startswith("_"):
             setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
+    ready_made.forbid()
     # First calls set up tables inside torch; done here, every fork has them.
     with torch.no_grad():
         x = load(save({"x": torch.ones(2, 8, 8, dtype=torch.float64)}))["x"]

@@ -1,11 +1,14 @@
 """What a worker may use, and how much may come back from it: time, memory, output, sizes of answers."""
 
 CALL_SECONDS = 20.0  # wall time of one call of the student's code
+SUBMISSION_SECONDS = 120.0  # of all calls of one submission of others; the reference needs a few seconds of it
 CPU_SECONDS = 120  # of a worker, which runs all the tests of a stage
 MEMORY = 2 << 30  # bytes of address space beyond what the warm process has mapped
 DESCRIPTORS = 64
 PRINTED = 16 << 20  # bytes that a worker may print; more ends it
 KEPT_OUTPUT = 16 * 1024  # bytes of it that are kept
-MAX_HEADER = 256 * 1024  # bytes of the JSON of a frame
+MAX_HEADER = 256 * 1024  # bytes of the JSON of a frame, and of the list of tensors before its body
 MAX_BODY = 64 * 1024 * 1024  # bytes of its tensors
 MAX_DEPTH = 8  # lists in lists
+MAX_NUMBER = 2**63  # of whole numbers outside tensors
+MAX_AXES = 32  # of a tensor: as many as every release of NumPy can hold

@@ -1,5 +1,6 @@
 """The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
 
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,12 +10,16 @@ import numpy as np
 from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
-from autograder.sandbox.remote_values import DTYPES, Code, Foreign, Gradients, as_bytes
+from autograder.sandbox.read_reply import are_shapes, read_gradients, read_value
+from autograder.sandbox.remote_values import Code, Gradients, as_bytes
 from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.watchdog import WATCHDOG
-from autograder.sandbox.wire import FrameError, flatten, pack_tensors, read_frame, unflatten, write_frame
+from autograder.sandbox.wire import FrameError, flatten, pack_tensors, read_frame, write_frame
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
+
+SHOWN = 80  # items or characters of an argument in a message
+MOST_SHOWN = 1000  # characters of a call
 
 
 class Student:
@@ -61,7 +66,16 @@ class Student:
         self._worker = self._workers.start()
         code = self.code
         load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
-        self._ask({**load, "lent": code.lent, "withheld": code.withheld, "dtype": self.dtype})
+        self._ask(
+            {
+                **load,
+                "lent": code.lent,
+                "withheld": code.withheld,
+                "locked": code.locked,
+                "graded": code.graded,
+                "dtype": self.dtype,
+            }
+        )
         for module in self.code.modules:
             try:
                 if module in self.code.unreadable:
@@ -106,8 +120,8 @@ class Student:
             with self._clock.running(), WATCHDOG.after(min(self._seconds, self._clock.left), expire):
                 write_frame(worker.writer, request, body)
                 header, body = read_frame(worker.reader)
-            if "error" not in header:
-                return self._value(header, body)
+                if "error" not in header:  # making values of it takes time, too
+                    return read_value(header, body, functools.partial(ObjectProxy, self))
         except FrameError as error:
             self._end_worker()
             raise Crashed(f"the answer cannot be read: {error}", call) from error
@@ -117,33 +131,6 @@ class Student:
                 raise TimedOut(self._clock.expired(self._seconds), call) from error
             raise Crashed(f"the Python process {ending(code)}", call) from error
         raise fault_of(header["error"], call)
-
-    def _value(self, header: dict[str, Any], body: bytes) -> Any:
-        from safetensors import SafetensorError, deserialize
-
-        if isinstance(kind := header.get("type"), str):
-            return Foreign(f"a value of type {kind[:80]}")
-        try:
-            tensors = dict(deserialize(body)) if body else {}
-        except SafetensorError as error:
-            raise FrameError("the tensors are damaged") from error
-
-        def leaf(kind: str, key: Any) -> Any:
-            if kind == "$handle":
-                if not isinstance(key, int):
-                    raise FrameError("a handle is not a number")
-                return ObjectProxy(self, key)
-            if not isinstance(key, str) or key not in tensors:
-                raise FrameError("a tensor is missing")
-            entry = tensors[key]
-            if entry["dtype"] not in DTYPES:
-                return Foreign(f"a tensor of type {entry['dtype']}")
-            try:
-                return np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
-            except ValueError as error:  # more axes, or larger ones, than NumPy can hold
-                raise FrameError("the shape of a tensor is impossible") from error
-
-        return unflatten(header.get("value"), leaf)
 
     def _end_worker(self) -> int:
         assert self._worker is not None
@@ -208,7 +195,10 @@ class ObjectProxy:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of all weights and buffers."""
         request = {"do": "shapes", "target": self._handle}
-        return {name: tuple(shape) for name, shape in self._student.request(request, {}, f"{self._name}.state_dict()")}
+        reply = self._student.request(request, {}, f"{self._name}.state_dict()")
+        if not are_shapes(reply):
+            raise Crashed("the names and shapes of the weights cannot be read", self._student.last_call)
+        return {name: tuple(shape) for name, shape in reply}
 
     def without_chance(self) -> "ObjectProxy":
         """The same object, in whose calls dropout keeps every element if it is likelier to, or drops every one."""
@@ -217,6 +207,10 @@ class ObjectProxy:
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
         """The same object, whose calls give ["taken", part] of scores of this shape: columns, or each row's best."""
         return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
+
+    def counting(self, width: int) -> "ObjectProxy":
+        """The same object, whose calls give the most rows of this width that torch computed at once in them."""
+        return ObjectProxy(self._student, self._handle, self._name, rows=width)
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Call the object (or a method) and give back what has become of the arguments."""
@@ -245,9 +239,10 @@ class RemoteFunction:
         name: str,
         steady: bool = False,
         take: dict[str, Any] | None = None,
+        rows: int | None = None,
     ) -> None:
         self._student, self._target, self._method, self._name = student, target, method, name
-        self._options = {"steady": steady, "take": take}
+        self._options = {"steady": steady, "take": take, "rows": rows}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs)
@@ -255,18 +250,16 @@ class RemoteFunction:
     def arguments_after(self, **kwargs: Any) -> dict[str, Any]:
         """Call it and give back what has become of the arguments."""
         values = self._call((), kwargs, arguments=True)
-        try:
-            return dict(zip(kwargs, values, strict=True))
-        except (TypeError, ValueError) as error:
-            raise Crashed("the arguments cannot be read", self._student.last_call) from error
+        if not isinstance(values, list) or len(values) != len(kwargs):
+            raise Crashed("the arguments cannot be read", self._student.last_call)
+        return dict(zip(kwargs, values, strict=True))
 
     def gradients(self, cotangents: list[np.ndarray], *args: Any, **kwargs: Any) -> Gradients:
         """Call it and differentiate the sum of its outputs times `cotangents`."""
         reply = self._call(args, kwargs, cotangents)
         try:
-            value, inputs, parameters = reply
-            return Gradients(value, list(inputs), dict(parameters))
-        except (TypeError, ValueError) as error:
+            return read_gradients(reply)
+        except ValueError as error:
             raise Crashed("the gradients cannot be read", self._student.last_call) from error
 
     def _call(
@@ -306,7 +299,7 @@ class RemoteFunction:
             request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in cotangents]
         self._student.last_inputs = [*(("", value) for value in args), *kwargs.items()]
         shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
-        result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})")
+        result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})"[:MOST_SHOWN])
         if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):
             raise StudentFault(f"{self._name}(...) did not make an nn.Module", self._student.last_call)
         if isinstance(result, ObjectProxy):
@@ -321,6 +314,10 @@ def _show(value: Any) -> str:
     """An argument as a message shows it: a tensor by its shape."""
     if isinstance(value, np.ndarray):
         return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
-    if isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
-        return f"[{', '.join(_show(item) for item in value)}]"
-    return value._name if isinstance(value, (ObjectProxy, RemoteFunction)) else repr(value)
+    if isinstance(value, (ObjectProxy, RemoteFunction)):
+        return value._name
+    if not isinstance(value, (list, tuple)):
+        return repr(value)[:SHOWN]
+    items = [_show(item) for item in value[:SHOWN]]
+    shown = ", ".join([*items, "..."] if len(value) > len(items) else items)
+    return f"({shown}{',' * (len(items) == 1)})" if type(value) is tuple else f"[{shown}]"

@@ -51,3 +51,5 @@ class Code:
     reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
     lent: dict[str, str] = field(default_factory=dict)  # module -> the student's text, for what its stand-in lacks
     withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not be run
+    locked: dict[str, list[str]] = field(default_factory=dict)  # module -> what of its stand-in `graded` does without
+    graded: tuple[tuple[str, str], ...] = ()  # (module, "function" or "Class.method") that the stage has students write

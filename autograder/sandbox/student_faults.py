@@ -44,6 +44,12 @@ class Blocked(StudentFault):
     status = "blocked"
 
 
+class Forbidden(StudentFault):
+    """The code has used a ready-made part."""
+
+    status = "forbidden"
+
+
 class Raised(StudentFault):
     """The student's code raised an exception."""
 
@@ -77,6 +83,8 @@ def fault_of(error: Any, call: str) -> StudentFault:
         return NotStarted(message or "not written yet", call, tuple(where))
     if error.get("unwritten") is True and where:
         return NotStarted(f"{where[-1].function} is not written yet ({message})", call, tuple(where))
+    if kind == "ReadyMade":
+        return Forbidden(message, call, tuple(where))
     if kind == "SystemExit":
         return Raised(f"sys.exit({message}) was called", call, tuple(where))
     return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))

@@ -111,8 +111,8 @@ def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int
     raise TypeError(f"a value of type {type(value).__name__} cannot be sent")
 
 
-def unflatten(value: Any, leaf: Callable[[str, Any], Any], depth: int = 0) -> Any:
-    """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number.
+def unflatten(value: Any, leaf: Callable[[str, Any], Any], number: Callable[[int], Any] = int, depth: int = 0) -> Any:
+    """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number, `number` with an integer.
 
     Raises:
         FrameError: if the JSON is not of the form that `flatten` makes.
@@ -120,11 +120,11 @@ def unflatten(value: Any, leaf: Callable[[str, Any], Any], depth: int = 0) -> An
     if depth > MAX_DEPTH:
         raise FrameError("the value is nested too deeply")
     if isinstance(value, list):
-        return [unflatten(item, leaf, depth + 1) for item in value]
+        return [unflatten(item, leaf, number, depth + 1) for item in value]
     if isinstance(value, dict):
         if list(value) == [TUPLE] and isinstance(value[TUPLE], list):
-            return Tuple(unflatten(item, leaf, depth + 1) for item in value[TUPLE])
+            return Tuple(unflatten(item, leaf, number, depth + 1) for item in value[TUPLE])
         if len(value) != 1 or next(iter(value)) not in LEAVES:
             raise FrameError("the value holds an unknown object")
         return leaf(*next(iter(value.items())))
-    return value
+    return number(value) if type(value) is int else value

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from autograder.manifest import Assignment
@@ -16,6 +17,7 @@ from autograder.submissions.read_submission import Submission, nothing_readable,
 from autograder.submissions.untrusted_files import (
     DAMAGED,
     MAX_CLASS_MEMBERS,
+    MAX_MEMBERS,
     UNINTERESTING,
     Archive,
     Folder,
@@ -117,7 +119,7 @@ def find_submissions(path: Path, assignment: Assignment) -> list[Found]:
 
 def _in_folder(path: Path, assignment: Assignment) -> list[Found]:
     modules = [f"{module}.py" for module in assignment.modules]
-    if any((folder / name).is_file() for name in modules for folder in (path, path / assignment.name)):
+    if any((path / name).is_file() for name in modules):
         return [Found(printable(path.resolve().name), path, assignment)]
     found: dict[str, Found] = {}
     try:
@@ -131,7 +133,23 @@ def _in_folder(path: Path, assignment: Assignment) -> list[Found]:
         if entry.name.startswith(".") or entry.name in UNINTERESTING or (is_file and not is_zip):
             continue
         _add(found, Found(printable(entry.name[:-4] if is_zip else entry.name), path / entry.name, assignment))
+    # A folder with the name of the assignment is what one student handed in, or the folder of a student of that name.
+    if any((path / assignment.name / name).is_file() for name in modules) and not any(
+        _holds_modules(one.path, modules) for student, one in found.items() if student != assignment.name
+    ):
+        return [Found(printable(path.resolve().name), path, assignment)]
     return list(found.values())
+
+
+def _holds_modules(path: Path, modules: list[str]) -> bool:
+    """Whether something looks like what a student has handed in: a zip file, or a folder with modules."""
+    if path.suffix.lower() == ".zip" or path.is_symlink():
+        return True
+    try:
+        folders = [path, *islice((entry for entry in path.iterdir() if entry.is_dir()), MAX_MEMBERS)]
+        return any((folder / name).is_file() for folder in folders for name in modules)
+    except OSError:
+        return True
 
 
 def _add(found: dict[str, Found], one: Found) -> None:
@@ -155,7 +173,8 @@ def _in_zip(path: Path, assignment: Assignment) -> list[Found]:
     zips = {parts for parts in files if parts[-1].lower().endswith(".zip")}
     top = _common([*roots, *(parts[:-1] for parts in zips)])
     # Modules at the top, or in one place only, are those of one student.
-    if top in roots or (assignment.name,) in roots or (not zips and len(roots) <= 1):
+    alone = all(parts[:1] == (assignment.name,) for parts in (*roots, *zips))
+    if top in roots or ((assignment.name,) in roots and alone) or (not zips and len(roots) <= 1):
         return [Found(student, path, assignment)]
     depth = len(top) + 1
     below = {parts[:depth]: len(parts) == depth for parts in files if parts[: len(top)] == top}

@@ -59,7 +59,19 @@ def code_of_stage(
             if module not in stage.modules and module not in withheld
         },
         withheld=withheld,
+        locked=_locked(stage, assignment),
+        graded=tuple((module, path) for module, _, path in (written.partition(".") for written in stage.writes)),
     )
+
+
+def _locked(stage: Stage, assignment: Assignment) -> dict[str, list[str]]:
+    """What stand-ins answer for other stages and this one does not need, by module."""
+    locked: dict[str, list[str]] = {}
+    for other in assignment.stages:
+        if other is not stage and other.name not in stage.calls:
+            for module, _, path in (written.partition(".") for written in other.writes):
+                locked.setdefault(module, []).append(path)
+    return locked
 
 
 def _drivers(assignment: Assignment) -> list[str]:

@@ -46,7 +46,7 @@ def workers(world):
 @pytest.fixture
 def unchecked(monkeypatch):
     """No source check, which would find most attacks before they begin."""
-    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: Checked())
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
 
 
 @cache
@@ -173,9 +173,3 @@ def test_without_confinement_an_attack_works(name, world, free_workers, unchecke
     assert "SUCCEEDED" in report.tests[0].printed or report.tests[0].hidden  # what was printed is told once
     assert (world.secret in report.tests[0].printed) == ("submissions" in name)
     assert ("tcp" in world.heard()) == (name == "network")
-
-
-@pytest.mark.parametrize("way", ["F", "getattr of letters", "pickle"])
-def test_without_the_source_check_a_ready_made_attention_is_right(way, workers, unchecked):
-    attack = next(attack for attack in shortcuts.ATTACKS if attack.name == way)
-    assert lost(graded(workers, "mha", attack.text)) == []

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS, compare
-from autograder.grading.graded_case import StageTestCase, read_tensors
+from autograder.diagnosis.compare_tensors import LIMITS, Wrong, compare, compare_own, wrong_form
+from autograder.grading.graded_case import StageTestCase, read_tensors, shape_of
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.student_faults import Raised
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
@@ -17,6 +17,7 @@ ENCODING_LIMIT = 1e-3  # where the student's own table of positions is used, whi
 SMALL = (12, 20, 2)  # d_model, d_ff and the number of heads of a small layer
 MASK = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])  # its padding mask
 KEPT = 0.2  # a probability of dropout with which it is likelier to keep an element, and then multiplies it
+WIDE, LONG = 331, 48  # d_ff and the length of a sentence whose last step is measured
 # And one with which every element is dropped, whoever draws the numbers: among the less than 10,000 elements that a
 # check drops, one is kept with a probability below 1e-9.
 DROPPED = 1 - 1e-13
@@ -34,7 +35,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     """The weights of a small layer."""
-    return {name: numbers(*shape) / np.sqrt(shape[-1]) for name, shape in shapes.items()}
+    return {name: numbers(*shape) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
 
 
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
@@ -101,6 +102,27 @@ class TrainedTestCase(StageTestCase):
         weights = small_weights(build(KEPT).shapes())
         self.check_dropout(build, weights, lambda model: model(**arguments), "B T d_model")
 
+    def check_cost(self) -> None:
+        """Fail if a step with a cache computes more than its last position.
+
+        The feed-forward network tells: it has a width that nothing else has. Attention needs all positions.
+        """
+        d_model, _, H = SMALL
+        layer = self.student.decoder.TransformerDecoderLayer(d_model, WIDE, H, KEPT)
+        layer.load_state(small_weights(layer.shapes()))
+        x = numbers(1, LONG, d_model)
+        mask = np.triu(np.ones((1, LONG, LONG), dtype=np.int64), k=1)
+        known = {"encoder_out": x, "self_attn_mask": mask, "cache": numbers(1, LONG - 1, d_model)}
+        rows = layer.counting(WIDE).forward_one_step_ec(x=x, **known)
+        if not isinstance(rows, int) or rows > LONG // 2:
+            self.wrong(
+                "the output of one step is right, but all positions are computed again",
+                "The cache holds the outputs at the earlier positions. With it, a step computes the last one only:",
+                "its query, its feed-forward network and its norms; keys and values are those of all positions.",
+                f"expected  1 row in the feed-forward network, at {LONG} positions",
+                f"got       {rows} rows",
+            )
+
     def check_dropout(
         self,
         build: Callable[[float], ObjectProxy],
@@ -134,17 +156,27 @@ class TrainedTestCase(StageTestCase):
             return call(layer.without_chance())
 
         def same(actual: Any, factor: float, titles: Mapping[str, str]) -> bool:
-            return not compare("the output", axes, actual, scaled(factor, titles), LIMITS[self.student.dtype], where)
+            return not differ(actual, scaled(factor, titles))
+
+        def differ(actual: Any, other: Any) -> Wrong | None:
+            return compare_own("the output", axes, actual, other, LIMITS[self.student.dtype], where)
+
+        def is_like(actual: Any, other: Any) -> None:
+            nothing = np.zeros(shape_of(other), dtype=bool)
+            if wrong := wrong_form("the output in training mode", axes, actual, shape_of(other), True, nothing):
+                self.wrong(wrong.message, *wrong.details)
 
         limit = LIMITS[self.student.dtype]
         rare, kept, dropped = KEPT, trained(KEPT), trained(DROPPED)
-        if not same(kept, 1 / (1 - rare), ends) and compare("the output", axes, trained(rare), kept, limit, where):
+        is_like(kept, scaled(1.0, {}))
+        is_like(dropped, kept)
+        if not same(kept, 1 / (1 - rare), ends) and differ(trained(rare), kept):
             rare = 1 - DROPPED  # own random numbers
             kept = trained(rare)
         # What is dropped comes first: a layer norm does not see that all it gets, the residual included, is scaled.
         for actual, factor, done in ((dropped, 0.0, "drops"), (kept, 1 / (1 - rare), "keeps")):
             right = scaled(factor, ends)
-            self.assert_form(right, np.shape(right), "the output", axes)
+            self.assert_form(right, kept.shape, "the output", axes)
             self.checks += 1
             name = f"the output in training mode, where dropout {done} every element,"
             if not (wrong := compare(name, axes, actual, right, limit, where)):

@@ -7,9 +7,11 @@ import numpy as np
 
 from autograder.assignments.attention.hidden.case import CLEAR, AttentionTestCase, padded, sentences
 from autograder.assignments.attention.trained import TrainedTestCase
+from autograder.grading.graded_case import as_number
 from autograder.grading.hidden_case import ReferenceFault, Twins
 
 FAR = 1e3  # added to the score of a token, it decides alone
+MOST = 1000  # columns that are looked at: a translation of millions is an attack
 LIMIT = 6  # tokens that the small models may predict
 
 
@@ -95,6 +97,8 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         if not isinstance(tokens, np.ndarray) or tokens.ndim != 2 or tokens.dtype.kind != "i" or len(tokens) != B:
             shape = f" of shape {tokens.shape}" if isinstance(tokens, np.ndarray) else ""
             self.wrong("the result is no tensor of tokens, (B, T)", f"got       {type(tokens).__name__}{shape}")
+        if tokens.shape[1] > MOST:
+            self.wrong(f"the result has {tokens.shape[1]:,} columns")
         if tokens.shape[1] < 2 or tokens.min() < 0 or tokens.max() >= config["tgt_vocab_size"]:
             self.wrong("the result holds no predictions, or numbers that are no tokens", actual=tokens)
         scores = self.right(
@@ -177,7 +181,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         """Fail unless a translation has the right BLEU."""
         measured = self.function("seq2seq", "sentence_bleu")
         right = self.right(lambda function: function(candidate, reference, k), measured.reference)
-        actual = np.asarray(measured.student(candidate, reference, k))
+        actual = as_number(measured.student(candidate, reference, k))
         self.checks += 1
         if actual.shape != () or actual.dtype.kind not in "iuf":
             self.wrong("sentence_bleu returned no number", f"got       {actual!r:.80}")

@@ -6,6 +6,7 @@ import numpy as np
 
 from autograder.assignments.attention.bleu_cases import PENALTY, PRECISIONS, SHORT, Cases
 from autograder.assignments.attention.trained import TrainedTestCase
+from autograder.grading.graded_case import as_number
 
 
 class TestTranslate(TrainedTestCase):
@@ -42,7 +43,7 @@ class TestTranslate(TrainedTestCase):
     def assert_number(self, actual: Any, expected: float, name: str) -> None:
         """Fail unless `actual` is the expected number."""
         self.checks += 1
-        value = np.asarray(actual)
+        value = as_number(actual)
         if value.shape != () or value.dtype.kind not in "iuf":
             self.wrong(f"{name} is no number", f"got       {actual!r:.80}")
         if not abs(float(value) - expected) < 1e-6:

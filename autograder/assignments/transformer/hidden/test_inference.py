@@ -122,7 +122,7 @@ class TestInference(ModelTestCase):
         if not isinstance(sentence, np.ndarray) or sentence.ndim != 1 or sentence.dtype.kind != "i":
             shape = f" of shape {sentence.shape}" if isinstance(sentence, np.ndarray) else ""
             self.wrong(f"{name} is no one-dimensional tensor of tokens", f"got       {type(sentence).__name__}{shape}")
-        got = f"got       {sentence.tolist()[: limit + 5]}"
+        got = f"got       {sentence[: limit + 5].tolist()}"
         if len(sentence) == 0 or sentence[0] != config["sos_idx"]:
             self.wrong(f"{name} does not start with sos_idx = {config['sos_idx']}", got)
         if len(sentence) > limit + 1:
@@ -215,7 +215,10 @@ class TestInference(ModelTestCase):
         self.keeps_arguments(stack.student, arguments, "forward_one_step_ec")
 
     def step(self, stack: Twins, arguments: dict[str, Any], L: int, real: np.ndarray) -> list[np.ndarray]:
-        """Fail unless both results of a step are right; the new cache is given back."""
+        """Fail unless both results of a step are right; the new cache is given back, that of the reference.
+
+        What the student's holds at padded positions counts nowhere, and would go into the next expected values.
+        """
         expected, expected_cache = self.right(
             lambda reference: reference.forward_one_step_ec(**arguments), stack.reference
         )
@@ -224,7 +227,8 @@ class TestInference(ModelTestCase):
         tensors: list[np.ndarray] = self.items(new_cache, L, "new_cache")
         for layer, right in enumerate(expected_cache):
             self.assert_tensor(tensors[layer], right, f"new_cache[{layer}]", AXES, real)
-        return tensors
+        right_cache: list[np.ndarray] = expected_cache
+        return right_cache
 
     def check_caches(self) -> None:
         """Fail unless `inference` gives back the caches of the last step, for sentences of different lengths."""

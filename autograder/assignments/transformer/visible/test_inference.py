@@ -12,6 +12,8 @@ from autograder.assignments.transformer.trained import (
     small_weights,
 )
 
+MOST = 1000  # tokens that are looked at: a sentence of millions is an attack
+
 
 class TestInference(TrainedTestCase):
     """The trained model translates by itself, token by token."""
@@ -44,6 +46,7 @@ class TestInference(TrainedTestCase):
         real = (arguments["self_attn_padding_mask"] == 0)[..., None]
         y = layer.forward_one_step_ec(**arguments)
         self.assert_tensor(y, stored["output"], "the output of one step", "B T_d d_model", where=real)
+        self.check_cost()
 
     def check_translations(self) -> None:
         """Fail unless the trained model translates as the reference does."""
@@ -51,8 +54,10 @@ class TestInference(TrainedTestCase):
         references = np.split(stored["decoded"], np.cumsum(stored["decoded_lengths"])[:-1])
         decoded, _ = self.translate()
         for number, tokens in enumerate(decoded):
-            if not isinstance(tokens, np.ndarray) or tokens.ndim != 1:
+            if not isinstance(tokens, np.ndarray) or tokens.ndim != 1 or tokens.dtype.kind != "i":
                 self.assert_tensor(tokens, references[number], f"decoded sentence {number + 1}", "T")
+            if len(tokens) > MOST:
+                self.wrong(f"decoded sentence {number + 1} has {len(tokens):,} tokens")
         self.compare_translations(decoded, references)
 
     def compare_translations(self, decoded: list[np.ndarray], references: list[np.ndarray]) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from autograder.assignments.variants.hidden.models import VariantsTestCase
 from autograder.grading.hidden_case import Twins
+from autograder.sandbox.read_reply import are_shapes
 
 
 class TestTraining(VariantsTestCase):
@@ -118,6 +119,9 @@ class TestTraining(VariantsTestCase):
             (self.student.drivers.Images(), set()),
             (self.student.language_model.DecoderTransformer(**config), set()),
         ):
-            shapes = {name: tuple(shape) for name, shape in self.student.drivers.parameter_shapes(model)}
+            reply = self.student.drivers.parameter_shapes(model)
+            if not are_shapes(reply):
+                self.wrong("the names and shapes of the parameters cannot be read")
+            shapes = {name: tuple(shape) for name, shape in reply}
             shapes |= dict.fromkeys(spared, (0,))
             self.assert_groups(self.student.drivers.decaying(model, decay), shapes, decay)

@@ -1,6 +1,7 @@
 """What the tests of several stages check: input that must be refused, single numbers, distributions."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -46,15 +47,18 @@ class CheckingTestCase(StageTestCase):
             strength, names = self.items(group, 2, "a group")
             self.assert_number(strength, decay, "the weight decay of a group")
             self.checks += 1
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                self.wrong("the names of the parameters of a group cannot be read")
             if names != sorted(wanted):
-                wrong = sorted(set(names) ^ wanted) or sorted(name for name in names if names.count(name) > 1)
+                twice = [name for name, count in Counter(names).items() if count > 1]
+                wrong = sorted(set(names) ^ wanted) or sorted(twice) or names
                 count = f"{len(wrong)} of {len(shapes)} parameters are in the wrong group, missing, or there twice"
                 self.wrong(count, f"in the group with a weight decay of {decay:g}, the first of them is {wrong[0]}")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
         """Fail unless these are the prompt and so many tokens of the vocabulary."""
         B, T = prompt.shape
-        fits = isinstance(tokens, np.ndarray) and tokens.shape == (B, T + new)
+        fits = isinstance(tokens, np.ndarray) and tokens.shape == (B, T + new) and tokens.dtype.kind == "i"
         right = np.concatenate([prompt, tokens[:, T:] if fits else np.zeros((B, new), dtype=np.int64)], axis=1)
         self.assert_tensor(tokens, right, "the prompt with the sampled tokens", "B T")
         self.checks += 1

@@ -1,4 +1,4 @@
-"""The decoder with its layer norm written out; one step computes all positions and keeps the last."""
+"""The decoder with its layer norm written out; one step is `forward` with one query."""
 
 import torch
 from mha import MultiHeadAttention
@@ -45,8 +45,19 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_padding_mask: torch.Tensor | None = None,
         self_attn_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        output = self.self_attn(x, x, x, self_attn_padding_mask, self_attn_mask)
-        x = normalise(self.self_attn_layer_norm, x + self.dropout(output))
+        return self.attend(x, x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        x: torch.Tensor,
+        encoder_out: torch.Tensor | None,
+        encoder_padding_mask: torch.Tensor | None,
+        self_attn_padding_mask: torch.Tensor | None,
+        self_attn_mask: torch.Tensor | None,
+    ) -> torch.Tensor:
+        output = self.self_attn(query, x, x, self_attn_padding_mask, self_attn_mask)
+        x = normalise(self.self_attn_layer_norm, query + self.dropout(output))
         if self.encoder_attn is not None:
             output = self.encoder_attn(x, encoder_out, encoder_out, encoder_padding_mask)
             x = normalise(self.encoder_attn_layer_norm, x + self.dropout(output))
@@ -63,11 +74,12 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_mask: torch.Tensor | None = None,
         cache: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        everything = self.forward(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
         if cache is None:
-            return everything
+            return self.forward(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
         frames = [cache[:, t] for t in range(cache.size(1))]
-        frames.append(everything[:, -1])
+        rows = None if self_attn_mask is None else self_attn_mask[:, -1:]
+        last = self.attend(x[:, -1:], x, encoder_out, encoder_padding_mask, self_attn_padding_mask, rows)
+        frames.append(last[:, 0])
         return torch.stack(frames, dim=1)  # T_d times (B, d_model) -> (B, T_d, d_model)
 
 

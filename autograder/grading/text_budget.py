@@ -1,0 +1,35 @@
+"""How much text a test may leave: a message that a student's program makes long costs whoever reads or writes it."""
+
+from dataclasses import replace
+
+from autograder.grading.results import PartResult, TestResult
+from autograder.sandbox.limits import KEPT_OUTPUT
+
+MESSAGE = 2000  # characters
+LINES, LINE = 40, 600  # of the details
+CUT = " ... (cut)"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, without NUL, at which databases and other programs stop."""
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text if len(text) <= most else text[: most - len(CUT)] + CUT
+
+
+def within_budget(result: TestResult) -> TestResult:
+    """A result whose texts are not too long. Of what was printed, the end is kept; of a fault, the whole traceback."""
+    most = 10 * LINES if result.status == "fault" else LINES
+    details = tuple(shortened(line, LINE) for line in result.details[:most])
+    if len(result.details) > most:
+        details += (f"and {len(result.details) - most} lines more",)
+    return replace(
+        result,
+        message=shortened(result.message, MESSAGE),
+        details=details,
+        printed=shortened(result.printed[-KEPT_OUTPUT:], KEPT_OUTPUT),
+        parts=tuple(map(_part, result.parts)),
+    )
+
+
+def _part(part: PartResult) -> PartResult:
+    return replace(part, message=shortened(part.message, MESSAGE))

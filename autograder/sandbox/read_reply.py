@@ -1,0 +1,114 @@
+"""What comes back from a worker, as values: every type, count and size is looked at before anything is made of it.
+
+Nothing of a reply is believed. A reply is at most MAX_HEADER of JSON and MAX_BODY of tensors (see `wire`), and the list
+of the tensors in a body is no longer than a header: a million empty tensors would cost seconds.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.limits import MAX_AXES, MAX_BODY, MAX_HEADER, MAX_NUMBER
+from autograder.sandbox.remote_values import DTYPES, Foreign, Gradients
+from autograder.sandbox.wire import FrameError, unflatten
+
+HUGE = Foreign("a whole number of more than 64 bits")
+
+
+def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any]) -> Any:
+    """The value of a reply.
+
+    Args:
+        proxy: makes what stands for an object that stays in the worker, from its handle.
+
+    Raises:
+        FrameError: if the reply is not of the form that a worker's has.
+    """
+    if isinstance(kind := header.get("type"), str):
+        return Foreign(f"a value of type {kind[:80]}")
+    tensors = read_tensors(body)
+
+    def leaf(kind: str, key: Any) -> Any:
+        if kind == "$handle":
+            if not isinstance(key, int) or isinstance(key, bool):
+                raise FrameError("a handle is not a number")
+            return proxy(key)
+        if not isinstance(key, str) or key not in tensors:
+            raise FrameError("a tensor is missing")
+        return as_array(tensors[key])
+
+    return unflatten(header.get("value"), leaf, short)
+
+
+def short(number: int) -> Any:
+    """A whole number as it is, if it has 64 bits: one of thousands of digits is no float, and long in a message."""
+    return number if -MAX_NUMBER <= number < MAX_NUMBER else HUGE
+
+
+def read_tensors(body: bytes) -> dict[str, Any]:
+    """The entries of a body by name.
+
+    Raises:
+        FrameError: if it is damaged, or names more tensors than an answer can have.
+    """
+    from safetensors import SafetensorError, deserialize
+
+    if not body:
+        return {}
+    if (length := int.from_bytes(body[:8], "little")) > MAX_HEADER:
+        raise FrameError(f"the list of the tensors has {length} bytes, more than {MAX_HEADER}")
+    try:
+        return dict(deserialize(body))
+    except SafetensorError as error:
+        raise FrameError("the tensors are damaged") from error
+
+
+def as_array(entry: dict[str, Any]) -> Any:
+    """A tensor of a body as an array.
+
+    Raises:
+        FrameError: if no array can have this shape.
+    """
+    if entry["dtype"] not in DTYPES:
+        return Foreign(f"a tensor of type {entry['dtype']}")
+    try:
+        return np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    except ValueError as error:  # more axes, or larger ones, than NumPy can hold
+        raise FrameError("the shape of a tensor is impossible") from error
+
+
+def read_gradients(reply: Any) -> Gradients:
+    """What differentiating a call gave: arrays or None, those of parameters by name.
+
+    Raises:
+        ValueError: if the reply is something else.
+    """
+    if not isinstance(reply, list) or len(reply) != 3:
+        raise ValueError("not three parts")
+    value, inputs, parameters = reply
+    if not isinstance(inputs, list) or not isinstance(parameters, list):
+        raise ValueError("no lists of gradients")
+    named = {}
+    for pair in parameters:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise ValueError("a gradient without a name")
+        named[pair[0]] = pair[1]
+    for gradient in (*inputs, *named.values()):
+        if gradient is not None and not isinstance(gradient, (np.ndarray, Foreign)):
+            raise ValueError("a gradient that is no tensor")
+    return Gradients(value, inputs, named)
+
+
+def are_shapes(reply: Any) -> bool:
+    """Whether these are names with the shapes of tensors, all of which together a grader can make."""
+    if not isinstance(reply, list) or not all(map(_is_shape, reply)):
+        return False
+    return sum(math.prod(shape) for _, shape in reply) <= MAX_BODY // 4
+
+
+def _is_shape(pair: Any) -> bool:
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], list):
+        return False
+    return len(pair[1]) <= MAX_AXES and all(type(size) is int and 0 <= size <= MAX_BODY for size in pair[1])

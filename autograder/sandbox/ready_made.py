@@ -1,0 +1,104 @@
+"""Ready-made parts of torch are refused while a worker runs, whatever name the student's code has for them.
+
+A search of the text (`forbidden`) finds the line; this finds the use. In a worker, the fused functions and the
+constructors and methods of the ready-made modules are replaced by ones that look at who calls them: they work for
+stand-ins, and raise `ReadyMade` for everybody else. The same holds for what a stand-in answers itself: code of a stage
+may not call the stand-in of another stage unless it needs it (`calls` in the manifest).
+
+The student's code lives in the same process and can undo this, as it can undo anything there; but not by chance, nor by
+another name for the same thing.
+"""
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+STANDIN_FILE = "<stand-in "  # so begins the file name of a stand-in's code
+MODULES: tuple[Any, ...] = (
+    *(nn.MultiheadAttention, nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder),
+    *(nn.TransformerEncoderLayer, nn.TransformerDecoderLayer),
+)
+FUSED = re.compile(
+    r"_?(fused_)?scaled_dot_product\w*attention\w*|_?(native_|triton_)?multi_head_attention\w*|_triton_scaled\w*"
+    r"|_transformer_encoder_layer_fwd|_(flash|efficient|cudnn)_attention_forward"
+)
+OPERATORS = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
+OWN_FILES = (os.path.dirname(__file__), torch.__path__[0])  # through which calls pass, with hooks and modes
+
+
+class ReadyMade(RuntimeError):
+    """A ready-made part was used; the message is for the student."""
+
+
+def forbid() -> None:
+    """Replace the ready-made parts of torch in this process."""
+    for place, title in ((F, "F"), (torch, "torch"), (torch._C._nn, "torch._C._nn"), (torch._VF, "torch._VF")):
+        for name in filter(FUSED.fullmatch, dir(place)):
+            setattr(place, name, _refusing(getattr(place, name), f"{title}.{name}"))
+    for name in OPERATORS:
+        setattr(torch.ops.aten, name, _refusing(getattr(torch.ops.aten, name), f"torch.ops.aten.{name}"))
+    for kind in MODULES:
+        for name, function in list(vars(kind).items()):
+            if isinstance(function, FunctionType):
+                setattr(kind, name, _refusing(function, f"nn.{kind.__name__}"))
+
+
+def _refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A ready-made function that works for stand-ins only."""
+
+    def refuse_or_call(*args: Any, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename.startswith(OWN_FILES) and frame.f_back:
+            frame = frame.f_back
+        if not frame.f_code.co_filename.startswith(STANDIN_FILE):
+            raise ReadyMade(f"{name} is a ready-made part, and this course has you write it yourself")
+        return function(*args, **kwargs)
+
+    # Not `functools.wraps`, whose result leads back to the function.
+    functools.update_wrapper(refuse_or_call, function, updated=())
+    del refuse_or_call.__dict__["__wrapped__"]
+    return refuse_or_call
+
+
+def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[tuple[str, str]]) -> None:
+    """Let functions and methods of a stand-in raise while a graded function runs.
+
+    Args:
+        namespace: the names of the stand-in.
+        paths: "function" or "Class.method" of it.
+        graded: the file and the name of the functions that the stage grades: ("decoder.py", "forward").
+    """
+    for path in paths:
+        class_name, _, name = path.rpartition(".")
+        owner = namespace.get(class_name) if class_name else None
+        function = vars(owner).get(name) if owner is not None else namespace.get(name)
+        if not isinstance(function, FunctionType):
+            continue
+        locked = _locked(function, f"{module}.{path}", graded)
+        if owner is not None:
+            setattr(owner, name, locked)
+        else:
+            namespace[name] = locked
+
+
+def _locked(function: FunctionType, title: str, graded: Collection[tuple[str, str]]) -> Callable[..., Any]:
+    def refuse_or_call(*args: Any, **kwargs: Any) -> Any:
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            if (code.co_filename, code.co_name) in graded:
+                raise ReadyMade(f"{title} takes the place of another stage, and {code.co_name} is to do without it")
+            frame = frame.f_back
+        return function(*args, **kwargs)
+
+    functools.update_wrapper(refuse_or_call, function, updated=())
+    del refuse_or_call.__dict__["__wrapped__"]
+    return refuse_or_call

@@ -1,0 +1,61 @@
+"""What a worker of the hidden tests has seen cannot be shown: nothing that a student reads runs after it."""
+
+import pytest
+
+from autograder.grading import stage_run
+from autograder.grading.grade_submission import grade
+from autograder.grading.hidden_case import HiddenTestCase
+from autograder.grading.run_test import run_test
+from autograder.manifest import assignment
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import read_submission
+
+ASSIGNMENT = assignment("transformer")
+SEED = 0x1234_5678_9ABC_DEF1
+
+
+@pytest.fixture(scope="module")
+def workers():
+    workers = make_workers()
+    yield workers
+    workers.close()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_all_that_a_student_reads_comes_before_anything_hidden(jobs, workers, monkeypatch):
+    order = []
+    run = run_test
+
+    def noted(name, case, stage, alone=False):
+        order.append("hidden" if case.hidden else "visible")
+        return run(name, case, stage, alone)
+
+    monkeypatch.setattr(stage_run, "run_test", noted)
+    monkeypatch.setattr("autograder.grading.grade_submission.run_test", noted)
+    solution = read_submission(ASSIGNMENT.solution, ASSIGNMENT)
+    report = grade(solution, ASSIGNMENT, workers, hidden_seed=SEED, jobs=jobs)
+    assert report.complete
+    assert report.end_to_end
+    assert report.end_to_end.status == "passed"
+    tests = sum(len(stage.points) for stage in ASSIGNMENT.stages)
+    assert order == ["visible"] * (tests + 1) + ["hidden"] * tests
+
+
+def test_no_number_that_reaches_a_worker_tells_the_seed(workers, monkeypatch):
+    """A worker can read its random seed; from numbers of PCG64 its state can be found, and from that what made it."""
+    sent, made = [], []
+    monkeypatch.setattr(Student, "seed", lambda self, number: sent.append(number))
+    derive = HiddenTestCase.derived
+
+    def noted(case, purpose):
+        made.append(derive(case, purpose))
+        return made[-1]
+
+    monkeypatch.setattr(HiddenTestCase, "derived", noted)
+    solution = read_submission(ASSIGNMENT.solution, ASSIGNMENT)
+    grade(solution, ASSIGNMENT, workers, hidden_seed=SEED)
+    assert sent
+    assert len(set(made)) == len(set(made) | {SEED}) - 1 > 20  # one for each test and part
+    assert all(number % 2**63 != SEED and number >> 64 != SEED for number in (*sent, *made))
+    assert SEED not in sent

@@ -1,0 +1,205 @@
+"""Ready-made parts and stand-ins as answers, without the search of the source text: the worker refuses them."""
+
+import pytest
+
+from autograder.grading.forbidden_parts import Checked
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+from tests.attacks import shortcuts
+
+pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
+ASSIGNMENT = assignment("transformer")
+SOLUTION = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
+
+
+@pytest.fixture(scope="module")
+def workers():
+    workers = make_workers(confined=True)
+    yield workers
+    workers.close()
+
+
+@pytest.fixture
+def unchecked(monkeypatch):
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
+
+
+def graded(workers, stage, changes):
+    submission = Submission("somebody", {**SOLUTION, **changes})
+    report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)])
+    assert not report.faulty
+    return report.stages[0]
+
+
+@pytest.mark.parametrize("attack", shortcuts.ATTACKS, ids=str)
+def test_a_fused_attention_is_refused_by_whatever_name(attack, workers, unchecked):
+    stage = graded(workers, "mha", {"mha": attack.text})
+    assert {part.name for test in stage.tests for part in test.parts if part.status == "passed"} <= {"projections"}
+    assert not any(test.status == "passed" for test in stage.tests)
+
+
+MORE = {
+    "a method of a class": ("class Tools:\n    attend = staticmethod(F.scaled_dot_product_attention)", "Tools.attend"),
+    "a parameter with the name of a module": (
+        "def attend(*a, math=F, **k):\n    return math.scaled_dot_product_attention(*a, **k)",
+        "attend",
+    ),
+    "wraps": (
+        (
+            "import functools\n@functools.wraps(F.scaled_dot_product_attention)\ndef shell():\n    pass\n"
+            "attend = shell.__wrapped__"
+        ),
+        "attend",
+    ),
+    "string.Formatter": (
+        "import string\nattend = string.Formatter().get_field('0.scaled' + REST, (F,), {})[0]",
+        "attend",
+    ),
+    "match args": (
+        (
+            "class M(type(F)):\n    __match_args__ = ('scaled' + REST,)\n"
+            "m = M('m')\nm.__dict__.update(F.__dict__)\nmatch m:\n    case M(attend):\n        pass"
+        ),
+        "attend",
+    ),
+    "a module of torch": (
+        (
+            "def attend(query, key, value, attn_mask):\n"
+            "    B, H, T, d = query.shape\n    ready = nn.MultiheadAttention(H * d, H, batch_first=True)\n"
+            "    return query"
+        ),
+        "attend",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", MORE)
+def test_ways_that_no_search_finds_are_refused_and_named(way, workers, unchecked):
+    top, attend = MORE[way]
+    stage = graded(workers, "mha", {"mha": shortcuts.shortcut(54, way, top, attend).text})
+    test = next(test for test in stage.tests if test.name == "test_mha_key_padding_mask")
+    assert test.status == "forbidden"
+    assert "is a ready-made part, and this course has you write it yourself" in test.message
+
+
+# The stand-in of the encoder as an answer to the decoder: its layer twice, with parts of the decoder in it.
+TWICE = """
+
+import torch
+from torch import nn
+from encoder import TransformerEncoderLayer
+
+
+class Attending(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, x, *_):
+        return self.call(x)
+
+
+class Nothing(nn.Module):
+    def forward(self, x):
+        return x * 0
+
+
+def half(layer, attention, norm, last):
+    ready = TransformerEncoderLayer(2, 2, 1, 0.0)
+    ready.self_attn, ready.self_attn_layer_norm, ready.dropout = Attending(attention), norm, layer.dropout
+    if last:
+        ready.fc1, ready.fc2, ready.final_layer_norm = layer.fc1, layer.fc2, layer.final_layer_norm
+    else:
+        ready.fc1, ready.fc2, ready.final_layer_norm = nn.Identity(), Nothing(), nn.Identity()
+    return ready
+
+
+def forward(self, x, encoder_out=None, encoder_padding_mask=None, self_attn_padding_mask=None, self_attn_mask=None):
+    def own(y):
+        return self.self_attn(y, y, y, self_attn_padding_mask, self_attn_mask)
+
+    def other(y):
+        return self.encoder_attn(y, encoder_out, encoder_out, encoder_padding_mask)
+
+    alone = self.encoder_attn is None
+    x = half(self, own, self.self_attn_layer_norm, alone)(x)
+    return x if alone else half(self, other, self.encoder_attn_layer_norm, True)(x)
+
+
+TransformerDecoderLayer.forward = forward
+"""
+
+# The stand-in of the decoder, without cross-attention, as an answer to the encoder.
+WITHOUT_CROSSING = """
+
+from decoder import TransformerDecoderLayer
+
+
+def forward(self, x, self_attn_padding_mask=None):
+    ready = TransformerDecoderLayer(self.embedding_dim, self.fc1.out_features, 1, 0.0, no_encoder_attn=True)
+    for name, part in self.named_children():
+        setattr(ready, name, part)
+    return ready(x, self_attn_padding_mask=self_attn_padding_mask)
+
+
+TransformerEncoderLayer.forward = forward
+"""
+
+
+def test_the_stand_in_of_the_encoder_does_not_answer_the_decoder(workers):
+    stage = graded(workers, "decoder", {"decoder": SOLUTION["decoder"] + TWICE})
+    assert stage.points == 0
+    assert "takes the place of another stage" in str(stage)
+
+
+def test_the_stand_in_of_the_decoder_does_not_answer_the_encoder(workers):
+    stage = graded(workers, "encoder", {"encoder": SOLUTION["encoder"] + WITHOUT_CROSSING})
+    assert sum(part.points for test in stage.tests for part in test.parts if part.name != "model") == 0
+    assert stage.points == 0
+
+
+def test_a_ready_made_layer_is_charged_to_the_stage_that_runs_it(workers, unchecked):
+    """An alias for it stands in a method of another stage; what counts is what the run of a stage executes."""
+    alias = """
+
+READY = []
+
+def inference(self, src, src_lengths, max_output_length, kinds=(nn.TransformerEncoderLayer,)):
+    READY[:] = kinds
+
+Transformer.inference = inference
+Transformer.inference(None, None, None, None)
+
+def forward(self, x, self_attn_padding_mask=None):
+    d_model, d_ff = self.embedding_dim, self.fc1.out_features
+    return READY[0](d_model, d_ff, 1, dropout=0.0, batch_first=True)(x)
+
+import encoder
+encoder.TransformerEncoderLayer.forward = forward
+"""
+    stage = graded(workers, "encoder", {"transformer": SOLUTION["transformer"] + alias})
+    assert stage.points == 0
+    assert {test.status for test in stage.tests} == {"forbidden"}
+
+
+RECOMPUTED = """
+
+def again(self, x, encoder_out=None, encoder_padding_mask=None, self_attn_padding_mask=None, self_attn_mask=None,
+          cache=None):
+    y = self(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
+    return y if cache is None else torch.cat([cache, y[:, -1:]], dim=1)
+
+
+TransformerDecoderLayer.forward_one_step_ec = again
+"""
+
+
+def test_a_step_that_computes_everything_again_is_told_so(workers):
+    stage = graded(workers, "inference", {"decoder": SOLUTION["decoder"] + RECOMPUTED})
+    parts = {part.name: part for test in stage.tests for part in test.parts}
+    assert parts["one step"].status == "failed"
+    assert parts["one step"].message == "the output of one step is right, but all positions are computed again"
+    assert parts["translations"].status == "passed"
