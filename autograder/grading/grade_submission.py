@@ -11,6 +11,7 @@ from autograder.diagnosis.mistake_signatures import Signature, hints, signature
 from autograder.grading.find_mistakes import find_mistakes
 from autograder.grading.forbidden_parts import check_submission, forbidden_stage
 from autograder.grading.graded_case import StageTestCase
+from autograder.grading.point_at_line import point_at_line
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
@@ -142,6 +143,7 @@ def grade_stage(
     if not forbidden & set(stage.modules) and (own := with_own_methods(code)) != code:
         students.append(Student(workers, own, "float64", clock))
     references: list[Student] = []
+    named: Student | None = None  # the reference with names of its steps, once it is needed
     suites = [stage_tests(stage)]
     if book is not None:
         solution = code_of_stage(read_submission(assignment.solution, assignment), stage, assignment, {})
@@ -170,6 +172,13 @@ def grade_stage(
             elif isinstance(done.error, Raised) and len(students) > 2 and not (again := attempt(2)).error:
                 done = again
             tests[name], error, checks, dtype = done
+            if error is not None:
+                if case.hidden and named is None:
+                    from autograder.grading.named_steps import named_reference  # students have none
+
+                    named = Student(workers, named_reference(assignment, stage), dtype)
+                at_line = named if case.hidden else None
+                tests[name] = point_at_line(tests[name], error, case.student, at_line, stage)
             if error is not None and not case.hidden:
                 on_error(stage, name, error)
             if (found := signature(error, checks)) is not None:
@@ -178,10 +187,10 @@ def grade_stage(
                 tests[name] = visible.guarded_by(tests[name])
             tests[name] = replace(tests[name], title=suites[0][name].shortDescription() or name)
         make = functools.partial(Student, workers, code, dtype, clock)
-        for name, named in find_mistakes(tests, shown, stage, assignment, workers, book, dtype, make).items():
-            tests[name] = replace(tests[name], mistake=named.mistake, hints=hints(assignment.name, named))
+        for name, mistake in find_mistakes(tests, shown, stage, assignment, workers, book, dtype, make).items():
+            tests[name] = replace(tests[name], mistake=mistake.mistake, hints=hints(assignment.name, mistake))
     finally:
-        for student in (*students, *references):
+        for student in (*students, *references, *((named,) if named else ())):
             student.close()
     failure = next((student.import_failure for student in students if student.import_failure), "")
     return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests.values())), failure

@@ -14,6 +14,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
     seed    seed: of torch's random numbers
+    follow  files: record the operations of the calls that come, for lines of these files (see `follow`)
+    record  send that record, and end it
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}.
@@ -49,6 +51,7 @@ class Worker:
         self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
         self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
         self.finder: SourceFinder | None = None
+        self.tracer: Any = None  # while calls are followed
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
         """Take the source texts."""
@@ -105,8 +108,10 @@ class Worker:
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
         chance = without_chance() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
-            with torch.no_grad(), chance:
+            with torch.no_grad(), chance, self.following(target):
                 value = function(*arguments, **keywords)
+            if self.tracer is not None:
+                self.tracer.returned(value)
             if isinstance(target, str):
                 self.makers[id(value)] = lambda: function(*arguments, **keywords)
             if request["take"]:
@@ -131,6 +136,8 @@ class Worker:
         value = self.objects[request["target"]]
         for name in request["attribute"].split("."):
             value = getattr(value, name)
+        if self.tracer is not None:
+            self.tracer.returned(value)
         return value
 
     def state(self, request: dict[str, Any], body: bytes) -> None:
@@ -160,6 +167,23 @@ class Worker:
 
         torch.manual_seed(request["seed"])
 
+    def follow(self, request: dict[str, Any], body: bytes) -> None:
+        """Record what the calls that come compute."""
+        from autograder.sandbox.follow import Tracer
+
+        self.tracer = Tracer(set(request["files"]))
+
+    def record(self, request: dict[str, Any], body: bytes) -> Any:
+        """The record of the calls since `follow`."""
+        tracer, self.tracer = self.tracer, None
+        return tracer.reply()
+
+    def following(self, target: Any) -> Any:
+        """A block in which what is called is recorded, if that is wanted."""
+        if self.tracer is None:
+            return contextlib.nullcontext()
+        return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
+
     def check(self, request: dict[str, Any], body: bytes) -> Any:
         """Search the source texts for what is forbidden; for a worker in which no such text was loaded."""
         return rules.answer(request["sources"])
@@ -174,6 +198,8 @@ class Worker:
             "state": self.state,
             "shapes": self.shapes,
             "seed": self.seed,
+            "follow": self.follow,
+            "record": self.record,
             "check": self.check,
         }
         try:
@@ -273,7 +299,8 @@ def prepare_torch() -> None:
     import torch.nn.functional as F
     from safetensors.torch import load, load_file, save
 
-    from autograder.sandbox import lent_names, without_chance  # noqa: F401 - a confined worker cannot read them any more
+    # A confined worker cannot read them any more.
+    from autograder.sandbox import follow, lent_names, without_chance  # noqa: F401
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):

@@ -9,3 +9,6 @@ KEPT_OUTPUT = 16 * 1024  # bytes of it that are kept
 MAX_HEADER = 256 * 1024  # bytes of the JSON of a frame
 MAX_BODY = 64 * 1024 * 1024  # bytes of its tensors
 MAX_DEPTH = 8  # lists in lists
+TRACE_NODES = 4000  # results of operations that are recorded of a failed call
+TRACE_BYTES = 256 << 20  # of the tensors that are kept for it
+TRACE_SECONDS = 3.0  # for which a call is followed

@@ -1,0 +1,174 @@
+"""The line that a verdict points at: calls followed in a real worker, and records that somebody forged."""
+
+import numpy as np
+import pytest
+
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.sandbox.traces import Unreadable, read_trace
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+
+ASSIGNMENT = assignment("transformer")
+SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
+
+
+@pytest.fixture(scope="module")
+def workers():
+    workers = make_workers()
+    yield workers
+    workers.close()
+
+
+def changed(module: str, old: str, new: str) -> tuple[dict[str, str], int]:
+    """The solution with one text replaced, and the number of the line."""
+    assert SOURCES[module].count(old) == 1
+    text = SOURCES[module].replace(old, new)
+    return {**SOURCES, module: text}, SOURCES[module][: SOURCES[module].index(old)].count("\n") + 1
+
+
+def failed(workers, stage: str, sources: dict[str, str], seed: int | None = None):
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)], hidden_seed=seed)
+    return [test for test in report.tests if test.status != "passed"]
+
+
+CASES = [  # stage, module, what is replaced, by what, the step that is missing
+    ("mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(self.d_model)", "the scores divided by sqrt(d_k)"),
+    ("mha", "mha", "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)", "the attention weights"),
+    ("mha", "mha", "self.W_k(K)", "self.W_q(K)", "K projected with W_k"),
+    (
+        "mha",
+        "mha",
+        "key_padding_mask[:, None, None, :] != 0, lowest",
+        "key_padding_mask[:, None, None, :] == 0, lowest",
+        "the scores with the padded keys forbidden",
+    ),
+]
+
+
+@pytest.mark.parametrize(("stage", "module", "old", "new", "step"), CASES)
+def test_the_first_wrong_line_is_named_with_the_step_that_is_missing(workers, stage, module, old, new, step):
+    sources, line = changed(module, old, new)
+    tests = failed(workers, stage, sources)
+    assert tests
+    for test in tests:
+        assert [(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"] == [(f"{module}.py", line)]
+        assert test.fault_step == step
+        assert f"Line {line}" in " ".join(test.pointed)
+
+
+def test_lines_before_the_wrong_one_are_said_to_be_right_with_their_steps(workers):
+    sources, line = changed("mha", "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)")
+    test = failed(workers, "mha", sources)[1]
+    assert "Lines 95 and 100 are right: the scores q k^T; the scores divided by sqrt(d_k);" in test.pointed[0]
+    assert test.pointed[1:3] == (
+        f"Line {line} is the first that is not:",
+        "    x = torch.softmax(scores, dim=-2) @ value",
+    )
+
+
+def test_right_numbers_in_a_wrong_order_are_called_that(workers):
+    sources, line = changed("mha", "return x.transpose(1, 2)  #", "return x.reshape(B, self.num_heads, T, self.d_k)  #")
+    test = failed(workers, "mha", sources)[0]
+    assert [mark.line for mark in test.marks if mark.state == "wrong"] == [line]
+    assert "they stand in another order" in test.pointed[-1]
+
+
+def test_two_faults_are_both_named(workers):
+    text = SOURCES["mha"].replace("self.W_k(K)", "self.W_q(K)")
+    text = text.replace("return split_heads(self.W_q(Q)), ", "q = split_heads(self.W_v(Q))\n        return q, ")
+    sources = {**SOURCES, "mha": text}
+    test = failed(workers, "mha", sources)[0]
+    assert [mark.line for mark in test.marks if mark.state == "wrong"] == [57, 58]
+    assert "Line 58 is not right either:" in test.pointed
+
+
+def test_before_an_exception_the_line_that_caused_it_is_named(workers):
+    text = (
+        SOURCES["mha"]
+        .replace("key.transpose(-2, -1)", "turned")
+        .replace("        scores = query", "        turned = key.transpose(1, 2)\n        scores = query")
+    )
+    test = failed(workers, "mha", {**SOURCES, "mha": text})[0]
+    assert test.status == "error"
+    assert "Line 95 of mha.py is the first whose result is not right:" in test.pointed
+
+
+def test_a_hidden_test_points_at_the_line_too(workers):
+    sources, line = changed("mha", "math.sqrt(self.d_k)", "math.sqrt(15)")
+    tests = failed(workers, "mha", sources, seed=1)
+    assert all(test.hidden for test in tests)
+    assert [mark.line for test in tests for mark in test.marks if mark.state == "wrong"] == [line] * len(tests)
+
+
+def test_a_passed_test_is_not_followed(workers, monkeypatch):
+    monkeypatch.setattr("autograder.sandbox.remote_modules.Student.follow", None)
+    assert failed(workers, "mha", dict(SOURCES), seed=1) == []
+
+
+# Records that are no records
+
+
+def record(**changes):
+    fields = {
+        "whole": True,
+        "labels": ["", "matmul"],
+        "places": [["mha.py", 3, 3]],
+        "nodes": np.array([[0, 0, -1, -1], [1, 1, 0, 0]]),
+        "edges": np.array([[0, 1]]),
+        "signatures": np.zeros((2, 7)),
+        "steps": [["a step", 1]],
+        "calls": [["W_q", 0, -1, [0], [1]]],
+        "results": [1],
+        "raised": None,
+    }
+    return list({**fields, **changes}.values())
+
+
+def test_a_record_is_read():
+    trace = read_trace(record(), {"mha.py": 3})
+    assert trace.inputs == ((), (0,))
+    assert trace.lines[1] is not None
+    assert trace.lines[1].number == 3
+
+
+FORGED = [
+    {"whole": 1},
+    {"labels": [[]]},
+    {"labels": ["x" * 81, ""]},
+    {"places": [["../mha.py", 1, 1]]},
+    {"places": [["mha.py", 4, 4]]},
+    {"places": [["mha.py", 0, 1]]},
+    {"places": [["mha.py", 3, 2]]},
+    {"places": [["mha.py", True, 3]]},
+    {"places": [["<script>", 1, 1]]},
+    {"nodes": np.array([[0, 0, -1, -1]])},
+    {"nodes": np.array([[0, 0, -1, -1], [1, 2, 0, 0]])},
+    {"nodes": np.array([[0, 0, -1, -1], [1, 1, 1, 0]])},
+    {"nodes": np.array([[0, 0, -1, -1], [2, 1, 0, 0]])},
+    {"nodes": np.zeros((5000, 4), dtype=np.int64)},
+    {"nodes": np.zeros((2, 4))},
+    {"nodes": "nodes"},
+    {"edges": np.array([[1, 1]])},
+    {"edges": np.array([[1, 0]])},
+    {"edges": np.array([[0, 9]])},
+    {"signatures": np.zeros((2, 6))},
+    {"signatures": np.zeros((1, 7))},
+    {"steps": [["a step", 2]]},
+    {"calls": [["W_q", 0, 0, [0], [1]]]},
+    {"calls": [["W_q", 0, -1, [0] * 1001, [1]]]},
+    {"results": [-1]},
+    {"results": [0.5]},
+    {"raised": [0, 7]},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=str)
+def test_a_forged_record_is_not_read(forged):
+    with pytest.raises(Unreadable):
+        read_trace(record(**forged), {"mha.py": 3})
+
+
+def test_strange_numbers_of_a_record_count_as_none():
+    strange = np.array([[np.nan] * 7, [1e300] * 7])
+    assert np.isnan(read_trace(record(signatures=strange), {"mha.py": 3}).signatures).all()
