@@ -1,13 +1,20 @@
 """The line that a verdict points at: calls followed in a real worker, and records that somebody forged."""
 
+import json
+
 import numpy as np
 import pytest
 
 from autograder.grading.grade_submission import grade
+from autograder.grading.results import LineMark, from_json, to_json
 from autograder.manifest import assignment
+from autograder.reports.class_report import class_html
+from autograder.reports.gradescope_results import results
+from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.traces import Unreadable, read_trace
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from tests.pages import Checker, make_report, make_test, text_of
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
@@ -114,7 +121,7 @@ def record(**changes):
         "whole": True,
         "labels": ["", "matmul"],
         "places": [["mha.py", 3, 3]],
-        "nodes": np.array([[0, 0, -1, -1], [1, 1, 0, 0]]),
+        "nodes": np.array([[0, 0, -1, -1, -1], [1, 1, 0, -1, 0]]),
         "edges": np.array([[0, 1]]),
         "signatures": np.zeros((2, 7)),
         "steps": [["a step", 1]],
@@ -142,12 +149,12 @@ FORGED = [
     {"places": [["mha.py", 3, 2]]},
     {"places": [["mha.py", True, 3]]},
     {"places": [["<script>", 1, 1]]},
-    {"nodes": np.array([[0, 0, -1, -1]])},
-    {"nodes": np.array([[0, 0, -1, -1], [1, 2, 0, 0]])},
-    {"nodes": np.array([[0, 0, -1, -1], [1, 1, 1, 0]])},
-    {"nodes": np.array([[0, 0, -1, -1], [2, 1, 0, 0]])},
-    {"nodes": np.zeros((5000, 4), dtype=np.int64)},
-    {"nodes": np.zeros((2, 4))},
+    {"nodes": np.array([[0, 0, -1, -1, -1]])},
+    {"nodes": np.array([[0, 0, -1, -1, -1], [1, 2, 0, -1, 0]])},
+    {"nodes": np.array([[0, 0, -1, -1, -1], [1, 1, 1, -1, 0]])},
+    {"nodes": np.array([[0, 0, -1, -1, -1], [2, 1, 0, -1, 0]])},
+    {"nodes": np.zeros((5000, 5), dtype=np.int64)},
+    {"nodes": np.zeros((2, 5))},
     {"nodes": "nodes"},
     {"edges": np.array([[1, 1]])},
     {"edges": np.array([[1, 0]])},
@@ -172,3 +179,45 @@ def test_a_forged_record_is_not_read(forged):
 def test_strange_numbers_of_a_record_count_as_none():
     strange = np.array([[np.nan] * 7, [1e300] * 7])
     assert np.isnan(read_trace(record(signatures=strange), {"mha.py": 3}).signatures).all()
+
+
+# Where people look
+
+MARKS = (LineMark("mha.py", 3, "a = <b>", "right", ("a step",)), LineMark("mha.py", 4, "c = 1", "wrong", ("another",)))
+POINTED = ("Line 3 is right: a step.", "Line 4 is the first that is not:", "    c = 1 < 2")
+
+
+def pointing(**fields):
+    return make_test("test_a", "failed", message="wrong", pointed=POINTED, marks=MARKS, fault_step="another", **fields)
+
+
+def test_the_feedback_page_shows_the_lines():
+    seen = text_of(feedback_html(make_report(pointing())))
+    assert "Line 3 is right: a step. Line 4 is the first that is not: c = 1 < 2" in seen
+    assert "mha.py, 3 ✓ right a = <b> a step mha.py, 4 ✗ first wrong c = 1 should be: another" in seen
+    assert Checker(feedback_html(make_report(pointing()))).wrong == []
+
+
+def test_students_see_no_line_of_a_hidden_test():
+    shown = feedback_html(make_report(pointing(hidden=True), hidden_seed=1))
+    assert "Line 3" not in shown
+    assert "first wrong" not in shown
+    (entry, _) = results(make_report(pointing(hidden=True), hidden_seed=1))["tests"]
+    assert entry["extra_data"]["lines"] == []
+    assert "Line 4" not in entry["output"]
+
+
+def test_results_json_has_the_lines():
+    (entry, _) = results(make_report(pointing()))["tests"]
+    assert [line["state"] for line in entry["extra_data"]["lines"]] == ["right", "wrong"]
+    assert "Line 4 is the first that is not:" in entry["output"]
+
+
+def test_the_class_report_counts_the_steps_of_first_wrong_lines():
+    seen = text_of(class_html([make_report(pointing(), name="anna"), make_report(name="ben")]))
+    assert "another mha 1 (50%) 1" in seen
+
+
+def test_a_report_keeps_its_lines_as_json():
+    report = make_report(pointing())
+    assert from_json(json.loads(json.dumps(to_json(report)))) == report

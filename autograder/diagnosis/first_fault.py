@@ -27,6 +27,7 @@ class Fault:
     given: tuple[str, ...] = ()  # the steps that went into it
     order: str = ""  # the numbers are right, in another order: those of this step, or "numbers" if it has no name
     calls: str = ""  # the module that it calls with other inputs than correct code
+    left_out: bool = False  # it is the step after the missing one: that was left out
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,23 @@ class _Comparison:
             matched = self.rows[node] >= 0 and not self.alike[node]
             proven[node] = matched or any(proven[c] for c in self.consumers[node])
         idle = np.array([operation in EMPTY for operation in self.trace.operations], dtype=bool)
-        fine = proven | ~self.trace.made | self.alike | idle
+        fine = proven | ~self.trace.made | idle | (self.alike & ~self._strange())
         for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
             if self.unknown[node] and not fine[node]:
                 fine[node] = all(fine[source] for source in self.trace.inputs[node])
         return proven, fine
+
+    def _strange(self) -> np.ndarray:
+        """Tensors of alike elements that correct code does not have, made from others that are not alike."""
+        return np.array(
+            [
+                self.rows[node] < 0
+                and not self.trace.operations[node].endswith(("_like", "new_full", "new_zeros", "new_ones"))
+                and any(not self.alike[source] for source in self.trace.inputs[node])
+                for node in range(self.trace.size)
+            ],
+            dtype=bool,
+        )
 
     def _flows(self) -> np.ndarray:
         trace = self.trace
@@ -126,7 +139,14 @@ class _Comparison:
             sets = self.known.calls.get(entry.path)
             if sets and entry.line and -1 not in rows and not any(rows == one for one in sets):
                 return entry.line, entry.path
-        return self.trace.lines[node], ""
+        line, caller = self.trace.lines[node], self.trace.callers[node]
+        # A function that gives something right elsewhere was called here with something wrong.
+        elsewhere = {
+            self.trace.callers[other]
+            for other, own in enumerate(self.trace.lines)
+            if own == line and self.proven[other] and self.trace.callers[other] != caller
+        }
+        return (caller if caller and elsewhere else line), ""
 
     def nearest(self, node: int) -> set[int]:
         """The named steps that went into a node, the nearest ones."""
@@ -184,11 +204,28 @@ def find(trace: Trace, known: Known) -> Finding:
         if line is None or line in faults:
             continue
         given = seen.nearest(node)
-        after = [number for number in missing if given & set(known.steps[number].after)]
-        step = known.steps[(after or missing)[0]].name if missing else ""
+        own = trace.operations[node]
+        after = [
+            number
+            for number in missing
+            if given & set(known.steps[number].after)
+            or (not known.steps[number].after and known.steps[number].operation == own)
+        ]
+        step = known.steps[after[0]].name if after else ""
+        later = {one.operation for one in known.steps[after[0] + 1 :] if after[0] in one.after} if after else set()
+        left_out = bool(after) and own in later and own != known.steps[after[0]].operation
         names = tuple(dict.fromkeys(known.steps[number].name for number in sorted(given)))
-        faults[line] = Fault(line, step, names, seen.order(node), calls)
+        faults[line] = Fault(line, step, names, seen.order(node), calls, left_out)
     returned = ""
+    if not faults and trace.raised is None and trace.whole and len(made) == len(known.results):
+        for node, row, right in zip(trace.results, made, known.results, strict=True):
+            line, _ = seen.blamed(node)
+            same = (
+                right >= 0
+                and np.abs(seen.known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max() <= LIMIT
+            )
+            if row != right and line and same and trace.made[node] and line not in faults:
+                faults[line] = Fault(line, order=seen.order(node))
     if not faults and trace.raised is None and trace.whole and len(made) == len(known.results) == 1:
         returned = next((known.steps[number].name for number in reversed(seen.named.get(made[0], []))), "")
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]

@@ -27,6 +27,7 @@ class Step:
     name: str
     row: int  # its signature
     after: tuple[int, ...]  # the named steps that it is made from, without those before them
+    operation: str = ""  # what makes it in the reference
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def known_from(reference: Trace, others: Iterable[Trace] = ()) -> Known:
     for trace in (reference, *others):
         alike = constant(trace.signatures)
         usable = np.isfinite(trace.signatures[:, 0]) & ~alike
-        for node in np.flatnonzero(trace.made & usable):
+        # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
+        for node in np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0])):
             row(trace.signatures[node])
         for call in trace.calls:
             into = frozenset(row(trace.signatures[node]) for node in call.inputs if usable[node])
@@ -94,7 +96,8 @@ def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ..
     for node in range(reference.size):
         nearest = frozenset().union(*(before[source] for source in reference.inputs[node]))
         for name in named.get(node, ()):
-            steps.append(Step(name, row(reference.signatures[node]), tuple(sorted(nearest))))
+            operation = reference.operations[node]
+            steps.append(Step(name, row(reference.signatures[node]), tuple(sorted(nearest)), operation))
             nearest = frozenset([len(steps) - 1])
         before.append(nearest)
     return tuple(steps)
@@ -131,7 +134,7 @@ def read(path: Path) -> dict[str, Known]:
                 entry = json.loads(text)
                 found[digest] = Known(
                     file.get_tensor(digest).astype(np.float64),
-                    tuple(Step(name, row, tuple(after)) for name, row, after in entry["steps"]),
+                    tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry["steps"]),
                     {name: tuple(frozenset(rows) for rows in sets) for name, sets in entry["calls"].items()},
                     tuple(entry["results"]),
                 )

@@ -84,6 +84,9 @@ def _fault(fault: Fault, sources: Mapping[str, str], led: bool, another: bool, s
     elif fault.order:
         what = f"It makes {fault.order}: the" if fault.order != "numbers" else "The"
         told.append(f"{what} numbers are right, but they stand in another order or shape.")
+    elif fault.left_out:
+        given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
+        told.append(f"{given}A step before it is missing: {fault.missing}.")
     elif fault.missing:
         given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
         told.append(f"{given}What should come next: {fault.missing}.")

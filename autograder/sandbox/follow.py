@@ -9,6 +9,7 @@ operation in place makes a new node for every tensor that shares the memory.
 """
 
 import ast
+import contextlib
 import linecache
 import sys
 import time
@@ -31,6 +32,7 @@ QUESTIONS = {
     *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
+EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 _WEIGHTS: dict[int, torch.Tensor] = {}
 
 
@@ -111,8 +113,8 @@ class Tracer(TorchFunctionMode):
         super().__init__()
         self.files = files  # names of the files whose lines are wanted
         self.labels: dict[str, int] = {}
-        self.places: dict[tuple[str, int, str], int] = {}
-        self.nodes: list[tuple[int, int, int, int]] = []  # kind, label, place, call around it
+        self.places: dict[tuple[str, int], int] = {}
+        self.nodes: list[tuple[int, int, int, int, int]] = []  # kind, label, place, caller's place, call around it
         self.edges: list[tuple[int, int]] = []  # from, to
         self.signatures: list[tuple[float, ...]] = []
         self.steps: list[tuple[str, int]] = []
@@ -162,7 +164,7 @@ class Tracer(TorchFunctionMode):
         except Exception:
             if self.whole and name != "__get__":
                 self.raised = [self._node(tensor) for tensor in used]
-                self.raised_at = self._place(sys._getframe(1))
+                self.raised_at = self._place(sys._getframe(1))[0]
             raise
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
@@ -200,7 +202,7 @@ class Tracer(TorchFunctionMode):
         now = _version(tensor) if version is None else version
         if (known := self._now.get(id(tensor))) and known[1] == now:
             return known[0]
-        node = self._add(GIVEN, "", -1, [], tensor)
+        node = self._add(GIVEN, "", (-1, -1), [], tensor)
         self._know(tensor, node)
         if version is not None:
             self._now[id(tensor)] = (node, version)
@@ -212,31 +214,33 @@ class Tracer(TorchFunctionMode):
             self._sharing.setdefault(_memory(tensor), []).append(tensor)
         self._now[id(tensor)] = (node, _version(tensor))
 
-    def _add(self, kind: int, label: str, place: int, inputs: list[int], tensor: torch.Tensor) -> int:
-        try:
-            found = signature(tensor)
-        except Exception:  # a tensor without numbers of its own, as inside vmap
-            found = (float("nan"),) * COLUMNS
+    def _add(self, kind: int, label: str, place: tuple[int, int], inputs: list[int], tensor: torch.Tensor) -> int:
+        found = (float("nan"),) * COLUMNS
+        # Weights are given, and what is empty has no numbers yet: to look at them would cost most of the time.
+        if label not in EMPTY and not (kind == GIVEN and isinstance(tensor, torch.nn.Parameter)):
+            with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
+                found = signature(tensor)
         self._bytes += tensor.numel() * tensor.element_size()
         if len(self.nodes) >= TRACE_NODES or self._bytes > TRACE_BYTES or time.monotonic() > self._end:
             self.whole = False
         node = len(self.nodes)
-        self.nodes.append((kind, self.labels.setdefault(label[:80], len(self.labels)), place, self._inside))
+        self.nodes.append((kind, self.labels.setdefault(label[:80], len(self.labels)), *place, self._inside))
         self.edges += [(source, node) for source in dict.fromkeys(inputs)]
         self.signatures.append(found)
         return node
 
-    def _place(self, frame: FrameType | None) -> int:
-        """The nearest line of the wanted files."""
+    def _place(self, frame: FrameType | None) -> tuple[int, int]:
+        """The nearest line of the wanted files, and the line from which its function was called; -1 for none."""
+        found: list[int] = []
         for _ in range(60):
-            if frame is None:
+            if frame is None or len(found) == 2:
                 break
             code = frame.f_code
             if code.co_filename in self.files:
-                place = (code.co_filename, frame.f_lineno, code.co_name[:80])
-                return self.places.setdefault(place, len(self.places))
+                place = (code.co_filename, frame.f_lineno)
+                found.append(self.places.setdefault(place, len(self.places)))
             frame = frame.f_back
-        return -1
+        return (*found, -1, -1)[:2]  # type: ignore[return-value]
 
     def called(self, call: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
         """A call of a module."""
@@ -245,7 +249,13 @@ class Tracer(TorchFunctionMode):
         path = self._modules.get(id(module)) or type(module).__name__[:80]
         inputs = [self._node(tensor) for tensor in tensors_in((args, kwargs))]
         outside, self._inside = self._inside, len(self.calls)
-        entry: tuple[str, int, int, list[int], list[int]] = (path, self._place(sys._getframe(2)), outside, inputs, [])
+        entry: tuple[str, int, int, list[int], list[int]] = (
+            path,
+            self._place(sys._getframe(2))[0],
+            outside,
+            inputs,
+            [],
+        )
         self.calls.append(entry)
         try:
             value = call(module, *args, **kwargs)
@@ -257,12 +267,12 @@ class Tracer(TorchFunctionMode):
 
     def reply(self) -> list[Any]:
         """The record as a value that can be sent; see `traces` for the form."""
-        spans = {file: statements("".join(linecache.getlines(file))) for file, _, _ in self.places}
+        spans = {file: statements("".join(linecache.getlines(file))) for file, _ in self.places}
         return [
             self.whole,
             list(self.labels),
-            [[file, *spans[file].get(line, (line, line))] for file, line, _ in self.places],
-            torch.tensor(self.nodes, dtype=torch.int64).reshape(-1, 4),
+            [[file, *spans[file].get(line, (line, line))] for file, line in self.places],
+            torch.tensor(self.nodes, dtype=torch.int64).reshape(-1, 5),
             torch.tensor(self.edges, dtype=torch.int64).reshape(-1, 2),
             torch.tensor(self.signatures, dtype=torch.float64).reshape(-1, COLUMNS),
             [list(step) for step in self.steps],

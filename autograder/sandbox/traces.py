@@ -48,6 +48,7 @@ class Trace:
     made: np.ndarray  # (n,) whether an operation made it
     operations: tuple[str, ...]  # (n,)
     lines: tuple[Line | None, ...]  # (n,)
+    callers: tuple[Line | None, ...]  # (n,) from where the function of that line was called
     around: np.ndarray  # (n,) the call of a module in which it was made, or -1
     signatures: np.ndarray  # (n, COLUMNS), NaN where there is none
     inputs: tuple[tuple[int, ...], ...]  # (n,)
@@ -75,7 +76,7 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     if not isinstance(value, list) or len(value) != 10 or not isinstance(value[0], bool):
         raise Unreadable
     whole, labels, places, nodes, edges, signatures, steps, calls, results, raised = value
-    _check_array(nodes, np.int64, 4, TRACE_NODES + 10)
+    _check_array(nodes, np.int64, 5, TRACE_NODES + 10)
     n = len(nodes)
     _check_array(edges, np.int64, 2, 50 * TRACE_NODES)
     _check_array(signatures, np.float64, COLUMNS, n, n)
@@ -85,8 +86,8 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     if n and (
         not np.isin(nodes[:, 0], (0, 1)).all()
         or not _within(nodes[:, 1], 0, len(names))
-        or not _within(nodes[:, 2], -1, len(lines))
-        or not _within(nodes[:, 3], -1, len(known))
+        or not _within(nodes[:, 2:4], -1, len(lines))
+        or not _within(nodes[:, 4], -1, len(known))
     ):
         raise Unreadable
     if len(edges) and not (_within(edges, 0, n) and (edges[:, 0] < edges[:, 1]).all()):
@@ -100,7 +101,8 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         made=nodes[:, 0] != GIVEN,
         operations=tuple(names[label] for label in nodes[:, 1].tolist()),
         lines=tuple(None if place < 0 else lines[place] for place in nodes[:, 2].tolist()),
-        around=nodes[:, 3],
+        callers=tuple(None if place < 0 else lines[place] for place in nodes[:, 3].tolist()),
+        around=nodes[:, 4],
         signatures=np.where(finite.all(axis=1, keepdims=True), signatures, np.nan),
         inputs=tuple(map(tuple, inputs)),
         steps=tuple(_step(step, n) for step in _list(steps, TRACE_NODES)),
