@@ -1,19 +1,26 @@
 """The line that a verdict points at: calls followed in a real worker, and records that somebody forged."""
 
 import json
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from autograder.authoring.stored_steps import recipes, traces
+from autograder.diagnosis.known_steps import read, stored_file
 from autograder.grading.grade_submission import grade
+from autograder.grading.named_steps import named_reference, read_names, with_names
 from autograder.grading.results import LineMark, from_json, to_json
-from autograder.manifest import assignment
+from autograder.manifest import assignment, every_assignment
 from autograder.reports.class_report import class_html
 from autograder.reports.gradescope_results import results
 from autograder.reports.student_feedback import feedback_html
+from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.traces import Unreadable, read_trace
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from course.errors import UserError
 from tests.pages import Checker, make_report, make_test, text_of
 
 ASSIGNMENT = assignment("transformer")
@@ -221,3 +228,100 @@ def test_the_class_report_counts_the_steps_of_first_wrong_lines():
 def test_a_report_keeps_its_lines_as_json():
     report = make_report(pointing())
     assert from_json(json.loads(json.dumps(to_json(report)))) == report
+
+
+# The names of steps
+
+
+@pytest.mark.parametrize("name", [one.name for one in every_assignment()])
+def test_every_named_step_is_in_the_reference(name):
+    chosen = assignment(name)
+    sources = read_submission(chosen.solution, chosen).sources
+    assert with_names(sources, read_names(chosen.folder)).keys() == sources.keys()
+
+
+def test_a_step_that_is_not_in_the_reference_is_an_error():
+    names = {"mha.MultiHeadAttention.forward": {"self.W_x(x)": "a step"}}
+    with pytest.raises(UserError, match=r"self\.W_x\(x\).*not in the reference"):
+        with_names(SOURCES, names)
+    with pytest.raises(UserError, match=r"mha\.Nothing\.forward"):
+        with_names(SOURCES, {"mha.Nothing.forward": {"x": "a step"}})
+
+
+@pytest.mark.parametrize("stage", ["mha", "pe"])
+def test_what_is_stored_is_of_the_calls_of_the_visible_tests(workers, stage):
+    chosen = ASSIGNMENT.stage(stage)
+    reference = named_reference(ASSIGNMENT, chosen)
+    calls = recipes(chosen, reference, workers)
+    stored = read(stored_file(ASSIGNMENT.expected, stage))
+    assert stored.keys() <= calls.keys()
+    for digest, trace in traces([calls[digest] for digest in stored], reference, workers).items():
+        found = stored[digest].find(np.nan_to_num(trace.signatures, nan=9.0))
+        assert [name for name, node in trace.steps if found[node] < 0] == []
+        assert tuple(found[list(trace.results)]) == stored[digest].results
+
+
+# A hostile worker
+
+FORGING = """
+import sys
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        for name in "qkvo":
+            setattr(self, f"W_{name}", nn.Linear(d_model, d_model))
+
+    def forged(self, query):
+        tracers = [frame for frame in sys.modules if frame == "autograder.sandbox.follow"]
+        tracer = sys.modules[tracers[0]]._Running.current if tracers else None
+        if tracer is not None:
+            TAMPER
+        return torch.zeros(len(query), query.size(2), 60)
+
+    def compute_mh_qkv_transformation(self, Q, K, V):
+        return self.forged(Q), self.forged(K), self.forged(V)
+
+    def compute_scaled_dot_product_attention(self, query, key, value, key_padding_mask=None, attention_mask=None):
+        return self.forged(query)
+"""
+TAMPERING = [
+    "tracer.places = {('<b>mha.py</b>', 1): 0}",
+    "tracer.places = {('mha.py', 10**9): 0}",
+    "tracer.labels = {'\\x1b[2J' * 100: 0}",
+    "tracer.reply = lambda: [True] * 10",
+    "tracer.reply = lambda: None",
+    "tracer.reply = lambda: ['x' * 100] * 100000",
+    "tracer.signatures = [(float('nan'),) * 7] * 10**5",
+    "tracer.nodes = [(1, 0, 0, 0, 0)] * 10**6",
+    "tracer._end = 1e99; [torch.ones(3) + 1 for _ in range(10**4)]",
+    "sys.exit(0)",
+    "raise BaseException",
+    "query.__class__ = type('T', (torch.Tensor,), {'__torch_function__': lambda *a, **k: 1 / 0})",
+]
+
+
+@pytest.mark.parametrize("tampering", TAMPERING)
+def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tampering, monkeypatch):
+    # The search for what is forbidden would find it; here it got past.
+    passed = SimpleNamespace(forbidden={}, modules=set(), review=())
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: passed)
+    asked, follow = [], Student.follow
+    monkeypatch.setattr(Student, "follow", lambda *args: asked.append(1) or follow(*args))
+    sources = {**SOURCES, "mha": FORGING.replace("TAMPER", tampering)}
+    started = time.monotonic()
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])
+    assert time.monotonic() - started < 60
+    assert report.points == 0
+    assert not report.faulty
+    assert asked
+    for test in report.tests:
+        shown = " ".join(test.pointed) + "".join(mark.file + mark.text for mark in test.marks)
+        assert "<b>" not in shown
+        assert "\x1b" not in shown
+        lines = sources["mha"].splitlines()
+        assert all(mark.file == "mha.py" and mark.text in lines[mark.line - 1] for mark in test.marks)

@@ -21,6 +21,8 @@ from autograder.sandbox.traces import Trace, Unreadable
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.stage_with_standins import code_of_stage
 
+SECONDS = 60.0  # for a call; there is time
+
 
 def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, Recipe]:
     """The calls of the visible tests of a stage, by their digests."""
@@ -42,7 +44,7 @@ def traces(wanted: Iterable[Recipe], code: Code, workers: Workers) -> dict[str, 
     try:
         for recipe in wanted:
             try:
-                trace = followed(recipe, student)
+                trace = followed(recipe, student, SECONDS)
             except (StudentFault, Unreadable):
                 continue
             if trace.raised is None:
@@ -65,10 +67,11 @@ def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, K
     """What correct code computes in the calls of the visible tests of a stage."""
     reference = named_reference(assignment, stage)
     calls = recipes(stage, reference, workers)
-    right = traces(calls.values(), reference, workers)
+    right = {digest: one for digest, one in traces(calls.values(), reference, workers).items() if one.steps}
+    calls = {digest: calls[digest] for digest in right}
     others = [traces(calls.values(), code, workers) for code in other_code(assignment, stage).values()]
     return {
-        digest: known_from(trace, (one[digest] for one in others if digest in one)) for digest, trace in right.items()
+        digest: known_from(trace, [one[digest] for one in others if digest in one]) for digest, trace in right.items()
     }
 
 

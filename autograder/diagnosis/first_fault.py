@@ -98,7 +98,9 @@ class _Comparison:
 
     def suspects(self) -> list[int]:
         trace = self.trace
-        last = trace.size if trace.whole else trace.size // 2  # whether something right comes of it is not seen
+        # Where a record ends early it is not seen whether something right comes of a tensor, or what is right.
+        last = trace.size if trace.whole else trace.size // 2
+        last = last if self.known.whole else min(last, trace.size // 4)
         found = [
             node
             for node in range(last)

@@ -8,6 +8,7 @@ from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.results import LineMark, TestResult
 from autograder.manifest import Stage, assignment
+from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
@@ -48,7 +49,7 @@ def _known(recipe: Recipe, reference: Student | None, stage: Stage) -> known_ste
     return known_steps.known_from(followed(recipe, reference))
 
 
-def followed(recipe: Recipe, student: Student) -> Trace:
+def followed(recipe: Recipe, student: Student, limit: float = TRACE_SECONDS) -> Trace:
     """The record of a call that a worker makes once more.
 
     Raises:
@@ -56,7 +57,7 @@ def followed(recipe: Recipe, student: Student) -> Trace:
         Unreadable: if what comes back is no record.
     """
     lengths = {name: text.count("\n") + 1 for name, text in own_files(student.code).items()}
-    return read_trace(student.follow(recipe), lengths)
+    return read_trace(student.follow(recipe, limit), lengths)
 
 
 def own_files(code: Code) -> dict[str, str]:

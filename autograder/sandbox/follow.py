@@ -109,8 +109,9 @@ def statements(source: str) -> dict[int, tuple[int, int]]:
 class Tracer(TorchFunctionMode):
     """The record of some calls. It ends by itself at its limits; the code then runs on unseen."""
 
-    def __init__(self, files: set[str]) -> None:
+    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS) -> None:
         super().__init__()
+        self.seconds = seconds
         self.files = files  # names of the files whose lines are wanted
         self.labels: dict[str, int] = {}
         self.places: dict[tuple[str, int], int] = {}
@@ -129,7 +130,7 @@ class Tracer(TorchFunctionMode):
         self._inside = -1  # the innermost call of a module
         self._modules: dict[int, str] = {}
         self._bytes = 0
-        self._end = time.monotonic() + TRACE_SECONDS
+        self._end = time.monotonic() + seconds
 
     # What the worker tells
 
@@ -137,7 +138,7 @@ class Tracer(TorchFunctionMode):
         """Follow what happens inside the `with` block: a call of an object or a function."""
         if isinstance(target, torch.nn.Module):
             self._modules |= {id(module): name or "it" for name, module in target.named_modules()}
-        self._end = time.monotonic() + TRACE_SECONDS
+        self._end = time.monotonic() + self.seconds
         return _Running(self)
 
     def returned(self, value: Any) -> None:

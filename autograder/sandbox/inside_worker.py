@@ -14,7 +14,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
     seed    seed: of torch's random numbers
-    follow  files: record the operations of the calls that come, for lines of these files (see `follow`)
+    follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`)
     record  send that record, and end it
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded
 
@@ -171,7 +171,7 @@ class Worker:
         """Record what the calls that come compute."""
         from autograder.sandbox.follow import Tracer
 
-        self.tracer = Tracer(set(request["files"]))
+        self.tracer = Tracer(set(request["files"]), request["seconds"])
 
     def record(self, request: dict[str, Any], body: bytes) -> Any:
         """The record of the calls since `follow`."""

@@ -100,12 +100,13 @@ class Student:
         """How the last call came about, if it can be made once more."""
         return self._recipes.last(self.code, self.dtype)
 
-    def follow(self, recipe: Recipe) -> Any:
+    def follow(self, recipe: Recipe, limit: float = TRACE_SECONDS) -> Any:
         """Make a call once more, from new objects: the record of what was computed, unchecked; see `traces`."""
         self.start()
-        seconds, self._seconds = self._seconds, TRACE_SECONDS + 2
+        seconds, self._seconds = self._seconds, limit + 2
         try:
-            self._ask({"do": "follow", "files": [f"{module}.py" for module in self.code.modules]})
+            files = [f"{module}.py" for module in self.code.modules]
+            self._ask({"do": "follow", "files": files, "seconds": limit})
             recipe.repeat(lambda request, tensors: getattr(self._ask(request, body_of(tensors)), "_handle", None))
             return self._ask({"do": "record"})
         finally:

@@ -67,15 +67,15 @@ def outcome(
     caught = "visible" if visible else "hidden" if failed else "no"
     wrong = {change.line for change in parts}
     gone = [change.line for change in parts if change.kind in GONE]
-    named = []
+    named: list[list[tuple[str, int]]] = []
     for test in visible or failed:
         lines = [mark for mark in test.marks if mark.state == "wrong"]
         # Lines of the changed text, in which earlier changes may have added or taken lines.
-        named.append([[mark.file, mark.line] for mark in lines])
+        named.append([(mark.file, mark.line) for mark in lines])
         # An exception names its line itself.
         traced = [re.match(r"(\w+\.py), line (\d+)", detail) for detail in test.details]
         if test.status == "error" and not lines:
-            named[-1] = [[found[1], int(found[2])] for found in traced if found]
+            named[-1] = [(found[1], int(found[2])) for found in traced if found]
     said = [lines for lines in named if lines]
     verdict = "nothing"
     if said:
