@@ -101,7 +101,7 @@ def main() -> int:
     sessions: list[Session] = pickle.loads(args.sessions.read_bytes())
     import gc
 
-    from autograder.sandbox.inside_worker import prepare_torch
+    from autograder.sandbox.warm_torch import prepare_torch
 
     prepare_torch()
     gc.freeze()

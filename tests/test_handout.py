@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
 TOP = f"{ASSIGNMENT.name}-student"
 # What the students' modules import late, for instructors only.
-INSTRUCTORS = {"autograder.diagnosis.mistakes"}
+INSTRUCTORS = {"autograder.diagnosis.mistakes", "autograder.grading.named_steps"}
 
 
 @pytest.fixture(scope="module")

@@ -83,9 +83,9 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         for cell in reversed(nb.cells):
             # Metadata may be damaged or forged. Of repeated cells the last one counts.
             given = cell.metadata.pop("nbgrader", None)
-            name = given.get("grade_id") if isinstance(given, dict) else None
-            if isinstance(name, str) and name in released:
-                cell.metadata["nbgrader"] = released.pop(name)
+            grade_id = given.get("grade_id") if isinstance(given, dict) else None
+            if isinstance(grade_id, str) and grade_id in released:
+                cell.metadata["nbgrader"] = released.pop(grade_id)
             # Any other cell could change what the grade cells call.
             if cell.cell_type == "code" and not utils.is_grade(cell):
                 cell.metadata["tags"] = [*cell.metadata.get("tags", []), SKIP]

@@ -2,7 +2,7 @@
 
 The expected tensors come from the reference modules in solutions/, computed in float64 on one thread. Inputs are
 stored, not drawn again when grading, because torch's random numbers differ between processors in their last digits.
-With them go the signatures of the known mistakes (see `diagnosis`).
+With them go the signatures of the known mistakes, and of what correct code computes on the way (see `diagnosis`).
 """
 
 import argparse
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from autograder.authoring.stored_steps import store_steps
 from autograder.manifest import Assignment, assignment, every_assignment, package_of
 
 
@@ -34,7 +35,7 @@ def make(folder: Path, chosen: Assignment) -> None:
 
 
 def store_signatures(assignment: Assignment) -> None:
-    """Run every known mistake through the visible tests of its stage and store what it shows."""
+    """Run every known mistake, and all correct code, through the visible tests of its stage and store what it shows."""
     from autograder.diagnosis.mistake_signatures import store
     from autograder.diagnosis.mistakes import all_mistakes
     from autograder.grading.find_mistakes import mistakes_on
@@ -48,6 +49,7 @@ def store_signatures(assignment: Assignment) -> None:
             for stage in assignment.stages
             for name, case in stage_tests(stage).items()
         }
+        store_steps(assignment, workers)
     finally:
         workers.close()
     names = [stage.name for stage in assignment.stages]
@@ -71,7 +73,7 @@ def differences(made: Path, stored: Path) -> list[str]:
 
 
 def _names(folder: Path) -> set[str]:
-    return {path.name for path in folder.glob("*.safetensors")}
+    return {path.name for path in folder.glob("*.safetensors") if not path.name.endswith(".steps.safetensors")}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnosis.wrong_elements import pattern
+from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_values import Foreign
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
@@ -29,8 +30,10 @@ class Incorrect(AssertionError):
     """The student's code gave a result, and it is wrong.
 
     `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
-    the names of its axes are there if the two can be compared element by element.
+    the names of its axes are there if the two can be compared element by element. `recipe` is how the call came about.
     """
+
+    recipe: Recipe | None = None
 
     def __init__(
         self,

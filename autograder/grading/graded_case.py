@@ -81,10 +81,16 @@ class StageTestCase(unittest.TestCase):
             yield
         except (Incorrect, StudentFault) as caught:
             error = caught
+            self.note_recipe(caught)
             if isinstance(caught, TimedOut):
                 raise
         finally:
             self.outcomes[name] = (error, self.checks)
+
+    def note_recipe(self, error: BaseException | None) -> None:
+        """Keep with what ended a part or the test how its last call came about."""
+        if isinstance(error, (Incorrect, StudentFault)) and error.recipe is None:
+            error.recipe = self.student.recipe()
 
     def needs(self, part: str) -> None:
         """End this part as another one ended, if that failed: wrong code earns nothing for what it leaves out."""

@@ -20,6 +20,17 @@ class PartResult:
 
 
 @dataclass(frozen=True)
+class LineMark:
+    """A line of the student's code in a failed test, and what is known of what it computes."""
+
+    file: str
+    line: int
+    text: str
+    state: str  # "right", "wrong": the first that is not, "after": computed from what is wrong
+    steps: tuple[str, ...] = ()  # the named steps of the assignment that are made there
+
+
+@dataclass(frozen=True)
 class TestResult:
     """The outcome of one test."""
 
@@ -39,6 +50,9 @@ class TestResult:
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
     parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
+    pointed: tuple[str, ...] = ()  # which lines are right and which is the first that is not, in sentences
+    marks: tuple[LineMark, ...] = ()  # the same, line by line
+    fault_step: str = ""  # the named step that the first wrong line should make
 
     def guarded_by(self, hidden: "TestResult") -> "TestResult":
         """This outcome of a visible test together with that of the hidden test that guards its points.
@@ -124,8 +138,9 @@ def from_json(entry: dict[str, Any]) -> Report:
 
     def test(fields: dict[str, Any]) -> TestResult:
         parts = tuple(PartResult(**part) for part in fields.get("parts", ()))  # older reports have none
-        lists = {name: tuple(fields[name]) for name in ("details", "hints")}
-        return TestResult(**{**fields, **lists, "parts": parts})
+        marks = tuple(LineMark(**{**mark, "steps": tuple(mark["steps"])}) for mark in fields.get("marks", ()))
+        lists = {name: tuple(fields.get(name, ())) for name in ("details", "hints", "pointed")}
+        return TestResult(**{**fields, **lists, "parts": parts, "marks": marks})
 
     def stage(fields: dict[str, Any]) -> StageResult:
         return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})

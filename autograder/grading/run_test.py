@@ -129,6 +129,7 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
     collector = Collector()
     case.checks, case.outcomes, case.warnings = 0, {}, []
     case.run(collector)
+    case.note_recipe(collector.error)
     return collector.error, case.student.take_printed()
 
 

@@ -9,6 +9,7 @@ from autograder.diagnosis.mistake_signatures import Signature, hints, signature
 from autograder.grading.find_mistakes import find_mistakes
 from autograder.grading.forbidden_parts import Checked, forbidden_stage
 from autograder.grading.graded_case import StageTestCase
+from autograder.grading.point_at_line import point_at_line
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
@@ -65,6 +66,7 @@ class StageRun:
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
         self.references: list[Student] = []
+        self.named: Student | None = None  # the reference with names of its steps, once it is needed
 
     def visible(self) -> None:
         """Run the visible tests. What ends in an exception here leaves no worker behind."""
@@ -91,6 +93,8 @@ class StageRun:
                 again = self.attempt(name, case, 2)
                 done = done if again.error else again
             result, error, checks, self.dtype = done
+            if error is not None:
+                result = point_at_line(result, error, case.student, self.steps_of(case), self.stage)
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)
             if (found := signature(error, checks)) is not None:
@@ -106,6 +110,16 @@ class StageRun:
         if self.book and self.book.ahead and case.hidden:
             case.answers = self.book.of(self.stage, name, case.student.dtype)
         return Attempt(*run_test(name, case, self.stage), case.checks, case.student.dtype)
+
+    def steps_of(self, case: StageTestCase) -> Student | None:
+        """The reference with names of its steps, for hidden tests; what visible ones need is stored."""
+        if not case.hidden:
+            return None
+        if self.named is None:
+            from autograder.grading.named_steps import named_reference  # students have none
+
+            self.named = Student(self.workers, named_reference(self.assignment, self.stage), self.dtype)
+        return self.named
 
     def finish(self) -> StageResult:
         """Run the hidden tests, if they are wanted, name known mistakes, and give the result."""
@@ -130,5 +144,5 @@ class StageRun:
 
     def close(self) -> None:
         """End the workers."""
-        for student in (*self.students, *self.references):
+        for student in (*self.students, *self.references, *((self.named,) if self.named else ())):
             student.close()

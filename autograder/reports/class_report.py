@@ -43,7 +43,7 @@ class Row:
 
 @dataclass
 class Note:
-    """Something that concerns some students: a known mistake, notes for review, or a failure of the grader."""
+    """Something that concerns some students: a known mistake, a wrong step, notes for review, a fault of the grader."""
 
     title: str
     lines: tuple[str, ...]
@@ -64,6 +64,7 @@ class Summary:
     confined: Counter[bool | None] = field(default_factory=Counter)
     seeds: Counter[int | None] = field(default_factory=Counter)
     mistakes: dict[str, Note] = field(default_factory=dict)
+    steps: dict[tuple[str, str], Note] = field(default_factory=dict)  # where the first wrong line of a test is
     unnamed: int = 0  # tests that failed and look like no known mistake
     review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes stand together
     faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # those with the same message stand together
@@ -86,6 +87,11 @@ class Summary:
                     mistake.students.append(name)
             elif test.status in ("failed", "error"):
                 self.unnamed += 1
+            if test.fault_step:
+                step = self.steps.setdefault((test.stage, test.fault_step), Note(test.fault_step, (test.stage,)))
+                step.tests += 1
+                if step.students[-1:] != [name]:
+                    step.students.append(name)
         if report.end_to_end:
             self.end_to_end[report.end_to_end.status] += 1
         for test in (*report.tests, *((report.end_to_end,) if report.end_to_end else ())):
@@ -158,6 +164,7 @@ def class_html(
         fewest=FEWEST,
         statuses=_in_order({status for counts in summary.statuses.values() for status in counts}),
         mistakes=sorted(summary.mistakes.values(), key=lambda note: (-len(note.students), note.title)),
+        steps=sorted(summary.steps.values(), key=lambda note: (-len(note.students), note.lines, note.title)),
         # What concerns few comes first: a note that all have is about the way of handing in.
         review=sorted(summary.review.values(), key=lambda note: len(note.students)),
         median_seconds=statistics.median(student.seconds for student in summary.students) if summary.students else None,

@@ -34,7 +34,7 @@ def print_stage(console: Console, stage: StageResult, verbose: bool = False) -> 
     title = f"Stage {stage.number}: {stage.title}"
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
     console.print(Text(f"{title:<58}{score:>18}", style="bold"))
-    hints: set[str] = set()  # those that were printed; one mistake often explains several tests
+    hints: set[str] = set()  # those that were printed, and sentences; one mistake often explains several tests
     for test in stage.tests:
         print_test(console, test, verbose, hints)
 
@@ -54,6 +54,9 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
         _indented(console, "The visible test passed, the hidden one did not:")
     if test.message:
         _indented(console, test.message, "" if test.status == "not started" else "bold")
+    pointed = "\n".join(test.pointed)
+    _indented(console, "The line is the same as above." if pointed and pointed in hints else pointed, "cyan")
+    hints.add(pointed)
     if test.hints:
         again = test.mistake in hints
         hints.add(test.mistake)

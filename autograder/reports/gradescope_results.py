@@ -1,6 +1,7 @@
 """The report as Gradescope's results.json."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,13 @@ def results(report: Report) -> dict[str, Any]:
                 "max_score": test.max_points,
                 "status": "passed" if test.status == "passed" else "failed",
                 "output": output(test),
-                "extra_data": {"stage": stage.name, "status": test.status, "extra_credit": stage.extra_credit},
+                "extra_data": {
+                    "stage": stage.name,
+                    "status": test.status,
+                    "extra_credit": stage.extra_credit,
+                    # For students, so of a hidden test there is none.
+                    "lines": [asdict(mark) for mark in test.marks if not test.hidden],
+                },
             }
             for stage, place, test in numbered
         ],
@@ -51,7 +58,7 @@ def output(test: TestResult) -> str:
         return clean(f"{test.title}\nThe grader itself failed; this says nothing about your code.")
     details = () if test.status in ("not started", "passed") else test.details
     verdict = f"{test.status}: {test.message}" if test.message else test.status
-    return clean("\n".join([test.title, verdict, *parts, *details, *test.hints]))
+    return clean("\n".join([test.title, verdict, *parts, *test.pointed, *details, *test.hints]))
 
 
 def write_results(report: Report, path: Path) -> None:

@@ -33,7 +33,8 @@ def for_student(report: Report) -> Report:
     """The report without what is not for students.
 
     Of a hidden test they see the verdict and the hint of a known mistake, whose text is fixed; neither inputs nor
-    values, and nothing that the code said or printed when it had seen them. Of a fault of the grader they see no
+    values, and nothing that the code said or printed when it had seen them: not the lines either, which the code could
+    choose by what it saw. Of a fault of the grader they see no
     traceback. Review notes and the seed are left out.
     """
     return replace(
@@ -73,6 +74,7 @@ def _test(test: TestResult) -> TestResult:
     if test.status == "fault":
         return replace(test, message=FAULT, details=(), mistake="", hints=(), printed="")
     if test.hidden:
+        test = replace(test, pointed=(), marks=(), fault_step="")
         if test.status == "passed":
             return replace(test, message="", details=(), printed="")
         return replace(test, message=HIDDEN, details=() if test.hints else (ADVICE,), printed="")

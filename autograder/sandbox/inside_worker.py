@@ -16,6 +16,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
     seed    seed: of torch's random numbers
+    follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`)
+    record  send that record, and end it
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known: see `rules`
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}.
@@ -29,18 +31,13 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from autograder.forbidden import rules
 from autograder.sandbox.modules_from_text import STANDIN, SourceFinder, put_in
 from autograder.sandbox.unwritten import unwritten
+from autograder.sandbox.warm_torch import STORED, prepare_torch
 from autograder.sandbox.wire import flatten, pack_tensors, read_frame, unflatten, write_frame
-
-if TYPE_CHECKING:
-    pass
-
-# The weights of the checkpoints by name. They are no secret, and in a fork they are there already.
-STORED: dict[str, dict[str, Any]] = {}
 
 
 class Worker:
@@ -51,6 +48,7 @@ class Worker:
         self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
         self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
         self.finder: SourceFinder | None = None
+        self.tracer: Any = None  # while calls are followed
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
         """Take the source texts."""
@@ -112,8 +110,10 @@ class Worker:
                 with torch.no_grad(), CountRows(request["rows"]) as counted:
                     function(*arguments, **keywords)
                 return counted.most
-            with torch.no_grad(), chance:
+            with torch.no_grad(), chance, self.following(target):
                 value = function(*arguments, **keywords)
+            if self.tracer is not None:
+                self.tracer.returned(value)
             if isinstance(target, str):
                 self.makers[id(value)] = lambda: function(*arguments, **keywords)
             if request["take"]:
@@ -138,6 +138,8 @@ class Worker:
         value = self.objects[request["target"]]
         for name in request["attribute"].split("."):
             value = getattr(value, name)
+        if self.tracer is not None:
+            self.tracer.returned(value)
         return value
 
     def state(self, request: dict[str, Any], body: bytes) -> None:
@@ -167,6 +169,23 @@ class Worker:
 
         torch.manual_seed(request["seed"])
 
+    def follow(self, request: dict[str, Any], body: bytes) -> None:
+        """Record what the calls that come compute."""
+        from autograder.sandbox.follow import Tracer
+
+        self.tracer = Tracer(set(request["files"]), request["seconds"])
+
+    def record(self, request: dict[str, Any], body: bytes) -> Any:
+        """The record of the calls since `follow`."""
+        tracer, self.tracer = self.tracer, None
+        return tracer.reply()
+
+    def following(self, target: Any) -> Any:
+        """A block in which what is called is recorded, if that is wanted."""
+        if self.tracer is None:
+            return contextlib.nullcontext()
+        return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
+
     def check(self, request: dict[str, Any], body: bytes) -> Any:
         """Search the source texts for what is forbidden; for a worker in which no such text was loaded."""
         return rules.answer(request["sources"], request["known"])
@@ -181,6 +200,8 @@ class Worker:
             "state": self.state,
             "shapes": self.shapes,
             "seed": self.seed,
+            "follow": self.follow,
+            "record": self.record,
             "check": self.check,
         }
         try:
@@ -272,36 +293,6 @@ def _arguments(error: BaseException) -> str:
                     lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
             break
     return lines
-
-
-def prepare_torch() -> None:
-    """Import torch the way every worker needs it, and read the checkpoints."""
-    import torch
-    import torch.nn.functional as F
-    from safetensors.torch import load, load_file, save
-
-    # A confined worker cannot read them any more.
-    from autograder.sandbox import count_rows, lent_names, ready_made, without_chance  # noqa: F401
-    from course.config import CHECKPOINTS, WEIGHTS
-
-    for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
-        with contextlib.suppress(Exception):  # the grader reads the file too and tells what is wrong with it
-            STORED[file.parent.name] = load_file(file)
-
-    torch.set_num_threads(1)
-    # Compiling takes longer than grading and needs files; what is compiled gives the same as the plain function.
-    plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
-    vars(torch).update(plain)
-    setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method
-    # Every weight comes from the grader, so random initial values would be time lost.
-    for name in vars(torch.nn.init):
-        if name.endswith("_") and not name.startswith("_"):
-            setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
-    ready_made.forbid()
-    # First calls set up tables inside torch; done here, every fork has them.
-    with torch.no_grad():
-        x = load(save({"x": torch.ones(2, 8, 8, dtype=torch.float64)}))["x"]
-        F.layer_norm(torch.softmax(x @ x, dim=-1), (8,))
 
 
 def serve(reader: BinaryIO, writer: BinaryIO) -> None:

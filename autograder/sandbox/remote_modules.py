@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.last_call import LastCall
-from autograder.sandbox.limits import CALL_SECONDS
+from autograder.sandbox.limits import CALL_SECONDS, TRACE_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.read_reply import are_shapes, read_gradients, read_value
-from autograder.sandbox.remote_values import Code, Gradients, as_bytes
+from autograder.sandbox.recipes import Recipe, Recipes
+from autograder.sandbox.remote_values import Code, Gradients, body_of
 from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.watchdog import WATCHDOG
-from autograder.sandbox.wire import FrameError, flatten, pack_tensors, read_frame, write_frame
+from autograder.sandbox.wire import FrameError, flatten, read_frame, write_frame
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
 SHOWN = 80  # items or characters of an argument in a message
@@ -33,10 +34,11 @@ class Student:
         self.last_inputs: list[tuple[str, Any]] = []  # the arguments of the last call, with their names if given
         self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
         self.code = code
+        self.noted: dict[str, Recipe] | None = None  # takes down how the calls come about, if somebody wants that
         self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self._failed: StudentFault | None = None
-        self._again = LastCall()
+        self._again, self._recipes = LastCall(), Recipes()
         self._printed = ""
         self._clock = clock or Clock()
 
@@ -99,8 +101,30 @@ class Student:
         """Send one request to the (started) worker and give back the value of the reply."""
         self.start()
         self.last_call = call
-        body = pack_tensors((name, *as_bytes(array)) for name, array in tensors.items()) if tensors else b""
-        return self._again.first(request, lambda **options: self._ask({**request, **options}, body, call))
+        self._recipes.note(request, tensors)
+        if self.noted is not None and (recipe := self.recipe()):
+            self.noted.setdefault(recipe.digest, recipe)
+        body = body_of(tensors)
+        value = self._again.first(request, lambda **options: self._ask({**request, **options}, body, call))
+        if isinstance(value, ObjectProxy):
+            self._recipes.made(value._handle)
+        return value
+
+    def recipe(self) -> Recipe | None:
+        """How the last call came about, if it can be made once more."""
+        return self._recipes.last(self.code, self.dtype)
+
+    def follow(self, recipe: Recipe, limit: float = TRACE_SECONDS) -> Any:
+        """Make a call once more, from new objects: the record of what was computed, unchecked; see `traces`."""
+        self.start()
+        seconds, self._seconds = self._seconds, limit + 2
+        try:
+            files = [f"{module}.py" for module in self.code.modules]
+            self._ask({"do": "follow", "files": files, "seconds": limit})
+            recipe.repeat(lambda request, tensors: getattr(self._ask(request, body_of(tensors)), "_handle", None))
+            return self._ask({"do": "record"})
+        finally:
+            self._seconds = seconds
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
         """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""
@@ -135,7 +159,7 @@ class Student:
     def _end_worker(self) -> int:
         assert self._worker is not None
         self.kept.clear()
-        self._again = LastCall()
+        self._again, self._recipes = LastCall(), Recipes()
         self._worker.kill()
         code = self._worker.exit_code()
         self._printed += self._worker.printed.take()

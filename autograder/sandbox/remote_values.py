@@ -1,9 +1,12 @@
 """What goes to a worker and comes back, beside arrays: code, gradients, and what is no array at all."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from autograder.sandbox.wire import pack_tensors
 
 DTYPES: dict[str, Any] = {
     "F64": np.float64,
@@ -22,6 +25,11 @@ _NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 def as_bytes(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
     """What the wire needs of an array: the name of its type in safetensors, its shape, its elements."""
     return _NAMES[array.dtype], array.shape, array.tobytes()
+
+
+def body_of(tensors: Mapping[str, np.ndarray]) -> bytes:
+    """The body of a frame with these arrays."""
+    return pack_tensors((name, *as_bytes(array)) for name, array in tensors.items()) if tensors else b""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ class StudentFault(Exception):
     """The student's code did not give a result. `status` is the one that the test gets."""
 
     status = "error"
+    recipe: Any = None  # how the call came about, to follow it once more
 
     def __init__(self, message: str, call: str = "", where: tuple[Place, ...] = ()) -> None:
         super().__init__(message)

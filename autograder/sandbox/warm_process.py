@@ -23,8 +23,9 @@ from pathlib import Path
 from types import ModuleType
 
 from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, libraries_are_public, packages, prepare
-from autograder.sandbox.inside_worker import prepare_torch, serve
+from autograder.sandbox.inside_worker import serve
 from autograder.sandbox.limits import PRINTED
+from autograder.sandbox.warm_torch import prepare_torch
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.worker_processes import OPTIONAL
 

@@ -59,7 +59,7 @@ class Page:
 
     def run_graded(self) -> str:
         """Run the graded cell, the one that was released last; the words of its verdict."""
-        cell = self.page.locator(".jp-CodeCell").filter(has_text=re.compile(r"\bcheck\(\"")).last
+        cell = self.page.locator(".jp-CodeCell").filter(has_text="from course import check").last
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Control+Enter")
         self.wait()

@@ -22,7 +22,7 @@ ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "gradin
 ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
-    *("reports/item_analysis.py", "reports/gradescope_results.py", "reports/write_files.py"),
+    *("grading/named_steps.py", "reports/item_analysis.py", "reports/gradescope_results.py", "reports/write_files.py"),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")

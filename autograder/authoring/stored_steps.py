@@ -1,0 +1,88 @@
+"""What correct code computes in the calls of the visible tests, stored for the line that a verdict points at.
+
+A part of `python -m autograder expected`. The calls are those that the reference's own visible tests make. Each is
+followed once with the reference, whose steps have names, and once with every other correct submission that is known,
+since students take other roads than the reference.
+"""
+
+from collections.abc import Iterable
+
+from autograder.authoring.formulations import correct_submissions
+from autograder.diagnosis.known_steps import Known, known_from, pack, stored_file
+from autograder.grading.named_steps import named_reference, read_names
+from autograder.grading.point_at_line import followed
+from autograder.grading.run_test import run_test, stage_tests
+from autograder.manifest import Assignment, Stage
+from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
+from autograder.sandbox.student_faults import StudentFault
+from autograder.sandbox.traces import Trace, Unreadable
+from autograder.sandbox.worker_processes import Workers
+from autograder.submissions.stage_with_standins import code_of_stage
+
+SECONDS = 60.0  # for a call; there is time
+
+
+def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, Recipe]:
+    """The calls of the visible tests of a stage, by their digests."""
+    student = Student(workers, code)
+    student.noted = {}
+    try:
+        for name, case in stage_tests(stage).items():
+            case.student = student
+            run_test(name, case, stage)
+    finally:
+        student.close()
+    return student.noted
+
+
+def traces(wanted: Iterable[Recipe], code: Code, workers: Workers) -> dict[str, Trace]:
+    """The records of calls with some code, as far as it can be followed."""
+    found: dict[str, Trace] = {}
+    student = Student(workers, code)
+    try:
+        for recipe in wanted:
+            try:
+                trace = followed(recipe, student, SECONDS)
+            except (StudentFault, Unreadable):
+                continue
+            if trace.raised is None:
+                found[recipe.digest] = trace
+    finally:
+        student.close()
+    return found
+
+
+def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
+    """The code of every correct submission that differs from the solution in this stage, by name."""
+    return {
+        name: code_of_stage(submission, stage, assignment, {})
+        for name, (submission, written) in correct_submissions(assignment).items()
+        if written & set(stage.modules)
+    }
+
+
+def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, Known]:
+    """What correct code computes in the calls of the visible tests of a stage."""
+    reference = named_reference(assignment, stage)
+    calls = recipes(stage, reference, workers)
+    right = {digest: one for digest, one in traces(calls.values(), reference, workers).items() if one.steps}
+    calls = {digest: calls[digest] for digest in right}
+    others = [traces(calls.values(), code, workers) for code in other_code(assignment, stage).values()]
+    return {
+        digest: known_from(trace, [one[digest] for one in others if digest in one]) for digest, trace in right.items()
+    }
+
+
+def store_steps(assignment: Assignment, workers: Workers) -> None:
+    """Write what is known of every stage that has named steps; the file of one that has none is removed."""
+    from safetensors.numpy import save_file
+
+    names = read_names(assignment.folder)
+    for stage in assignment.stages:
+        path = stored_file(assignment.expected, stage.name)
+        path.unlink(missing_ok=True)
+        if any(written in names for written in stage.writes):
+            tensors, texts = pack(known(assignment, stage, workers))
+            save_file(tensors, path, texts)

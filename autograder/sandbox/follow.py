@@ -1,0 +1,310 @@
+"""Follow a computation inside the worker: every operation on tensors, its line, and a short signature of its result.
+
+It runs only after a test has failed, when the grader asks for the same call once more. What it sends back says which
+numbers came from which, by signatures, not the numbers themselves; and since the student's code could forge it, the
+grader takes it for a hint about a line and for nothing else (see `traces`).
+
+The record is a graph. Its nodes are tensors as they were at some time: given ones, and what an operation made. An
+operation in place makes a new node for every tensor that shares the memory.
+"""
+
+import ast
+import contextlib
+import linecache
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES, TRACE_SECONDS
+
+GIVEN, MADE = 0, 1  # kinds of nodes
+COLUMNS = 7  # of a signature
+WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
+NESTED = 4  # lists in lists
+# Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
+QUESTIONS = {
+    *("size", "dim", "numel", "item", "tolist", "stride", "is_floating_point", "is_complex", "__len__", "__bool__"),
+    *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
+    *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
+}
+EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
+_WEIGHTS: dict[int, torch.Tensor] = {}
+
+
+def signature(tensor: torch.Tensor) -> tuple[float, ...]:
+    """Seven numbers: four means that do not depend on the order of the elements, two that do, one for the shape.
+
+    The elements are squeezed into (-1, 1) first, by x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
+    all count as -1. Axes of size 1 have no part in it.
+    """
+    shape = 0
+    for size in tensor.shape:
+        shape = shape if size == 1 else (shape * 1009 + size) % 9973
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        x = tensor.detach().as_subclass(torch.Tensor)
+        x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
+        x = x.reshape(-1)
+        n = x.numel()
+        if n == 0:
+            return (0.0,) * COLUMNS
+        if n > WHOLE:
+            x = x[:: n // WHOLE + 1]
+            n = x.numel()
+        x = torch.nan_to_num(x.to(torch.float64), nan=0.5, posinf=1e300, neginf=-1e300)
+        x = x / (1 + x.abs())
+        square = x * x
+        if n not in _WEIGHTS:
+            k = torch.arange(1, n + 1, dtype=torch.float64)
+            _WEIGHTS[n] = torch.stack([(k * 0.6180339887498949) % 1, (k * 0.4142135623730951) % 1]) - 0.5
+        ordered = (_WEIGHTS[n] @ x) / n
+        means = (x.mean(), x @ x / n, square @ x / n, square @ square / n)
+        return (*map(float, means), float(ordered[0]), float(ordered[1]), shape / 9973)
+
+
+def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
+    """The tensors in a value, in nested lists, tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth < NESTED and isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item, depth + 1)
+    elif depth < NESTED and isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item, depth + 1)
+
+
+def _version(tensor: torch.Tensor) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:  # a tensor of inference mode has none
+        return 0
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+def statements(source: str) -> dict[int, tuple[int, int]]:
+    """For each line the first and the last line of its statement; of an `if` or a loop, of its head."""
+    found: dict[int, tuple[int, int]] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.stmt):
+            end = node.end_lineno or node.lineno
+            if isinstance(body := getattr(node, "body", None), list):
+                end = max(node.lineno, body[0].lineno - 1)
+            elif isinstance(node, ast.Match):
+                end = node.lineno
+            found |= dict.fromkeys(range(node.lineno, end + 1), (node.lineno, end))
+    return found
+
+
+class Tracer(TorchFunctionMode):
+    """The record of some calls. It ends by itself at its limits; the code then runs on unseen."""
+
+    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self.files = files  # names of the files whose lines are wanted
+        self.labels: dict[str, int] = {}
+        self.places: dict[tuple[str, int], int] = {}
+        self.nodes: list[tuple[int, int, int, int, int]] = []  # kind, label, place, caller's place, call around it
+        self.edges: list[tuple[int, int]] = []  # from, to
+        self.signatures: list[tuple[float, ...]] = []
+        self.steps: list[tuple[str, int]] = []
+        self.calls: list[tuple[str, int, int, list[int], list[int]]] = []  # path, place, call around it, from, to
+        self.results: list[int] = []
+        self.raised: list[int] | None = None  # what went into the operation that raised an exception
+        self.raised_at = -1
+        self.whole = True
+        self._now: dict[int, tuple[int, int]] = {}  # of a tensor's id: its node, and its version at that time
+        self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
+        self._sharing: dict[int, list[torch.Tensor]] = {}
+        self._inside = -1  # the innermost call of a module
+        self._modules: dict[int, str] = {}
+        self._bytes = 0
+        self._end = time.monotonic() + seconds
+
+    # What the worker tells
+
+    def running(self, target: Any) -> "_Running":
+        """Follow what happens inside the `with` block: a call of an object or a function."""
+        if isinstance(target, torch.nn.Module):
+            self._modules |= {id(module): name or "it" for name, module in target.named_modules()}
+        self._end = time.monotonic() + self.seconds
+        return _Running(self)
+
+    def returned(self, value: Any) -> None:
+        """The result of the last call."""
+        self.results = [self._node(tensor) for tensor in tensors_in(value)] if self.whole else []
+
+    def step(self, name: str, value: Any) -> Any:
+        """A named step of the reference: the value is given back."""
+        if self.whole:
+            self.steps += [(name, self._node(tensor)) for tensor in tensors_in(value)]
+        return value
+
+    # What torch tells
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if not self.whole or name in QUESTIONS:
+            return func(*args, **kwargs)
+        used = list(tensors_in((args, kwargs)))
+        before = [_version(tensor) for tensor in used]
+        try:
+            value = func(*args, **kwargs)
+        except Exception:
+            if self.whole and name != "__get__":
+                self.raised = [self._node(tensor) for tensor in used]
+                self.raised_at = self._place(sys._getframe(1))[0]
+            raise
+        made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
+        changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
+        if made or changed:
+            self._operation(name, used, before, made, changed)
+        return value
+
+    def _operation(
+        self,
+        name: str,
+        used: list[torch.Tensor],
+        before: list[int],
+        made: list[torch.Tensor],
+        changed: list[torch.Tensor],
+    ) -> None:
+        known = {id(tensor) for tensor in used}
+        inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
+        place = self._place(sys._getframe(2))
+        for tensor in {id(x): x for x in changed}.values():
+            node = self._add(MADE, name, place, inputs, tensor)
+            for other in self._sharing.get(_memory(tensor), ()):
+                # What shares the memory is another part of it, perhaps: it is looked at when it is used.
+                if id(other) in self._now and other is not tensor:
+                    seen = self._add(MADE, name, place, [node, self._now[id(other)][0]], other)
+                    self._now[id(other)] = (seen, _version(other))
+            self._know(tensor, node)
+        for tensor in made:
+            if id(tensor) not in known:
+                self._know(tensor, self._add(MADE, name, place, inputs, tensor))
+
+    # The record
+
+    def _node(self, tensor: torch.Tensor, version: int | None = None) -> int:
+        """The node of a tensor as it is (or was at a version); a new one if nobody saw where it comes from."""
+        now = _version(tensor) if version is None else version
+        if (known := self._now.get(id(tensor))) and known[1] == now:
+            return known[0]
+        node = self._add(GIVEN, "", (-1, -1), [], tensor)
+        self._know(tensor, node)
+        if version is not None:
+            self._now[id(tensor)] = (node, version)
+        return node
+
+    def _know(self, tensor: torch.Tensor, node: int) -> None:
+        if id(tensor) not in self._now:
+            self._kept.append(tensor)
+            self._sharing.setdefault(_memory(tensor), []).append(tensor)
+        self._now[id(tensor)] = (node, _version(tensor))
+
+    def _add(self, kind: int, label: str, place: tuple[int, int], inputs: list[int], tensor: torch.Tensor) -> int:
+        found = (float("nan"),) * COLUMNS
+        # Weights are given, and what is empty has no numbers yet: to look at them would cost most of the time.
+        if label not in EMPTY and not (kind == GIVEN and isinstance(tensor, torch.nn.Parameter)):
+            with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
+                found = signature(tensor)
+        self._bytes += tensor.numel() * tensor.element_size()
+        if len(self.nodes) >= TRACE_NODES or self._bytes > TRACE_BYTES or time.monotonic() > self._end:
+            self.whole = False
+        node = len(self.nodes)
+        self.nodes.append((kind, self.labels.setdefault(label[:80], len(self.labels)), *place, self._inside))
+        self.edges += [(source, node) for source in dict.fromkeys(inputs)]
+        self.signatures.append(found)
+        return node
+
+    def _place(self, frame: FrameType | None) -> tuple[int, int]:
+        """The nearest line of the wanted files, and the line from which its function was called; -1 for none."""
+        found: list[int] = []
+        for _ in range(60):
+            if frame is None or len(found) == 2:
+                break
+            code = frame.f_code
+            if code.co_filename in self.files:
+                place = (code.co_filename, frame.f_lineno)
+                found.append(self.places.setdefault(place, len(self.places)))
+            frame = frame.f_back
+        return (*found, -1, -1)[:2]  # type: ignore[return-value]
+
+    def called(self, call: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
+        """A call of a module."""
+        if not self.whole:
+            return call(module, *args, **kwargs)
+        path = self._modules.get(id(module)) or type(module).__name__[:80]
+        inputs = [self._node(tensor) for tensor in tensors_in((args, kwargs))]
+        outside, self._inside = self._inside, len(self.calls)
+        entry: tuple[str, int, int, list[int], list[int]] = (
+            path,
+            self._place(sys._getframe(2))[0],
+            outside,
+            inputs,
+            [],
+        )
+        self.calls.append(entry)
+        try:
+            value = call(module, *args, **kwargs)
+        finally:
+            self._inside = outside
+        if self.whole:
+            entry[4].extend(self._node(tensor) for tensor in tensors_in(value))
+        return value
+
+    def reply(self) -> list[Any]:
+        """The record as a value that can be sent; see `traces` for the form."""
+        spans = {file: statements("".join(linecache.getlines(file))) for file, _ in self.places}
+        return [
+            self.whole,
+            list(self.labels),
+            [[file, *spans[file].get(line, (line, line))] for file, line in self.places],
+            torch.tensor(self.nodes, dtype=torch.int64).reshape(-1, 5),
+            torch.tensor(self.edges, dtype=torch.int64).reshape(-1, 2),
+            torch.tensor(self.signatures, dtype=torch.float64).reshape(-1, COLUMNS),
+            [list(step) for step in self.steps],
+            [list(call) for call in self.calls[: TRACE_NODES // 4]],
+            self.results[:1000],
+            self.raised if self.raised is None else [self.raised_at, *self.raised[:1000]],
+        ]
+
+
+class _Running:
+    """A block in which a tracer sees operations and calls of modules."""
+
+    current: Tracer | None = None
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+
+    def __enter__(self) -> None:
+        self.call = torch.nn.Module.__call__
+        tracer, call = self.tracer, self.call
+        tracer.raised = None
+        setattr(torch.nn.Module, "__call__", lambda self, *a, **k: tracer.called(call, self, a, k))  # noqa: B010
+        _Running.current = tracer
+        tracer.__enter__()  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *error: Any) -> None:
+        self.tracer.__exit__(*error)  # type: ignore[no-untyped-call]
+        _Running.current = None
+        setattr(torch.nn.Module, "__call__", self.call)  # noqa: B010
+
+
+def step(name: str, value: Any) -> Any:
+    """What the grader writes around a named step of the reference (see `diagnosis.named_steps`)."""
+    return _Running.current.step(name, value) if _Running.current else value

@@ -1,0 +1,142 @@
+"""How a call came about: the requests that made its object, loaded its weights, and called it; to make it once more."""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.remote_values import Code
+from autograder.sandbox.student_faults import Raised
+
+Request = tuple[dict[str, Any], Mapping[str, np.ndarray]]  # what is asked, and the tensors that go with it
+MODES = ("train", "eval")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The requests of a call, in order; objects are numbered in the order in which these make them."""
+
+    requests: tuple[Request, ...]
+    code: Code  # for which the call was made
+    dtype: str
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for the same call with the same weights and inputs, whoever makes it and on whatever machine."""
+        found = hashlib.sha256(self.dtype.encode())
+        for request, tensors in self.requests:
+            found.update(json.dumps(request, sort_keys=True).encode())
+            for name in sorted(tensors):
+                found.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
+                found.update(np.ascontiguousarray(tensors[name]).tobytes())
+        return found.hexdigest()[:16]
+
+    def repeat(self, ask: Callable[[dict[str, Any], Mapping[str, np.ndarray]], int | None]) -> None:
+        """Send the requests again. What the last one raises is passed over.
+
+        Args:
+            ask: sends a request with its tensors, and gives back the number of the object that is the answer.
+        """
+        objects: dict[int, int] = {}
+        for number, (request, tensors) in enumerate(self.requests, start=1):
+            with contextlib.suppress(*((Raised,) if number == len(self.requests) else ())):
+                handle = ask(renumbered(request, objects), tensors)
+                if handle is not None and isinstance(request["target"], str):
+                    objects[len(objects)] = handle
+
+
+class Recipes:
+    """Keeps how the objects of a worker were made."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, list[Request]] = {}
+        self._last: Request | None = None
+
+    def note(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
+        """A request that is sent now."""
+        self._last = (request, tensors)
+        target = request.get("target")
+        if request["do"] == "state" and target in self._made:
+            self._made[target] = [one for one in self._made[target] if one[0]["do"] != "state"] + [self._last]
+        elif request["do"] == "call" and request["method"] in MODES and target in self._made:
+            self._made[target].append(self._last)
+
+    def made(self, handle: int) -> None:
+        """The last request has made an object; one that is an object's own answer (`eval`) is not new."""
+        if self._last is not None and isinstance(self._last[0].get("target"), str):
+            self._made[handle] = [self._last]
+
+    def last(self, code: Code, dtype: str) -> Recipe | None:
+        """How the last request came about; None if it needs an object of unknown origin, or is no call."""
+        if self._last is None or self._last[0]["do"] not in ("call", "get"):
+            return None
+        requests: list[Request] = []
+        numbers: dict[int, int] = {}
+        if self._add(plain(self._last), requests, numbers):
+            return Recipe(tuple(requests), code, dtype)
+        return None
+
+    def _add(self, one: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
+        for handle in handles(one[0]):
+            if handle in numbers:
+                continue
+            if handle not in self._made or len(numbers) > 8:
+                return False
+            first, *others = self._made[handle]
+            if not self._add(first, requests, numbers):
+                return False
+            numbers[handle] = len(numbers)
+            requests += [(renumbered(request, numbers), tensors) for request, tensors in others]
+        requests.append((renumbered(one[0], numbers), one[1]))
+        return True
+
+
+def plain(one: Request) -> Request:
+    """A request for the result alone, all of it: neither gradients nor what becomes of the arguments."""
+    request, tensors = one
+    if request["do"] != "call":
+        return one
+    cotangents = request.get("cotangents", ())
+    kept = {name: value for name, value in request.items() if name != "cotangents"}
+    return {**kept, "take": None, "arguments": False}, {
+        name: tensor for name, tensor in tensors.items() if name not in cotangents
+    }
+
+
+def handles(request: Mapping[str, Any]) -> Iterator[int]:
+    """The objects that a request names."""
+    if isinstance(request.get("target"), int):
+        yield request["target"]
+    yield from _nested([request.get("args"), request.get("kwargs")])
+
+
+def _nested(value: Any) -> Iterator[int]:
+    if isinstance(value, dict):
+        if list(value) == ["$handle"]:
+            yield value["$handle"]
+        else:
+            yield from _nested(list(value.values()))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _nested(item)
+
+
+def renumbered(request: Mapping[str, Any], numbers: Mapping[int, int]) -> dict[str, Any]:
+    """A request with other numbers for objects."""
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, dict):
+            if list(value) == ["$handle"]:
+                return {"$handle": numbers[value["$handle"]]}
+            return {name: replaced(item) for name, item in value.items()}
+        return [replaced(item) for item in value] if isinstance(value, list) else value
+
+    changed = {name: replaced(value) if name in ("args", "kwargs") else value for name, value in request.items()}
+    if isinstance(request.get("target"), int):
+        changed["target"] = numbers[request["target"]]
+    return changed

@@ -1,0 +1,37 @@
+"""What is done once, before a submission is seen: torch is imported, changed where workers need that, and warmed up."""
+
+import contextlib
+from typing import Any
+
+# The weights of the checkpoints by name. They are no secret, and in a fork they are there already.
+STORED: dict[str, dict[str, Any]] = {}
+
+
+def prepare_torch() -> None:
+    """Import torch the way every worker needs it, and read the checkpoints."""
+    import torch
+    import torch.nn.functional as F
+    from safetensors.torch import load, load_file, save
+
+    # A confined worker cannot read them any more.
+    from autograder.sandbox import count_rows, follow, lent_names, ready_made, without_chance  # noqa: F401
+    from course.config import CHECKPOINTS, WEIGHTS
+
+    for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
+        with contextlib.suppress(Exception):  # the grader reads the file too and tells what is wrong with it
+            STORED[file.parent.name] = load_file(file)
+
+    torch.set_num_threads(1)
+    # Compiling takes longer than grading and needs files; what is compiled gives the same as the plain function.
+    plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
+    vars(torch).update(plain)
+    setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method
+    # Every weight comes from the grader, so random initial values would be time lost.
+    for name in vars(torch.nn.init):
+        if name.endswith("_") and not name.startswith("_"):
+            setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
+    ready_made.forbid()
+    # First calls set up tables inside torch; done here, every fork has them.
+    with torch.no_grad():
+        x = load(save({"x": torch.ones(2, 8, 8, dtype=torch.float64)}))["x"]
+        F.layer_norm(torch.softmax(x @ x, dim=-1), (8,))

@@ -1,0 +1,333 @@
+"""The line that a verdict points at: calls followed in a real worker, and records that somebody forged."""
+
+import json
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from autograder.authoring.stored_steps import recipes, traces
+from autograder.diagnosis.known_steps import read, stored_file
+from autograder.grading.grade_submission import grade
+from autograder.grading.named_steps import named_reference, read_names, with_names
+from autograder.grading.results import LineMark, from_json, to_json
+from autograder.manifest import assignment, every_assignment
+from autograder.reports.class_report import class_html
+from autograder.reports.gradescope_results import results
+from autograder.reports.student_feedback import feedback_html
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.traces import Unreadable, read_trace
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.read_submission import Submission, read_submission
+from course.errors import UserError
+from tests.pages import Checker, make_report, make_test, text_of
+
+ASSIGNMENT = assignment("transformer")
+SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
+
+
+@pytest.fixture(scope="module")
+def workers():
+    workers = make_workers()
+    yield workers
+    workers.close()
+
+
+def changed(module: str, old: str, new: str) -> tuple[dict[str, str], int]:
+    """The solution with one text replaced, and the number of the line."""
+    assert SOURCES[module].count(old) == 1
+    text = SOURCES[module].replace(old, new)
+    return {**SOURCES, module: text}, SOURCES[module][: SOURCES[module].index(old)].count("\n") + 1
+
+
+def failed(workers, stage: str, sources: dict[str, str], seed: int | None = None):
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)], hidden_seed=seed)
+    return [test for test in report.tests if test.status != "passed"]
+
+
+CASES = [  # stage, module, what is replaced, by what, the step that is missing
+    ("mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(self.d_model)", "the scores divided by sqrt(d_k)"),
+    ("mha", "mha", "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)", "the attention weights"),
+    ("mha", "mha", "self.W_k(K)", "self.W_q(K)", "K projected with W_k"),
+    (
+        "mha",
+        "mha",
+        "key_padding_mask[:, None, None, :] != 0, lowest",
+        "key_padding_mask[:, None, None, :] == 0, lowest",
+        "the scores with the padded keys forbidden",
+    ),
+]
+
+
+@pytest.mark.parametrize(("stage", "module", "old", "new", "step"), CASES)
+def test_the_first_wrong_line_is_named_with_the_step_that_is_missing(workers, stage, module, old, new, step):
+    sources, line = changed(module, old, new)
+    tests = failed(workers, stage, sources)
+    assert tests
+    for test in tests:
+        assert [(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"] == [(f"{module}.py", line)]
+        assert test.fault_step == step
+        assert f"Line {line}" in " ".join(test.pointed)
+
+
+def test_lines_before_the_wrong_one_are_said_to_be_right_with_their_steps(workers):
+    sources, line = changed("mha", "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)")
+    test = failed(workers, "mha", sources)[1]
+    assert "Lines 95 and 100 are right: the scores q k^T; the scores divided by sqrt(d_k);" in test.pointed[0]
+    assert test.pointed[1:3] == (
+        f"Line {line} is the first that is not:",
+        "    x = torch.softmax(scores, dim=-2) @ value",
+    )
+
+
+def test_right_numbers_in_a_wrong_order_are_called_that(workers):
+    sources, line = changed("mha", "return x.transpose(1, 2)  #", "return x.reshape(B, self.num_heads, T, self.d_k)  #")
+    test = failed(workers, "mha", sources)[0]
+    assert [mark.line for mark in test.marks if mark.state == "wrong"] == [line]
+    assert "they stand in another order" in test.pointed[-1]
+
+
+def test_two_faults_are_both_named(workers):
+    text = SOURCES["mha"].replace("self.W_k(K)", "self.W_q(K)")
+    text = text.replace("return split_heads(self.W_q(Q)), ", "q = split_heads(self.W_v(Q))\n        return q, ")
+    sources = {**SOURCES, "mha": text}
+    test = failed(workers, "mha", sources)[0]
+    assert [mark.line for mark in test.marks if mark.state == "wrong"] == [57, 58]
+    assert "Line 58 is not right either:" in test.pointed
+
+
+def test_before_an_exception_the_line_that_caused_it_is_named(workers):
+    text = (
+        SOURCES["mha"]
+        .replace("key.transpose(-2, -1)", "turned")
+        .replace("        scores = query", "        turned = key.transpose(1, 2)\n        scores = query")
+    )
+    test = failed(workers, "mha", {**SOURCES, "mha": text})[0]
+    assert test.status == "error"
+    assert "Line 95 of mha.py is the first whose result is not right:" in test.pointed
+
+
+def test_a_hidden_test_points_at_the_line_too(workers):
+    sources, line = changed("mha", "math.sqrt(self.d_k)", "math.sqrt(15)")
+    tests = failed(workers, "mha", sources, seed=1)
+    assert all(test.hidden for test in tests)
+    assert [mark.line for test in tests for mark in test.marks if mark.state == "wrong"] == [line] * len(tests)
+
+
+def test_a_passed_test_is_not_followed(workers, monkeypatch):
+    monkeypatch.setattr("autograder.sandbox.remote_modules.Student.follow", None)
+    assert failed(workers, "mha", dict(SOURCES), seed=1) == []
+
+
+# Records that are no records
+
+
+def record(**changes):
+    fields = {
+        "whole": True,
+        "labels": ["", "matmul"],
+        "places": [["mha.py", 3, 3]],
+        "nodes": np.array([[0, 0, -1, -1, -1], [1, 1, 0, -1, 0]]),
+        "edges": np.array([[0, 1]]),
+        "signatures": np.zeros((2, 7)),
+        "steps": [["a step", 1]],
+        "calls": [["W_q", 0, -1, [0], [1]]],
+        "results": [1],
+        "raised": None,
+    }
+    return list({**fields, **changes}.values())
+
+
+def test_a_record_is_read():
+    trace = read_trace(record(), {"mha.py": 3})
+    assert trace.inputs == ((), (0,))
+    assert trace.lines[1] is not None
+    assert trace.lines[1].number == 3
+
+
+FORGED = [
+    {"whole": 1},
+    {"labels": [[]]},
+    {"labels": ["x" * 81, ""]},
+    {"places": [["../mha.py", 1, 1]]},
+    {"places": [["mha.py", 4, 4]]},
+    {"places": [["mha.py", 0, 1]]},
+    {"places": [["mha.py", 3, 2]]},
+    {"places": [["mha.py", True, 3]]},
+    {"places": [["<script>", 1, 1]]},
+    {"nodes": np.array([[0, 0, -1, -1, -1]])},
+    {"nodes": np.array([[0, 0, -1, -1, -1], [1, 2, 0, -1, 0]])},
+    {"nodes": np.array([[0, 0, -1, -1, -1], [1, 1, 1, -1, 0]])},
+    {"nodes": np.array([[0, 0, -1, -1, -1], [2, 1, 0, -1, 0]])},
+    {"nodes": np.zeros((5000, 5), dtype=np.int64)},
+    {"nodes": np.zeros((2, 5))},
+    {"nodes": "nodes"},
+    {"edges": np.array([[1, 1]])},
+    {"edges": np.array([[1, 0]])},
+    {"edges": np.array([[0, 9]])},
+    {"signatures": np.zeros((2, 6))},
+    {"signatures": np.zeros((1, 7))},
+    {"steps": [["a step", 2]]},
+    {"calls": [["W_q", 0, 0, [0], [1]]]},
+    {"calls": [["W_q", 0, -1, [0] * 1001, [1]]]},
+    {"results": [-1]},
+    {"results": [0.5]},
+    {"raised": [0, 7]},
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=str)
+def test_a_forged_record_is_not_read(forged):
+    with pytest.raises(Unreadable):
+        read_trace(record(**forged), {"mha.py": 3})
+
+
+def test_strange_numbers_of_a_record_count_as_none():
+    strange = np.array([[np.nan] * 7, [1e300] * 7])
+    assert np.isnan(read_trace(record(signatures=strange), {"mha.py": 3}).signatures).all()
+
+
+# Where people look
+
+MARKS = (LineMark("mha.py", 3, "a = <b>", "right", ("a step",)), LineMark("mha.py", 4, "c = 1", "wrong", ("another",)))
+POINTED = ("Line 3 is right: a step.", "Line 4 is the first that is not:", "    c = 1 < 2")
+
+
+def pointing(**fields):
+    return make_test("test_a", "failed", message="wrong", pointed=POINTED, marks=MARKS, fault_step="another", **fields)
+
+
+def test_the_feedback_page_shows_the_lines():
+    seen = text_of(feedback_html(make_report(pointing())))
+    assert "Line 3 is right: a step. Line 4 is the first that is not: c = 1 < 2" in seen
+    assert "mha.py, 3 ✓ right a = <b> a step mha.py, 4 ✗ first wrong c = 1 should be: another" in seen
+    assert Checker(feedback_html(make_report(pointing()))).wrong == []
+
+
+def test_students_see_no_line_of_a_hidden_test():
+    shown = feedback_html(make_report(pointing(hidden=True), hidden_seed=1))
+    assert "Line 3" not in shown
+    assert "first wrong" not in shown
+    (entry, _) = results(make_report(pointing(hidden=True), hidden_seed=1))["tests"]
+    assert entry["extra_data"]["lines"] == []
+    assert "Line 4" not in entry["output"]
+
+
+def test_results_json_has_the_lines():
+    (entry, _) = results(make_report(pointing()))["tests"]
+    assert [line["state"] for line in entry["extra_data"]["lines"]] == ["right", "wrong"]
+    assert "Line 4 is the first that is not:" in entry["output"]
+
+
+def test_the_class_report_counts_the_steps_of_first_wrong_lines():
+    seen = text_of(class_html([make_report(pointing(), name="anna"), make_report(name="ben")]))
+    assert "another mha 1 (50%) 1" in seen
+
+
+def test_a_report_keeps_its_lines_as_json():
+    report = make_report(pointing())
+    assert from_json(json.loads(json.dumps(to_json(report)))) == report
+
+
+# The names of steps
+
+
+@pytest.mark.parametrize("name", [one.name for one in every_assignment()])
+def test_every_named_step_is_in_the_reference(name):
+    chosen = assignment(name)
+    sources = read_submission(chosen.solution, chosen).sources
+    assert with_names(sources, read_names(chosen.folder)).keys() == sources.keys()
+
+
+def test_a_step_that_is_not_in_the_reference_is_an_error():
+    names = {"mha.MultiHeadAttention.forward": {"self.W_x(x)": "a step"}}
+    with pytest.raises(UserError, match=r"self\.W_x\(x\).*not in the reference"):
+        with_names(SOURCES, names)
+    with pytest.raises(UserError, match=r"mha\.Nothing\.forward"):
+        with_names(SOURCES, {"mha.Nothing.forward": {"x": "a step"}})
+
+
+@pytest.mark.parametrize("stage", ["mha", "pe"])
+def test_what_is_stored_is_of_the_calls_of_the_visible_tests(workers, stage):
+    chosen = ASSIGNMENT.stage(stage)
+    reference = named_reference(ASSIGNMENT, chosen)
+    calls = recipes(chosen, reference, workers)
+    stored = read(stored_file(ASSIGNMENT.expected, stage))
+    assert stored.keys() <= calls.keys()
+    for digest, trace in traces([calls[digest] for digest in stored], reference, workers).items():
+        found = stored[digest].find(np.nan_to_num(trace.signatures, nan=9.0))
+        assert [name for name, node in trace.steps if found[node] < 0] == []
+        assert tuple(found[list(trace.results)]) == stored[digest].results
+
+
+# A hostile worker
+
+FORGING = """
+import sys
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        for name in "qkvo":
+            setattr(self, f"W_{name}", nn.Linear(d_model, d_model))
+
+    def forged(self, query):
+        tracers = [frame for frame in sys.modules if frame == "autograder.sandbox.follow"]
+        tracer = sys.modules[tracers[0]]._Running.current if tracers else None
+        if tracer is not None:
+            TAMPER
+        return torch.zeros(len(query), query.size(2), 60)
+
+    def compute_mh_qkv_transformation(self, Q, K, V):
+        return self.forged(Q), self.forged(K), self.forged(V)
+
+    def compute_scaled_dot_product_attention(self, query, key, value, key_padding_mask=None, attention_mask=None):
+        return self.forged(query)
+"""
+TAMPERING = [
+    "tracer.places = {('<b>mha.py</b>', 1): 0}",
+    "tracer.places = {('mha.py', 10**9): 0}",
+    "tracer.labels = {'\\x1b[2J' * 100: 0}",
+    "tracer.reply = lambda: [True] * 10",
+    "tracer.reply = lambda: None",
+    "tracer.reply = lambda: ['x' * 100] * 100000",
+    "tracer.signatures = [(float('nan'),) * 7] * 10**5",
+    "tracer.nodes = [(1, 0, 0, 0, 0)] * 10**6",
+    "tracer._end = 1e99; [torch.ones(3) + 1 for _ in range(10**4)]",
+    "sys.exit(0)",
+    "raise BaseException",
+    "query.__class__ = type('T', (torch.Tensor,), {'__torch_function__': lambda *a, **k: 1 / 0})",
+]
+
+
+@pytest.mark.parametrize("tampering", TAMPERING)
+def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tampering, monkeypatch):
+    # The search for what is forbidden would find it; here it got past.
+    passed = SimpleNamespace(forbidden={}, modules=set(), review=())
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: passed)
+    asked: list[Any] = []
+    follow = Student.follow
+
+    def counted(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return follow(*arguments)
+
+    monkeypatch.setattr(Student, "follow", counted)
+    sources = {**SOURCES, "mha": FORGING.replace("TAMPER", tampering)}
+    started = time.monotonic()
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])
+    assert time.monotonic() - started < 60
+    assert report.points == 0
+    assert not report.faulty
+    assert asked
+    for test in report.tests:
+        shown = " ".join(test.pointed) + "".join(mark.file + mark.text for mark in test.marks)
+        assert "<b>" not in shown
+        assert "\x1b" not in shown
+        lines = sources["mha"].splitlines()
+        assert all(mark.file == "mha.py" and mark.text in lines[mark.line - 1] for mark in test.marks)
