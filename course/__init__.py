@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.quiz import ask
     from course.read_attention import attention_maps, attention_weights
-    from course.text import pad
+    from course.text import edit_distance, pad
 
 _HOMES = {
     "attention_maps": "course.read_attention",
@@ -39,6 +39,7 @@ _HOMES = {
     "show_curves": "course.notebook.plots",
     "show_words": "course.notebook.plots",
     "ask": "course.notebook.quiz",
+    "edit_distance": "course.text",
     "pad": "course.text",
 }
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "attention_maps",
     "attention_weights",
     "check",
+    "edit_distance",
     "explore_attention",
     "explore_model",
     "exploring",
