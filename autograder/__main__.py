@@ -1,10 +1,16 @@
 """The command line: `python grade.py [stage ...]`, that is `python -m autograder`, and the instructors' commands."""
 
+import sys
+
+from course.startup import begin
+
+if __name__ == "__main__":
+    begin()  # before anything is imported that needs a package or a later Python
+
 import argparse
 import importlib
 import os
 import secrets
-import sys
 from pathlib import Path
 from types import ModuleType
 

@@ -1,11 +1,17 @@
 """`python -m course.doctor`: is everything here that the course needs, and what to do if not."""
 
+import sys
+
+from course.startup import begin
+
+if __name__ == "__main__":
+    begin()  # before anything is imported that needs a package or a later Python
+
 import argparse
 import importlib.metadata
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +20,9 @@ from autograder.grading.check_machine import Finding, show, worker
 from course.config import CHECKPOINTS, CHECKSUMS
 from course.dependencies import requirements
 from course.modules import ROOT
+from course.startup import INSTALL
 
 FOLDER = ROOT / "notebooks" / "transformer"
-INSTALL = "pip install -c constraints.txt -e ."
 FRESH = (
     f"make a new environment with python -m venv and install the course with {INSTALL}, nothing from conda beside it"
 )

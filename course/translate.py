@@ -5,9 +5,15 @@ one sentence after the other. With --beam it takes the search of `course.transla
 and many sentences at once; 1 is greedy decoding.
 """
 
+import sys
+
+from course.startup import begin
+
+if __name__ == "__main__":
+    begin()  # before anything is imported that needs a package or a later Python
+
 import argparse
 import io
-import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
