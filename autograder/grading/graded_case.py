@@ -212,8 +212,8 @@ class StageTestCase(unittest.TestCase):
         """Fail unless a call returned `number` values; they are given back."""
         self.checks += 1
         if not isinstance(value, list) or len(value) != number:
-            got = _kind(value)
-            self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
+            wrong = "returns nothing: is there a `return`?" if value is None else "returned the wrong number of values"
+            self.wrong(f"{name} {wrong}", f"expected  {number} values", f"got       {_kind(value)}")
         return value
 
 
