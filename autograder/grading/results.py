@@ -85,6 +85,7 @@ class Report:
     end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
     confined: bool | None = None  # whether the workers were confined; None where it is the student's own run
     review: tuple[str, ...] = ()  # what an instructor should look at; students do not see it
+    files: tuple[str, ...] = ()  # which files count and which were not read, for the student
 
     @property
     def tests(self) -> tuple[TestResult, ...]:
@@ -132,4 +133,5 @@ def from_json(entry: dict[str, Any]) -> Report:
 
     end_to_end = test(entry["end_to_end"]) if entry["end_to_end"] else None
     stages = tuple(map(stage, entry["stages"]))
-    return Report(**{**entry, "stages": stages, "end_to_end": end_to_end, "review": tuple(entry["review"])})
+    notes = {name: tuple(entry.get(name, ())) for name in ("review", "files")}
+    return Report(**{**entry, "stages": stages, "end_to_end": end_to_end, **notes})

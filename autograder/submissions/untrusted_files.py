@@ -49,6 +49,7 @@ class Listing:
 
     files: dict[str, str] = field(default_factory=dict)  # path, with slashes -> why it must not be read, or ""
     notes: list[str] = field(default_factory=list)  # what was left out
+    told: list[str] = field(default_factory=list)  # what the student should know
 
 
 class Tree(Protocol):
