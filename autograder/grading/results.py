@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 # What can become of a test. "fault" is a failure of the grader itself, never of the student.
-STATUSES = ("passed", "failed", "not started", "error", "timed out", "forbidden", "blocked", "fault")
+STATUSES = ("passed", "failed", "not started", "error", "timed out", "no file", "forbidden", "blocked", "fault")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.grading.results import PartResult, Report, StageResult, TestResult
+from autograder.reports.one_cause import SAME, told_once
 
 STYLES = {
     "passed": "green",
@@ -12,6 +13,7 @@ STYLES = {
     "timed out": "red",
     "forbidden": "red",
     "fault": "bold magenta",
+    "no file": "yellow",
     "not started": "yellow",
     "blocked": "yellow",
 }
@@ -35,7 +37,7 @@ def print_stage(console: Console, stage: StageResult, verbose: bool = False) -> 
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
     console.print(Text(f"{title:<58}{score:>18}", style="bold"))
     hints: set[str] = set()  # those that were printed; one mistake often explains several tests
-    for test in stage.tests:
+    for test in told_once(stage).tests:
         print_test(console, test, verbose, hints)
 
 
@@ -45,7 +47,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     line.append(f"{test.name:<46}")
     line.append(f"{points(test.points):>4} of {points(test.max_points):<3}")
     console.print(line)
-    if test.status == "passed" and not test.message and not verbose:
+    if test.message == SAME or (test.status == "passed" and not test.message and not verbose):
         return
     _indented(console, test.title, "dim")
     for part in test.parts:

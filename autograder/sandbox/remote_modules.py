@@ -10,7 +10,7 @@ from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_values import DTYPES, Code, Foreign, Gradients, as_bytes
-from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.student_faults import Blocked, Crashed, NoFile, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.watchdog import WATCHDOG
 from autograder.sandbox.wire import FrameError, flatten, pack_tensors, read_frame, unflatten, write_frame
@@ -65,7 +65,7 @@ class Student:
         for module in self.code.modules:
             try:
                 if module in self.code.unreadable:
-                    raise StudentFault(self.code.unreadable[module])
+                    raise NoFile(self.code.unreadable[module])
                 if stage := self.code.reported.get(module):
                     raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
                 self._ask({"do": "import", "module": module}, call=f"import {module}")
