@@ -30,24 +30,42 @@ def clean(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
-def print_stage(console: Console, stage: StageResult, verbose: bool = False) -> None:
-    """Print the block of a stage."""
-    console.print()
+def print_stage(
+    console: Console, stage: StageResult, verbose: bool = False, brief: bool = False, explained: int | None = None
+) -> int:
+    """Print the block of a stage; of how many tests the reason was said.
+
+    Args:
+        verbose: more about each test, and what the code printed.
+        brief: passed tests are only counted.
+        explained: of how many tests that are not passed the reason is said; None means all.
+    """
+    if not brief:
+        console.print()
     title = f"Stage {stage.number}: {stage.title}"
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
     console.print(Text(f"{title:<58}{score:>18}", style="bold"))
     hints: set[str] = set()  # those that were printed; one mistake often explains several tests
+    passed, told = 0, 0
     for test in told_once(stage).tests:
-        print_test(console, test, verbose, hints)
+        silent = test.status == "passed" and not test.message
+        if brief and silent:
+            passed += 1
+            continue
+        print_test(console, test, verbose, hints, explained is None or told < explained)
+        told += not silent and test.message != SAME
+    if passed:
+        console.print(Text("  ").append(f"{'passed':<12}", style=STYLES["passed"]).append(f"{passed} of the tests"))
+    return told
 
 
-def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str]) -> None:
+def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str], explained: bool = True) -> None:
     line = Text("  ")
     line.append(f"{test.status:<12}", style=STYLES[test.status])
     line.append(f"{test.name:<46}")
     line.append(f"{points(test.points):>4} of {points(test.max_points):<3}")
     console.print(line)
-    if test.message == SAME or (test.status == "passed" and not test.message and not verbose):
+    if not explained or test.message == SAME or (test.status == "passed" and not test.message and not verbose):
         return
     _indented(console, test.title, "dim")
     for part in test.parts:
@@ -83,10 +101,14 @@ def _indented(console: Console, text: str, style: str = "") -> None:
             console.print(Text(" " * 14).append(part))
 
 
-def print_total(console: Console, report: Report) -> None:
-    """Print how the modules work together, and the sum with the extra credit apart."""
+def print_total(console: Console, report: Report, brief: bool = False) -> None:
+    """Print how the modules work together, and the sum with the extra credit apart.
+
+    Args:
+        brief: without how they work together where a stage is not right yet.
+    """
     whole = report.end_to_end
-    if whole and whole.status != "not started":
+    if whole and whole.status != "not started" and (report.complete or not brief):
         console.print()
         console.print(Text("End to end, with your own modules only (no points)", style="bold"))
         console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))
