@@ -29,7 +29,7 @@ help:
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make figures    draw the figures in img/ and docs/ anew"
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
-	@echo "make handout    what students get, build/transformer-student.zip"
+	@echo "make handout    what students get, build/transformer-student.zip   ARGS=\"--assignment NAME\""
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
 	@echo "make bench      what grading, decoding and training cost, as ratios"
 	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
@@ -84,7 +84,7 @@ gradescope: $(VENV)/installed
 	$(RUN) -m autograder gradescope build/transformer.zip $(ARGS)
 
 handout: $(VENV)/installed
-	$(RUN) -m autograder handout build/transformer-student.zip $(ARGS)
+	$(RUN) -m autograder handout $(ARGS)
 
 tolerance: $(VENV)/installed
 	$(RUN) -m autograder tolerance --out docs/tolerance.md $(ARGS)

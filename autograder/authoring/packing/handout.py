@@ -1,4 +1,4 @@
-"""Make what students get: `python -m autograder handout build/transformer-student.zip`.
+"""Make what students get: `python -m autograder handout` writes build/transformer-student.zip.
 
 The list below says which files these are; what it does not name stays here. Before the archive is written, its stubs
 are compared with the solutions, and every file is searched for lines of the solution.
@@ -6,7 +6,10 @@ are compared with the solutions, and every file is searched for lines of the sol
 
 import argparse
 import json
+import os
 import re
+import zipfile
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,10 @@ LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # What of an assignment's folder is for students.
 OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
+# What only instructors' code needs. Without nbgrader, students have neither Formgrader nor Create Assignment in their
+# Lab, nor a complaint about an exchange directory.
+NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient")
+PACKING = "autograder/authoring/packing"
 DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
 # Sections of pyproject.toml without which the course can be installed.
 FOR_DEVELOPERS = ("project.optional-dependencies", "tool.ruff", "tool.mypy", "tool.pytest")
@@ -68,10 +75,13 @@ def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
     check_release(root, chosen, files)
     mistakes = f"autograder/assignments/{chosen.name}/expected/mistakes.json"
     files[mistakes] = as_visible(collect(root, [mistakes])[mistakes])
+    files["environment.yml"] = without_packages(files["environment.yml"])
     files["pyproject.toml"] = for_students(collect(root, ["pyproject.toml"])["pyproject.toml"])
-    for name, template in {"README.md": "student_readme.md", "Makefile": "student.mk"}.items():
-        template = f"autograder/authoring/packing/{template}"
-        files[name] = collect(root, [template])[template]
+    templates = {"README.md": "student_readme.md", "Makefile": "student.mk"}
+    for name, template in templates.items():
+        files[name] = collect(root, [f"{PACKING}/{template}"])[f"{PACKING}/{template}"]
+    for name in ("README.md", "docs/student-guide.md", "Makefile"):
+        files[name] = adapted(files[name].decode(), chosen, files).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
     secrets = secret_lines(root / "solutions" / chosen.name, chosen)
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
@@ -109,27 +119,104 @@ def as_visible(data: bytes) -> bytes:
 def for_students(pyproject: bytes) -> bytes:
     """The pyproject.toml without the sections that are for those who develop the course."""
     sections = re.split(r"^(?=\[)", pyproject.decode(), flags=re.MULTILINE)
-    return "".join(part for part in sections if not part.lstrip("[").startswith(FOR_DEVELOPERS)).encode()
+    return without_packages(
+        "".join(part for part in sections if not part.lstrip("[").startswith(FOR_DEVELOPERS)).encode()
+    )
+
+
+def without_packages(text: bytes) -> bytes:
+    """A list of dependencies, in pyproject.toml or environment.yml, without the lines of what students do not need."""
+    lines = re.compile(rf"^  (- |\")({'|'.join(NOT_NEEDED)})[ >].*\n", re.MULTILINE)
+    return lines.sub("", text.decode()).encode()
+
+
+def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
+    """A text for the students of an assignment.
+
+    What stands between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, and what stands in
+    `<!-- others: ... -->` for those after the first. `{...}` is what the manifest says, and the examples, which are
+    about the first assignment, become those of this one.
+    """
+    first = every_assignment()[0]
+    for other in every_assignment():
+        block = re.compile(rf"<!-- only {other.name} -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
+        text = block.sub(lambda found, keep=other.name == chosen.name: found[1] if keep else "", text)  # type: ignore[misc]
+    others = re.compile(r"<!-- others: (.*?)\s*-->\n?", re.DOTALL)
+    text = others.sub(lambda found: f"{found[1]}\n" if chosen.name != first.name else "", text)
+    cells = {name: json.loads(files[f"{RELEASE}/{chosen.name}/{name}"])["cells"] for name in chosen.notebooks}
+    titles = {name: "".join(found[0]["source"]).splitlines()[0].lstrip("# ") for name, found in cells.items()}
+    written: dict[str, list[str]] = {name: [] for name in chosen.notebooks}  # the modules that are written for it
+    for stage in chosen.stages:
+        written[stage.notebook] += [f"`{module}.py`" for module in stage.modules]
+    rows = "".join(
+        f"| [{titles[name]}](../{RELEASE}/{chosen.name}/{name}) "
+        f"| {', '.join(dict.fromkeys(written[name])) or 'nothing to write'} |\n"
+        for name in chosen.notebooks
+    )
+    facts = {
+        "{title}": chosen.title,
+        "{name}": chosen.name,
+        "{stages}": str(len(chosen.stages)),
+        "{stage}": chosen.stages[0].name,
+        "{notebook}": chosen.notebooks[0],
+        "{module}": chosen.stages[0].modules[0],
+        "{modules}": ", ".join(f"`{module}.py`" for module in chosen.modules),
+        "{notebooks}": f"| notebook | file |\n|---|---|\n{rows}",
+    }
+    if chosen.name != first.name:  # the examples of the guide are about the first assignment
+        example = first.stages[0]
+        facts |= {f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}", f"{example.modules[0]}.py": "{module}.py"}
+        facts |= {
+            command.format(example.name): command.format("{stage}")
+            for command in ('check("{}")', "--watch {}", "--verbose {}", "grade.py {} ", "grade.py {}`", 'load("{}")')
+        }
+    for name, fact in sorted(facts.items(), key=lambda item: item[0].startswith("{")):
+        text = text.replace(name, fact)
+    return text
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m autograder handout", description="Make the archive that students get."
     )
-    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="zip file to write")
+    parser.add_argument(
+        "archive", type=Path, nargs="?", metavar="ARCHIVE", help="zip file to write (build/NAME-student.zip)"
+    )
     parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
     return parser.parse_args(arguments)
 
 
 def run(args: argparse.Namespace) -> int:
     chosen = which_assignment(args.assignment)
-    check_target(args.archive)
+    archive = args.archive or ROOT / "build" / f"{chosen.name}-student.zip"
+    check_target(archive)
+    top = f"{chosen.name}-student"
+    if (other := top_folder(archive)) not in ("", top):
+        raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
     files = contents(ROOT, chosen)
     # In a folder of its own, for those whose programs unpack into the current one.
-    write_zip(args.archive, {f"{chosen.name}-student/{name}": data for name, data in files.items()})
-    size = args.archive.stat().st_size / 1e6
-    print(f"Wrote {args.archive} ({len(files)} files, {size:.1f} MB). No line of a solution is in it.")
+    write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
+    size = archive.stat().st_size / 1e6
+    print(f"Wrote {archive} ({len(files)} files, {size:.1f} MB). No line of a solution is in it.")
     return 0
+
+
+def top_folder(archive: Path) -> str:
+    """The folder in which everything of an archive lies, or "" if there is no archive."""
+    if not archive.exists():
+        return ""
+    try:
+        with zipfile.ZipFile(archive) as there:
+            return there.namelist()[0].partition("/")[0]
+    except (OSError, zipfile.BadZipFile, IndexError):
+        return "something else"
+
+
+def today() -> tuple[int, int, int, int, int, int]:
+    """The date of the files: the day of packing, or that of SOURCE_DATE_EPOCH (see reproducible-builds.org)."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    day = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch.isdecimal() else datetime.now(timezone.utc)
+    return max(1980, day.year), day.month, day.day, 0, 0, 0
 
 
 def main(arguments: list[str]) -> int:

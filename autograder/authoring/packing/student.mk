@@ -19,7 +19,7 @@ ARGS ?=
 .PHONY: help grade lab doctor clean
 
 help:
-	@echo "make grade   how you stand, all stages; one stage: make grade ARGS=mha"
+	@echo "make grade   how you stand, all stages; one stage: make grade ARGS={stage}"
 	@echo "make lab     the notebooks in JupyterLab"
 	@echo "make doctor  is everything here that the course needs, and what to do if not"
 	@echo "make clean   remove the virtual environment; your files stay"
