@@ -53,7 +53,7 @@ term: $(VENV)/installed-dev
 	$(RUN) -m pytest tests/test_term.py -m slow $(ARGS)
 
 browser: $(VENV)/installed-dev
-	$(RUN) -m pip install --quiet -c constraints.txt -e ".[browser]"
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt -e ".[browser]"
 	$(RUN) -m pytest tests/browser -m browser $(ARGS)
 
 lint: $(VENV)/installed-dev
@@ -114,11 +114,13 @@ clean:
 
 # The virtual environment is made once, and brought up to date when the dependencies have changed.
 $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet -c constraints.txt -e .
+	@echo "Installing the packages of the course; the first time this takes some minutes."
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@echo "Installing the packages of the course and the development tools; the first time this takes some minutes."
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $(VENV)/installed $@
 
 $(VENV)/pyvenv.cfg:

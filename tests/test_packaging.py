@@ -202,7 +202,7 @@ def test_make_passes_the_corpora_on(make):
 def test_make_installs_once(make, tmp_path):
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv" / "pyvenv.cfg").touch()
-    install = "ran -m pip install --quiet -c constraints.txt -e ."
+    install = "ran -m pip install --disable-pip-version-check -c constraints.txt -e ."
     assert make("expected", installed=False)[1] == [install, "ran -m autograder expected"]
     assert make("expected", installed=False)[1] == ["ran -m autograder expected"]
 

@@ -62,10 +62,16 @@ class StageTestCase(unittest.TestCase):
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
-        """The stored tensors whose names start with `prefix` and a slash, without that part of the name."""
-        tensors = read_tensors(assignment(self.stage.assignment).expected / f"{self.stage.name}.safetensors")
-        start = prefix + "/"
-        return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
+        """The stored tensors whose names start with `prefix` and a slash, without that part of the name.
+
+        Raises:
+            LookupError: if there are none, and when one is asked for that is not there.
+        """
+        file = assignment(self.stage.assignment).expected / f"{self.stage.name}.safetensors"
+        tensors, start = read_tensors(file) if file.is_file() else {}, prefix + "/"
+        stored = Stored({name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)})
+        stored.where = f"{file.parent.name}/{file.name} has nothing named {start}"
+        return stored if stored else stored["..."]  # type: ignore[return-value]
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -215,6 +221,15 @@ class StageTestCase(unittest.TestCase):
             wrong = "returns nothing: is there a `return`?" if value is None else "returned the wrong number of values"
             self.wrong(f"{name} {wrong}", f"expected  {number} values", f"got       {_kind(value)}")
         return value
+
+
+class Stored(dict[str, np.ndarray]):
+    """Stored tensors by name; one that is missing says what to do."""
+
+    where = ""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise LookupError(f"{self.where}{name}: make expected writes the stored tensors anew")
 
 
 def alike(value: Any, other: Any) -> bool:

@@ -37,7 +37,8 @@ clean:
 	rm -rf $(VENV) *.egg-info
 
 $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e .
+	@echo "Installing the packages of the course; the first time this takes some minutes."
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e .
 	@touch $@
 
 $(VENV)/pyvenv.cfg:
