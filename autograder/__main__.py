@@ -47,6 +47,14 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
+    parser.add_argument(
+        "--zip",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE",
+        help="then pack the modules, to be handed in (NAME.zip)",
+    )
     parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
     instructors = parser.add_argument_group("for instructors")
@@ -65,12 +73,16 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         from autograder.reports.watch import watch
 
-        if args.hidden or args.json:
-            raise UserError("--watch is for your own modules: it goes with neither --hidden nor --json")
+        if args.hidden or args.json or args.zip:
+            raise UserError("--watch is for your own modules: it goes with none of --hidden, --json and --zip")
         return watch(args.submission or ROOT / "notebooks" / chosen.name, chosen, stages, args.verbose)
     seed = hidden_seed(args, chosen)
     folder = args.submission or ROOT / "notebooks" / chosen.name
     check_writable(args.json)
+    archive = Path(f"{chosen.name}.zip") if args.zip == Path() else args.zip
+    check_writable(archive, "--zip")
+    if archive and archive.suffix.lower() != ".zip":
+        raise UserError(f"{archive} is not the name of a zip file; stages stand before --zip")
     gradescope = part("autograder.reports.gradescope_results", "--json") if args.json else None
     if not folder.is_dir() and folder.suffix.lower() != ".zip":
         raise UserError(f"there is no folder {folder}")
@@ -97,6 +109,10 @@ def run(args: argparse.Namespace) -> int:
             jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)
+        if archive:
+            from autograder.submissions.pack import pack
+
+            console.print(Text(pack(submission, chosen, archive), style="bold"))
         if args.assignment is None and args.submission is None and len(assignments()) + len(broken()) > 1:
             from autograder.grading.other_assignments import others
 
@@ -131,7 +147,7 @@ def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
     return args.seed if args.seed is not None else secrets.randbits(63)
 
 
-def check_writable(path: Path | None) -> None:
+def check_writable(path: Path | None, option: str = "--json") -> None:
     """Find out before the work whether its result can be written.
 
     Raises:
@@ -140,7 +156,7 @@ def check_writable(path: Path | None) -> None:
     if path is None:
         return
     if path.is_dir():
-        raise UserError(f"{path} is a folder; --json takes the name of a file")
+        raise UserError(f"{path} is a folder; {option} takes the name of a file")
     if not path.absolute().parent.is_dir():
         raise UserError(f"there is no folder {path.absolute().parent} for {path.name}")
 

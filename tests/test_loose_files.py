@@ -7,6 +7,7 @@ from autograder.grading.grade_submission import grade
 from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.loose_files import without_number
+from autograder.submissions.which_assignment import which_assignment
 from tests.archives import ASSIGNMENT, FULL, MODULES, below, read_all, read_one, write, zipped
 
 CANVAS = {
@@ -86,6 +87,11 @@ def test_the_feedback_says_which_files_count(tmp_path):
     finally:
         workers.close()
     assert "About your files: mha.py is what mha (1).py holds; not read: pe.txt." in page
+
+
+def test_loose_files_tell_their_assignment(tmp_path):
+    write(tmp_path / "all", {"smithalice_1001_5550_vit-1.py": "x"})
+    assert which_assignment(None, tmp_path / "all").name == "variants"
 
 
 def test_numbers():

@@ -17,6 +17,7 @@ STYLES = {
     "not started": "yellow",
     "blocked": "yellow",
 }
+PRINTED, LONGEST = 5, 200  # lines of what the code printed, and characters of a line, that are shown without --verbose
 UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
 
 
@@ -46,6 +47,7 @@ def print_stage(
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
     console.print(Text(f"{title:<58}{score:>18}", style="bold"))
     hints: set[str] = set()  # those that were printed; one mistake often explains several tests
+    printed = ""  # what was shown last of what the code printed, which often is the same in all tests
     passed, told = 0, 0
     for test in told_once(stage).tests:
         silent = test.status == "passed" and not test.message
@@ -54,9 +56,22 @@ def print_stage(
             continue
         print_test(console, test, verbose, hints, explained is None or told < explained)
         told += not silent and test.message != SAME
+        if not verbose and not brief and test.printed.strip() not in ("", printed):
+            printed = test.printed.strip()
+            print_printed(console, printed, PRINTED)
     if passed:
         console.print(Text("  ").append(f"{'passed':<12}", style=STYLES["passed"]).append(f"{passed} of the tests"))
     return told
+
+
+def print_printed(console: Console, text: str, most: int | None) -> None:
+    """Show what the student's code printed: as a whole, or its last lines."""
+    rows = clean(text.rstrip()).splitlines()
+    left_out = 0 if most is None else max(0, len(rows) - most)
+    more = f" (the last {most} of {len(rows)} lines; --verbose shows all)" if left_out else ""
+    _indented(console, f"your code printed{more}:", "dim")
+    for row in rows[left_out:]:
+        _indented(console, "| " + (row if most is None else row[:LONGEST]), "dim")
 
 
 def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str], explained: bool = True) -> None:
@@ -84,9 +99,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     for detail in shown:
         _indented(console, detail)
     if test.printed.strip() and verbose:
-        _indented(console, "your code printed:", "dim")
-        for row in clean(test.printed).splitlines():
-            _indented(console, "| " + row, "dim")
+        print_printed(console, test.printed, None)
 
 
 def part_line(part: PartResult) -> str:

@@ -165,7 +165,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     }
     if chosen.name != first.name:  # the examples of the guide are about the first assignment
         example = first.stages[0]
-        facts |= {f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}", f"{example.modules[0]}.py": "{module}.py"}
+        facts |= {f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}", f"{first.name}.zip": f"{chosen.name}.zip", f"{example.modules[0]}.py": "{module}.py"}
         facts |= {
             command.format(example.name): command.format("{stage}")
             for command in ('check("{}")', "--watch {}", "--verbose {}", "grade.py {} ", "grade.py {}`", 'load("{}")')
