@@ -15,6 +15,7 @@ COMMANDS = {
     "grade.py": ["grade.py", "mha"],
     "autograder": ["-m", "autograder", "mha"],
     "course.doctor": ["-m", "course.doctor"],
+    "course.update": ["-m", "course.update", "x.zip"],
     "course.translate": ["-m", "course.translate", "Der Hund schläft."],
 }
 # Runs a command as if this Python were another one: python -c PRETEND VERSION -m MODULE | FILE
@@ -60,12 +61,12 @@ def test_what_is_read_before_the_check_is_the_language_of_an_old_python():
     for name in ("grade.py", "course/__init__.py", "course/startup.py", "autograder/__init__.py"):
         ast.parse(Path(ROOT, name).read_text(encoding="utf-8"), feature_version=(3, 8))
     # These are read as a whole before their first line is run.
-    for name in ("course/doctor.py", "course/translate.py", "autograder/__main__.py"):
+    for name in ("course/doctor.py", "course/translate.py", "course/update.py", "autograder/__main__.py"):
         ast.parse(Path(ROOT, name).read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
 def test_nothing_is_imported_before_the_check():
-    for name in ("grade.py", "course/doctor.py", "course/translate.py", "autograder/__main__.py"):
+    for name in ("grade.py", "course/doctor.py", "course/translate.py", "course/update.py", "autograder/__main__.py"):
         first, second, check = ast.parse(Path(ROOT, name).read_text(encoding="utf-8")).body[1:4]
         assert ast.unparse(first) == "import sys"
         assert ast.unparse(second) == "from course.startup import begin"

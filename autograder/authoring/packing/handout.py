@@ -18,6 +18,7 @@ from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, make_stub
 from autograder.manifest import Assignment, every_assignment
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
+from course.update import RECORD, digest
 
 # The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
 ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "grading", "reports")
@@ -83,6 +84,8 @@ def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
     for name in ("README.md", "docs/student-guide.md", "Makefile"):
         files[name] = adapted(files[name].decode(), chosen, files).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
+    record = {"assignment": chosen.name, "files": {name: digest(data) for name, data in sorted(files.items())}}
+    files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
     secrets = secret_lines(root / "solutions" / chosen.name, chosen)
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
         raise UserError("the archive would hold lines of the solution\n  " + "\n  ".join(leaks))
@@ -165,7 +168,11 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     }
     if chosen.name != first.name:  # the examples of the guide are about the first assignment
         example = first.stages[0]
-        facts |= {f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}", f"{first.name}.zip": f"{chosen.name}.zip", f"{example.modules[0]}.py": "{module}.py"}
+        facts |= {
+            f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}",
+            f"{first.name}.zip": f"{chosen.name}.zip",
+            f"{example.modules[0]}.py": "{module}.py",
+        }
         facts |= {
             command.format(example.name): command.format("{stage}")
             for command in ('check("{}")', "--watch {}", "--verbose {}", "grade.py {} ", "grade.py {}`", 'load("{}")')
