@@ -1,8 +1,8 @@
 """`python -m course.update HANDOUT.zip`: a corrected handout in mid-term, without touching what you wrote.
 
 What belongs to the course is replaced. A module or a notebook in `notebooks` that you have changed stays as it is, and
-the new one is put beside it (`mha.new.py`). Other files of the course that you have changed are kept beside the new ones
-(`grade.yours.py`). Files that are not in the handout are not looked at.
+the new one is put beside it (`mha.new.py`). Other files of the course that you have changed are kept beside the new
+ones (`grade.yours.py`). Files that are not in the handout are not looked at.
 """
 
 import sys

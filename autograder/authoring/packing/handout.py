@@ -171,6 +171,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
         facts |= {
             f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}",
             f"{first.name}.zip": f"{chosen.name}.zip",
+            f"{first.name}-student.zip": f"{chosen.name}-student.zip",
             f"{example.modules[0]}.py": "{module}.py",
         }
         facts |= {
