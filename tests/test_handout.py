@@ -193,7 +193,7 @@ def test_students_have_nothing_of_instructors_in_their_lab(shipped):
     project = tomllib.loads(shipped["pyproject.toml"].decode())["project"]
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     names = {re.split("[<>=]", line)[0] for line in project["dependencies"]}
-    assert {re.split("[<>=]", line)[0] for line in ours} - names == {"nbgrader", "sqlalchemy", "nbclient"}
+    assert {re.split("[<>=]", line)[0] for line in ours} - names == {"nbgrader", "sqlalchemy", "nbclient", "pygments"}
     assert "nbgrader" not in shipped["environment.yml"].decode()
     assert "jupyterlab" in shipped["environment.yml"].decode()
     imported = "".join(data.decode() for name, data in shipped.items() if name.endswith(".py"))

@@ -141,6 +141,10 @@ def grade_class(
     """Grade what has no current grade, then write the reports about all."""
     by_name = {one.student: one for one in found}
     started, graded, faults = time.monotonic(), 0, {}
+    fresh: set[str] = set()
+    for found_one in found:
+        if records.review.get(found_one.student):
+            records.report(found_one)  # what does not fit is said before the work
     with Progress(len(found)) as progress:
 
         def changed() -> Iterator[Submission]:
@@ -155,10 +159,12 @@ def grade_class(
             for outcome in known:
                 records.write(by_name[outcome.student], outcome, settings)
                 graded += 1
+                fresh.add(outcome.student)
                 progress.advance()
                 if outcome.fault:
                     faults[outcome.student] = outcome.fault
                     progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
+    records.write_pages(found, fresh)
     records.write_grades(found, chosen)
     records.write_report(found)
     place = write_gradebook(found, records, chosen, args.gradebook) if args.gradebook is not None else ""
@@ -170,11 +176,32 @@ def grade_class(
         print(f"The points are in the gradebook {place}; those of nbgrader autograde are replaced.")
     if not settings.confined:
         print("The submissions were not confined: a hostile one could have changed any grade.")
+    print_end(found, records)
     if faults:
         print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
         for student, fault in sorted(faults.items()):
             print(f"  {student}: {fault.splitlines()[-1]}")
     return FAULT if faults else DONE
+
+
+def print_end(found: list[Found], records: Records) -> None:
+    """Say how the class stands, what is to be looked at, and what the staff decided."""
+    total, most, number, notes = 0.0, 0.0, 0, []
+    for one in found:
+        if report := records.report(one):
+            total, number, most = total + report.points, number + 1, max(most, report.max_points)
+            notes += [one.student] if report.review else []
+    if number:
+        print(f"The mean of {number} is {total / number:.1f} of {most:g} points.")
+    if notes:
+        more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
+        print(f"{len(notes)} to review, see report.html and the pages in staff: {', '.join(notes[:10])}{more}.")
+    known = {one.student for one in found}
+    changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
+    if records.review:
+        print(f"review.csv: points of {changed} tests changed, comments for {len(records.review)} students.")
+    if nobody := sorted(set(records.review) - known):
+        print(f"review.csv names {', '.join(nobody)}, who did not hand in anything here.")
 
 
 def write_gradebook(found: list[Found], records: Records, chosen: Assignment, url: str) -> str:

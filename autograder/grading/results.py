@@ -38,6 +38,7 @@ class TestResult:
     hidden: bool = False  # whether a hidden test gave this outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
+    reviewed: str = ""  # what the staff said about it, or how they changed its points
     parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
 
     def guarded_by(self, hidden: "TestResult") -> "TestResult":
@@ -85,6 +86,7 @@ class Report:
     end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
     confined: bool | None = None  # whether the workers were confined; None where it is the student's own run
     review: tuple[str, ...] = ()  # what an instructor should look at; students do not see it
+    comments: tuple[str, ...] = ()  # of the staff, for the student
     files: tuple[str, ...] = ()  # which files count and which were not read, for the student
 
     @property
@@ -133,5 +135,5 @@ def from_json(entry: dict[str, Any]) -> Report:
 
     end_to_end = test(entry["end_to_end"]) if entry["end_to_end"] else None
     stages = tuple(map(stage, entry["stages"]))
-    notes = {name: tuple(entry.get(name, ())) for name in ("review", "files")}
+    notes = {name: tuple(entry.get(name, ())) for name in ("review", "files", "comments")}
     return Report(**{**entry, "stages": stages, "end_to_end": end_to_end, **notes})

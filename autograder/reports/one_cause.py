@@ -12,7 +12,7 @@ ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
 def cause_of(test: TestResult) -> tuple[str, ...]:
     """What has to be the same for two tests to end of one cause, or nothing if this is not told together."""
-    if test.status not in ENDINGS or test.hidden or test.hints:
+    if test.status not in ENDINGS or test.hidden or test.hints or test.reviewed:
         return ()
     return (test.status, test.message, *test.details)
 

@@ -26,6 +26,7 @@ ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograde
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
     *("reports/item_analysis.py", "reports/gradescope_results.py", "reports/write_files.py"),
+    *("reports/review_file.py", "reports/staff_page.py"),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
@@ -34,7 +35,7 @@ OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "ex
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
 # What only instructors' code needs. Without nbgrader, students have neither Formgrader nor Create Assignment in their
 # Lab, nor a complaint about an exchange directory.
-NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient")
+NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient", "pygments")
 PACKING = "autograder/authoring/packing"
 DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
 # Sections of pyproject.toml without which the course can be installed.
