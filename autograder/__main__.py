@@ -93,18 +93,23 @@ def run(args: argparse.Namespace) -> int:
         from rich.text import Text
 
         from autograder.grading.grade_submission import grade
+        from autograder.grading.results import StageResult
         from autograder.reports.console import print_stage, print_total
         from autograder.submissions.read_submission import read_submission
 
         submission = read_submission(folder, chosen)
         console = Console(highlight=False, emoji=False, markup=False)
         console.print(Text(f"{chosen.title}: {submission.name}", style="bold"))
+
+        def shown(stage: StageResult) -> None:
+            print_stage(console, stage, args.verbose)
+
         report = grade(
             submission,
             chosen,
             workers,
             stages,
-            on_stage=lambda stage: print_stage(console, stage, args.verbose),
+            on_stage=shown,
             hidden_seed=seed,
             jobs=min(2, os.cpu_count() or 1),
         )

@@ -10,7 +10,7 @@ from autograder.submissions.loose_files import without_number
 from autograder.submissions.which_assignment import which_assignment
 from tests.archives import ASSIGNMENT, FULL, MODULES, below, read_all, read_one, write, zipped
 
-CANVAS = {
+CANVAS: dict[str, str | bytes] = {
     **{f"smithalice_1001_{5550 + n}_{name}": text for n, (name, text) in enumerate(MODULES.items())},
     **{f"jonesbob_LATE_1002_{5560 + n}_{name}": text for n, (name, text) in enumerate(MODULES.items()) if n},
     "jonesbob_LATE_1002_5560_mha.py": "# the first one\n",

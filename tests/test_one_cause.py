@@ -28,10 +28,11 @@ def workers():
 
 
 def shown(report, verbose=False) -> str:
-    console = Console(file=io.StringIO(), width=100, highlight=False, markup=False)
+    printed = io.StringIO()
+    console = Console(file=printed, width=100, highlight=False, markup=False)
     for stage in report.stages:
         print_stage(console, stage, verbose)
-    return console.file.getvalue()
+    return printed.getvalue()
 
 
 @pytest.mark.parametrize(

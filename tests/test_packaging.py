@@ -118,7 +118,7 @@ def test_conda_has_the_same_dependencies():
 def test_nothing_is_compiled_where_there_is_no_wheel(python, installed):
     both = [one for one in DEPENDENCIES if one.name in ("editdistance", "rapidfuzz")]
     assert [one.name for one in both if one.marker and one.marker.evaluate(environment(python))] == [installed]
-    pinned = {pin.name: pin.marker for pin in pins()}
+    pinned = {pin.name: pin.marker for pin in pins() if pin.marker}
     assert pinned["editdistance"].evaluate(environment(python)) == (installed == "editdistance")
 
 

@@ -92,8 +92,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
                 return read_tree(name, open_zip(tree, zips[0]), assignment)
             except Unreadable as error:
                 return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
-        told = (*listing.told, *not_read(listing.files, (), assignment.modules))
-        return Submission(name, {}, _missing(assignment, listing.files), _notes(listing, set()), told)
+        unread = (*listing.told, *not_read(listing.files, (), assignment.modules))
+        return Submission(name, {}, _missing(assignment, listing.files), _notes(listing, set()), unread)
 
     def rank(folder: str) -> tuple[bool, int, bool]:
         return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."

@@ -55,7 +55,9 @@ class Listing:
 class Tree(Protocol):
     """A folder or an archive of a student."""
 
-    nesting: int  # how many zip files stand around it
+    @property
+    def nesting(self) -> int:
+        """How many zip files stand around it."""
 
     def listing(self) -> Listing:
         """The files by path."""
