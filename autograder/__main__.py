@@ -24,6 +24,7 @@ COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 COMMANDS = {
     "audit": "autograder.authoring.audit.command",
     "batch": "autograder.classroom.batch",
+    "compare": "autograder.classroom.compare",
     "doctor": "autograder.grading.check_machine",
     "expected": "autograder.authoring.stored_tensors",
     "export": "autograder.classroom.export",

@@ -1,17 +1,22 @@
 """The pages of the staff, and review.csv: what people decide survives regrading and goes wherever grades go."""
 
 import csv
+import shutil
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from autograder.__main__ import main
+from autograder.classroom.feedback_export import place_of
 from autograder.gradebooks.class_grades import read_class
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.reports.review_file import COLUMNS, read_review, with_review
 from autograder.reports.staff_page import spoken_of, staff_html
 from course.errors import UserError
 from tests.batches import ASSIGNMENT, SEED, SOLUTION, STUBS, batch, hand_in, recorded, rows
+from tests.worth import FULL
 
 WRONG = ("key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0")
 TEST = "test_pe"
@@ -80,6 +85,67 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
     assert rows(out)["bob"]["total"] == "0"
     assert "shown in the lab" not in (out / "feedback" / "bob.html").read_text(encoding="utf-8")
     assert read_class(out).points["bob"].required == 0
+
+
+def test_two_runs_are_compared(graded, tmp_path, capsys):
+    submissions, out = graded
+    decide(out)
+    assert batch(submissions, out) == 0
+    shutil.copytree(out, tmp_path / "old")
+    shutil.copytree(submissions, tmp_path / "in")
+    assert main(["compare", str(tmp_path / "old"), str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 students: 0 gain, 0 lose, 0 differ otherwise."
+    decide(tmp_path / "old", ("bob", TEST, "2", "shown in the lab", "N. N.", ""))
+    (tmp_path / "old" / "results" / "anna.json").unlink()
+    assert main(["compare", str(tmp_path / "old"), str(out), "--out", str(tmp_path / "x.csv")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("2 students: 1 gain, 1 lose, 0 differ otherwise.")
+    assert "bob: 2 -> 0 (-2)" in said
+    assert f"pe.{TEST}: not started, 2 -> not started, 0 of {FULL['pe']:g}" in said
+    assert "anna: no grade -> " in said
+    assert "is in one of the runs only: the new one" in said
+    assert (tmp_path / "x.csv").read_text(encoding="utf-8-sig").startswith("student,before,after,difference,why")
+    assert main(["compare", str(tmp_path), str(out)]) == 2
+
+
+def test_a_list_of_students_is_graded_again(graded, tmp_path, capsys):
+    submissions, out = graded
+    decide(out)
+    (tmp_path / "list.txt").write_text("# complaints\nbob\n", encoding="utf-8")
+    before = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
+    assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 0
+    assert "Graded 1 submissions" in capsys.readouterr().out
+    after = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
+    assert {name for name in after if after[name] != before[name]} == {"bob.json"}
+    (tmp_path / "list.txt").write_text("bobby\n", encoding="utf-8")
+    assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 2
+    assert "names bobby, of whom there is no submission" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("student", "name", "kind", "place"),
+    [
+        ("Frank Oz_11_assignsubmission_file_", "", "moodle", "Frank Oz_11_assignsubmission_file_/feedback.html"),
+        ("Frank Oz_11", "", "moodle", "Frank Oz_11_assignsubmission_file_/feedback.html"),
+        ("anna", "anna", "moodle", ""),
+        ("smithalice_1001", "smithalice_LATE_1001_5550_mha.py", "canvas", "smithalice_1001_5550_feedback.html"),
+        ("leecleo_1003_5570_work", "leecleo_1003_5570_work", "canvas", "leecleo_1003_5570_feedback.html"),
+        ("smithalice_1001", "smithalice_1001", "canvas", ""),
+        ("../x", "../x", "mail", "_x.html"),
+    ],
+)
+def test_the_names_of_feedback_in_a_platform(student, name, kind, place):
+    assert place_of(student, name, kind) == place
+
+
+def test_feedback_is_packed(graded, tmp_path, capsys):
+    out = graded[1]
+    assert main(["export", "feedback", str(out), "--for", "mail", "--out", str(tmp_path / "f.zip")]) == 0
+    with zipfile.ZipFile(tmp_path / "f.zip") as archive:
+        assert sorted(archive.namelist()) == ["anna.html", "bob.html", "list.csv"]
+        assert archive.read("bob.html") == (out / "feedback" / "bob.html").read_bytes()
+    assert main(["export", "feedback", str(out), "--for", "moodle", "--out", str(tmp_path / "m.zip")]) == 0
+    assert "2 are not, because their names are not those of Moodle: anna, bob" in capsys.readouterr().out
 
 
 REPORT = Report("T", "anna", (StageResult("s", 1, "S", False, (TestResult("s", "test_a", "A", "failed", 1, 5),)),), 1.0)

@@ -44,6 +44,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         metavar="SECONDS",
         help="for all that the code of one submission does (%(default)g)",
     )
+    parser.add_argument(
+        "--regrade", type=Path, metavar="FILE", help="grade these students again, one name a line, and nobody else"
+    )
     parser.add_argument("--visible-only", action="store_true", help="leave out the hidden tests")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
     parser.add_argument(
@@ -140,6 +143,7 @@ def grade_class(
 ) -> int:
     """Grade what has no current grade, then write the reports about all."""
     by_name = {one.student: one for one in found}
+    again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
     for found_one in found:
@@ -149,8 +153,11 @@ def grade_class(
 
         def changed() -> Iterator[Submission]:
             for one in found:
+                if again is not None and one.student not in again:
+                    progress.skip()
+                    continue
                 submission = one.read()
-                if records.is_current(one, submission.digest, settings):
+                if again is None and records.is_current(one, submission.digest, settings):
                     progress.skip()
                 else:
                     yield submission
@@ -182,6 +189,22 @@ def grade_class(
         for student, fault in sorted(faults.items()):
             print(f"  {student}: {fault.splitlines()[-1]}")
     return FAULT if faults else DONE
+
+
+def students_in(file: Path, found: list[Found]) -> set[str]:
+    """The students that a file names, one a line; empty lines and lines that begin with "#" do not count.
+
+    Raises:
+        UserError: if it cannot be read, or names somebody who did not hand in.
+    """
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {file}: {error}") from error
+    names = {line for line in lines if line and not line.startswith("#")}
+    if unknown := sorted(names - {one.student for one in found}):
+        raise UserError(f"{file} names {', '.join(unknown)}, of whom there is no submission")
+    return names
 
 
 def print_end(found: list[Found], records: Records) -> None:

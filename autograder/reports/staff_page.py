@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from markupsafe import Markup
 from pygments import highlight
@@ -12,6 +13,7 @@ from pygments.lexers.python import PythonLexer
 from autograder.grading.results import Report
 from autograder.manifest import ROOT, Assignment
 from autograder.reports.html_pages import render
+from autograder.reports.one_cause import told_once
 
 LINE = re.compile(r"\b(\w+)\.py, line (\d+)")
 
@@ -24,6 +26,7 @@ def staff_html(report: Report, sources: Mapping[str, str], assignment: Assignmen
         sources: module -> the text that was handed in.
     """
     told = spoken_of(report)
+    report = replace(report, stages=tuple(map(told_once, report.stages)))
     modules = [
         (module, code(module, sources[module], lines), lines, diff(assignment, module, sources[module]))
         for module in assignment.modules
