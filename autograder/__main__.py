@@ -56,6 +56,9 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         metavar="FILE",
         help="then pack the modules, to be handed in (NAME.zip)",
     )
+    parser.add_argument(
+        "--summary", type=Path, metavar="FILE", help="add the verdict to a file, as a table in Markdown"
+    )
     parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
     instructors = parser.add_argument_group("for instructors")
@@ -82,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.json)
     archive = Path(f"{chosen.name}.zip") if args.zip == Path() else args.zip
     check_writable(archive, "--zip")
+    check_writable(args.summary, "--summary")
     if archive and archive.suffix.lower() != ".zip":
         raise UserError(f"{archive} is not the name of a zip file; stages stand before --zip")
     gradescope = part("autograder.reports.gradescope_results", "--json") if args.json else None
@@ -127,6 +131,10 @@ def run(args: argparse.Namespace) -> int:
         workers.close()
     if gradescope:
         gradescope.write_results(report, args.json)
+    if args.summary:
+        from autograder.reports.markdown_summary import write_summary
+
+        write_summary(report, args.summary)
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
 
 

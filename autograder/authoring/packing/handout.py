@@ -62,11 +62,20 @@ def shipped(chosen: Assignment) -> list[str]:
     ]
 
 
-def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
+# For a repository on GitHub, of which each student gets a copy: by path, where it lies here.
+GITHUB = {
+    ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml",
+    ".gitignore": "autograder/authoring/packing/github/gitignore",
+    ".devcontainer/devcontainer.json": ".devcontainer/devcontainer.json",
+}
+
+
+def contents(root: Path, chosen: Assignment, github: bool = False) -> dict[str, bytes]:
     """Everything that students get, by path.
 
     Args:
         root: the folder of the project.
+        github: with what a repository on GitHub needs beside it.
 
     Raises:
         UserError: if a file is missing, a stub or a notebook is not as it was released, or a solution is in it.
@@ -85,6 +94,7 @@ def contents(root: Path, chosen: Assignment) -> dict[str, bytes]:
     for name in ("README.md", "docs/student-guide.md", "Makefile"):
         files[name] = adapted(files[name].decode(), chosen, files).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
+    files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
     record = {"assignment": chosen.name, "files": {name: digest(data) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
     secrets = secret_lines(root / "solutions" / chosen.name, chosen)
@@ -192,6 +202,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         "archive", type=Path, nargs="?", metavar="ARCHIVE", help="zip file to write (build/NAME-student.zip)"
     )
     parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    parser.add_argument(
+        "--github", action="store_true", help="with a workflow that grades every push, for GitHub Classroom"
+    )
     return parser.parse_args(arguments)
 
 
@@ -202,7 +215,7 @@ def run(args: argparse.Namespace) -> int:
     top = f"{chosen.name}-student"
     if (other := top_folder(archive)) not in ("", top):
         raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
-    files = contents(ROOT, chosen)
+    files = contents(ROOT, chosen, args.github)
     # In a folder of its own, for those whose programs unpack into the current one.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
     size = archive.stat().st_size / 1e6
