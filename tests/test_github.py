@@ -1,4 +1,4 @@
-"""A handout for GitHub Classroom: its workflow runs in a clean clone; the table in its summary; devcontainer and binder."""
+"""A handout for GitHub Classroom: its workflow in a clean clone, the table in its summary; devcontainer, binder."""
 
 import json
 import os
