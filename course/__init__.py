@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from course.heatmaps import show_attention, show_heatmaps
-    from course.notebook.check import check, show_errors
+    from course.notebook.check import check, overview, show_errors
     from course.notebook.display import Table, show
     from course.notebook.explore import explore_attention, explore_model
     from course.notebook.load import exploring, load, own_modules, trained, working_on
@@ -24,6 +24,7 @@ _HOMES = {
     "show_attention": "course.heatmaps",
     "show_heatmaps": "course.heatmaps",
     "check": "course.notebook.check",
+    "overview": "course.notebook.check",
     "show_errors": "course.notebook.check",
     "Table": "course.notebook.display",
     "show": "course.notebook.display",
@@ -54,6 +55,7 @@ __all__ = [
     "explore_model",
     "exploring",
     "load",
+    "overview",
     "own_modules",
     "pad",
     "show",

@@ -8,6 +8,7 @@ import marshal
 import os
 import re
 import shutil
+import subprocess
 import sys
 import zipfile
 from datetime import datetime, timedelta, timezone
@@ -198,6 +199,30 @@ def test_students_have_nothing_of_instructors_in_their_lab(shipped):
     assert "jupyterlab" in shipped["environment.yml"].decode()
     imported = "".join(data.decode() for name, data in shipped.items() if name.endswith(".py"))
     assert not re.search(r"^\s*(import|from) (nbgrader|sqlalchemy|nbclient)", imported, re.MULTILINE)
+
+
+def test_there_is_a_page_to_start_from(shipped, unpacked):
+    import nbformat
+
+    notebook = nbformat.reads(shipped["notebooks/transformer/0_start.ipynb"].decode(), as_version=4)
+    nbformat.validate(notebook)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    for name in ASSIGNMENT.notebooks:
+        assert f"]({name})" in text
+    assert "| `mha.py` | 30 | 3 hours |" in text
+    assert (unpacked / "notebooks" / "transformer" / "../../docs/student-guide.md").is_file()
+    done = subprocess.run(
+        [sys.executable, "-c", notebook.cells[-1].source.replace("overview()", "print(overview())")],
+        cwd=unpacked / "notebooks" / "transformer",
+        env={**os.environ, "PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "1 Multi-head attention 1_mha.ipynb mha.py 0 of 30" in lines
+    assert lines[-1] == "all 0 of 110"
 
 
 # What is in it

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.packing.start_notebook import NAME, start_notebook
 from autograder.authoring.packing.zip_files import BINARY, ROOT, check_target, collect, write_zip
 from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, make_stubs, secret_lines
 from autograder.manifest import Assignment, every_assignment
@@ -91,6 +92,8 @@ def contents(root: Path, chosen: Assignment, github: bool = False) -> dict[str, 
     templates = {"README.md": "student_readme.md", "Makefile": "student.mk"}
     for name, template in templates.items():
         files[name] = collect(root, [f"{PACKING}/{template}"])[f"{PACKING}/{template}"]
+    folder = f"{RELEASE}/{chosen.name}"
+    files[f"{folder}/{NAME}"] = start_notebook(chosen, {name: files[f"{folder}/{name}"] for name in chosen.notebooks})
     for name in ("README.md", "docs/student-guide.md", "Makefile"):
         files[name] = adapted(files[name].decode(), chosen, files).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
