@@ -70,8 +70,8 @@ def compare(old: Run, new: Run) -> list[Change]:
     for student in sorted({*old.reports, *new.reports}):
         before, after = old.reports.get(student), new.reports.get(student)
         if reasons := tuple(_reasons(student, old, new)):
-            scores = (report.points if report else None for report in (before, after))
-            changes.append(Change(student, *scores, reasons))
+            was, now = (report.points if report else None for report in (before, after))
+            changes.append(Change(student, was, now, reasons))
     return sorted(changes, key=lambda change: (change.gain, change.student))
 
 
