@@ -30,7 +30,7 @@ help:
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make figures    draw the figures in img/ and docs/ anew"
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
-	@echo "make handout    what students get, build/transformer-student.zip"
+	@echo "make handout    what students get, build/transformer-student.zip   ARGS=\"--assignment NAME\""
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
 	@echo "make bench      what grading, decoding and training cost, as ratios"
 	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
@@ -57,7 +57,7 @@ term: $(VENV)/installed-dev
 	$(RUN) -m pytest tests/test_term.py tests/test_term_of_all.py -m slow $(ARGS)
 
 browser: $(VENV)/installed-dev
-	$(RUN) -m pip install --quiet -c constraints.txt -e ".[browser]"
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt -e ".[browser]"
 	$(RUN) -m pytest tests/browser -m browser $(ARGS)
 
 lint: $(VENV)/installed-dev
@@ -88,7 +88,7 @@ gradescope: $(VENV)/installed
 	$(RUN) -m autograder gradescope build/transformer.zip $(ARGS)
 
 handout: $(VENV)/installed
-	$(RUN) -m autograder handout build/transformer-student.zip $(ARGS)
+	$(RUN) -m autograder handout $(ARGS)
 
 tolerance: $(VENV)/installed
 	$(RUN) -m autograder tolerance --out docs/tolerance.md $(ARGS)
@@ -118,11 +118,13 @@ clean:
 
 # The virtual environment is made once, and brought up to date when the dependencies have changed.
 $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet -c constraints.txt -e .
+	@echo "Installing the packages of the course; the first time this takes some minutes."
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet -c constraints.txt -e ".[dev]"
+	@echo "Installing the packages of the course and the development tools; the first time this takes some minutes."
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $(VENV)/installed $@
 
 $(VENV)/pyvenv.cfg:

@@ -2,11 +2,19 @@
 
 import glob
 import os
+import sys
+from pathlib import Path
 
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.preprocessors import ClearHiddenTests, Execute
 
-from autograder.authoring.nbgrader_plugin import AnyNotebook, IsolateGrading, RefuseFaults, StripModules
+from autograder.authoring.nbgrader_plugin import (
+    AnyNotebook,
+    IsolateGrading,
+    RefuseFaults,
+    StripModules,
+    warn_of_skipped,
+)
 from autograder.authoring.release import RELEASE, SOURCE
 from autograder.manifest import assignments
 
@@ -45,17 +53,21 @@ run.insert(run.index(Execute) + 1, RefuseFaults)
 c.Autograde.autograde_preprocessors = run
 # A grade cell runs all tests of its stage, possibly on a busy machine. nbgrader's default is 30 seconds.
 c.Execute.timeout = 300
+# A kernel warns in each notebook that others on this machine could listen to it.
+c.Execute.extra_arguments = ["--IPKernelApp.log_level=40"]
+warn_of_skipped(sys.argv[1:], Path(root, "submitted"), assignments())
 
 # Without this the feedback would show hidden tests to students.
 c.GenerateFeedback.preprocessors = [ClearHiddenTests, *GenerateFeedback().preprocessors]
 
 # zip_collect: archives that are named after the student, or one with a folder or an archive for each student; the files
-# lie at the top or in the assignment's folder.
+# lie at the top or in the assignment's folder. Of Moodle's "Frank Oz_11_assignsubmission_file_", "Frank Oz_11".
 files = {module for assignment in assignments().values() for module in assignment.modules}
 files |= {name.removesuffix(".ipynb") for assignment in assignments().values() for name in assignment.notebooks}
 names = "|".join(assignments())
 c.FileNameCollectorPlugin.valid_ext = [".py", ".ipynb"]
 c.FileNameCollectorPlugin.named_regexp = (
-    rf".*[\\/]extracted[\\/](?:[^\\/]+[\\/])?(?!(?:{names})[\\/])(?P<student_id>[^\\/]+)[\\/](?:(?:{names})[\\/])?"
+    rf".*[\\/]extracted[\\/](?:[^\\/]+[\\/])?(?!(?:{names})[\\/])(?P<student_id>[^\\/]+?)(?:_assignsubmission_[^\\/]*)?[\\/]"
+    rf"(?:(?:{names})[\\/])?"
     rf"(?P<file_id>{'|'.join(sorted(files))})\.\w+$"
 )

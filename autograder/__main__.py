@@ -1,10 +1,16 @@
 """The command line: `python grade.py [stage ...]`, that is `python -m autograder`, and the instructors' commands."""
 
+import sys
+
+from course.startup import begin
+
+if __name__ == "__main__":
+    begin()  # before anything is imported that needs a package or a later Python
+
 import argparse
 import importlib
 import os
 import secrets
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +24,7 @@ COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
 COMMANDS = {
     "audit": "autograder.authoring.audit.command",
     "batch": "autograder.classroom.batch",
+    "compare": "autograder.classroom.compare",
     "doctor": "autograder.grading.check_machine",
     "expected": "autograder.authoring.stored_tensors",
     "export": "autograder.classroom.export",
@@ -41,6 +48,17 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
+    parser.add_argument(
+        "--zip",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE",
+        help="then pack the modules, to be handed in (NAME.zip)",
+    )
+    parser.add_argument(
+        "--summary", type=Path, metavar="FILE", help="add the verdict to a file, as a table in Markdown"
+    )
     parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
     instructors = parser.add_argument_group("for instructors")
@@ -59,12 +77,17 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         from autograder.reports.watch import watch
 
-        if args.hidden or args.json:
-            raise UserError("--watch is for your own modules: it goes with neither --hidden nor --json")
+        if args.hidden or args.json or args.zip:
+            raise UserError("--watch is for your own modules: it goes with none of --hidden, --json and --zip")
         return watch(args.submission or ROOT / "notebooks" / chosen.name, chosen, stages, args.verbose)
     seed = hidden_seed(args, chosen)
     folder = args.submission or ROOT / "notebooks" / chosen.name
     check_writable(args.json)
+    archive = Path(f"{chosen.name}.zip") if args.zip == Path() else args.zip
+    check_writable(archive, "--zip")
+    check_writable(args.summary, "--summary")
+    if archive and archive.suffix.lower() != ".zip":
+        raise UserError(f"{archive} is not the name of a zip file; stages stand before --zip")
     gradescope = part("autograder.reports.gradescope_results", "--json") if args.json else None
     if not folder.is_dir() and folder.suffix.lower() != ".zip":
         raise UserError(f"there is no folder {folder}")
@@ -75,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
         from rich.text import Text
 
         from autograder.grading.grade_submission import grade
+        from autograder.grading.results import StageResult
         from autograder.reports.console import clean, print_stage, print_total
         from autograder.sandbox.limits import SUBMISSION_SECONDS
         from autograder.sandbox.total_time import Clock
@@ -83,17 +107,25 @@ def run(args: argparse.Namespace) -> int:
         submission = read_submission(folder, chosen)
         console = Console(highlight=False, emoji=False, markup=False)
         console.print(Text(clean(f"{chosen.title}: {submission.name}"), style="bold"))
+
+        def shown(stage: StageResult) -> None:
+            print_stage(console, stage, args.verbose)
+
         report = grade(
             submission,
             chosen,
             workers,
             stages,
-            on_stage=lambda stage: print_stage(console, stage, args.verbose),
+            on_stage=shown,
             hidden_seed=seed,
             clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # one's own code may take its time
             jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)
+        if archive:
+            from autograder.submissions.pack import pack
+
+            console.print(Text(pack(submission, chosen, archive), style="bold"))
         if args.assignment is None and args.submission is None and len(assignments()) + len(broken()) > 1:
             from autograder.grading.other_assignments import others
 
@@ -102,6 +134,10 @@ def run(args: argparse.Namespace) -> int:
         workers.close()
     if gradescope:
         gradescope.write_results(report, args.json)
+    if args.summary:
+        from autograder.reports.markdown_summary import write_summary
+
+        write_summary(report, args.summary)
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
 
 
@@ -128,7 +164,7 @@ def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:
     return args.seed if args.seed is not None else secrets.randbits(63)
 
 
-def check_writable(path: Path | None) -> None:
+def check_writable(path: Path | None, option: str = "--json") -> None:
     """Find out before the work whether its result can be written.
 
     Raises:
@@ -137,7 +173,7 @@ def check_writable(path: Path | None) -> None:
     if path is None:
         return
     if path.is_dir():
-        raise UserError(f"{path} is a folder; --json takes the name of a file")
+        raise UserError(f"{path} is a folder; {option} takes the name of a file")
     if not path.absolute().parent.is_dir():
         raise UserError(f"there is no folder {path.absolute().parent} for {path.name}")
 

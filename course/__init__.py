@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from course.heatmaps import show_attention, show_heatmaps
-    from course.notebook.check import check, show_errors
+    from course.notebook.check import check, overview, show_errors
     from course.notebook.display import Table, show
     from course.notebook.explore import explore_attention, explore_model
     from course.notebook.load import exploring, load, own_modules, trained, working_on
     from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.quiz import ask
     from course.read_attention import attention_maps, attention_weights
-    from course.text import pad
+    from course.text import edit_distance, pad
 
 _HOMES = {
     "attention_maps": "course.read_attention",
@@ -24,6 +24,7 @@ _HOMES = {
     "show_attention": "course.heatmaps",
     "show_heatmaps": "course.heatmaps",
     "check": "course.notebook.check",
+    "overview": "course.notebook.check",
     "show_errors": "course.notebook.check",
     "Table": "course.notebook.display",
     "show": "course.notebook.display",
@@ -39,6 +40,7 @@ _HOMES = {
     "show_curves": "course.notebook.plots",
     "show_words": "course.notebook.plots",
     "ask": "course.notebook.quiz",
+    "edit_distance": "course.text",
     "pad": "course.text",
 }
 __all__ = [
@@ -48,10 +50,12 @@ __all__ = [
     "attention_maps",
     "attention_weights",
     "check",
+    "edit_distance",
     "explore_attention",
     "explore_model",
     "exploring",
     "load",
+    "overview",
     "own_modules",
     "pad",
     "show",

@@ -1,22 +1,29 @@
 """`python -m course.doctor`: is everything here that the course needs, and what to do if not."""
 
+import sys
+
+from course.startup import begin
+
+if __name__ == "__main__":
+    begin()  # before anything is imported that needs a package or a later Python
+
 import argparse
 import importlib.metadata
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.grading.check_machine import Finding, show, worker
+from autograder.manifest import assignments
 from course.config import CHECKPOINTS, CHECKSUMS
 from course.dependencies import requirements
 from course.modules import ROOT
+from course.startup import INSTALL
 
-FOLDER = ROOT / "notebooks" / "transformer"
-INSTALL = "pip install -c constraints.txt -e ."
+NOTEBOOKS = ROOT / "notebooks"
 FRESH = (
     f"make a new environment with python -m venv and install the course with {INSTALL}, nothing from conda beside it"
 )
@@ -35,7 +42,8 @@ def findings() -> Iterator[Finding]:
     yield from openmp()
     yield from trained_models()
     yield from jupyter()
-    yield writable(FOLDER if FOLDER.is_dir() else Path())
+    yield from own_files()
+    yield writable(NOTEBOOKS if NOTEBOOKS.is_dir() else Path())
     yield worker(confined=False)
 
 
@@ -117,12 +125,33 @@ def checkpoint(folder: Path | None = None) -> Finding:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
         found = checksums(folder)
     except OSError as error:
-        return Finding("trained model", f"cannot be read ({error}): get the course again", fine=False)
+        return Finding("trained model", f"cannot be read ({error}): {again(folder)}", fine=False)
     wrong = [name for digest, name in map(str.split, lines) if found.get(name) != digest]
     if wrong:
-        words = f"{', '.join(wrong)} in {folder} missing or damaged: get the course again (git checkout -- checkpoints)"
+        words = f"{', '.join(wrong)} in {folder} missing or damaged: {again(folder)}"
         return Finding("trained model", words, fine=False)
     return Finding("trained model", f"{folder.name}, {len(lines)} files, checksums right")
+
+
+def own_files(folder: Path = NOTEBOOKS) -> Iterator[Finding]:
+    """Whether the modules that a student writes, and the notebooks, are where they were."""
+    for assignment in assignments().values():
+        place = folder / assignment.name
+        if not place.is_dir():
+            continue  # of another assignment than the handout's
+        names = [*(f"{module}.py" for module in assignment.modules), *assignment.notebooks]
+        if missing := [name for name in names if not (place / name).is_file()]:
+            words = f"{', '.join(missing)} missing in {place}: {again(place)}"
+            yield Finding(f"files of {assignment.name}", words, fine=False)
+        else:
+            yield Finding(f"files of {assignment.name}", f"{len(names)} modules and notebooks in {place}")
+
+
+def again(path: Path) -> str:
+    """How to get back a file of the course."""
+    if (ROOT / ".git").exists():
+        return f"git checkout -- {path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path}"
+    return "unpack the handout once more, elsewhere, and copy them from there"
 
 
 def jupyter() -> Iterator[Finding]:

@@ -56,13 +56,13 @@ def load_modules(
     can be loaded side by side and an edited file is never hidden by an older import.
 
     Raises:
-        UserError: if the folder or a module is missing.
+        UserError: if the folder or a module is missing, or a module cannot be imported; the message says why.
     """
     folder = default_folder() if folder is None else folder
     if missing := [f"{name}.py" for name in names if not (folder / f"{name}.py").is_file()]:
         raise UserError(f"{folder} lacks {', '.join(missing)}")
     with _fresh(folder, replaced):
-        return SimpleNamespace(**{name: importlib.import_module(name) for name in names})
+        return SimpleNamespace(**{name: _import(name) for name in names})
 
 
 def load_module(name: str, folder: Path, replaced: Replaced = NOTHING) -> ModuleType:
@@ -75,9 +75,14 @@ def load_module(name: str, folder: Path, replaced: Replaced = NOTHING) -> Module
         raise UserError(f"there is no module {name!r}; the modules are {', '.join(students_modules())}")
     if not (folder / f"{name}.py").is_file():
         raise UserError(f"there is no {name}.py in {folder.resolve()}")
+    with _fresh(folder, replaced):
+        return _import(name)
+
+
+def _import(name: str) -> ModuleType:
+    """A module by its bare name; whatever it raises becomes a `UserError`."""
     try:
-        with _fresh(folder, replaced):
-            return importlib.import_module(name)
+        return importlib.import_module(name)
     except SyntaxError as error:
         file, text = Path(error.filename or f"{name}.py").name, (error.text or "").strip()
         raise UserError(f"{file}, line {error.lineno}: {error.msg}" + (f": {text}" if text else "")) from error

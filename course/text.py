@@ -86,6 +86,20 @@ def pad(sequences: Sequence[Sequence[int]]) -> tuple["torch.Tensor", "torch.Tens
     return tokens, torch.tensor(lengths)
 
 
+def edit_distance(tokens: Sequence[object], reference: Sequence[object]) -> int:
+    """How many tokens have to be replaced, inserted or deleted to make one sequence the other (Levenshtein, 1966).
+
+    `editdistance` counts them; where there is no build of it (Python 3.13 and later), `rapidfuzz`.
+    """
+    try:
+        import editdistance
+    except ImportError:
+        from rapidfuzz.distance import Levenshtein
+
+        return int(Levenshtein.distance(tokens, reference))
+    return int(editdistance.eval(tokens, reference))
+
+
 def batch_by_length(pairs: Sequence[Pair], max_tokens: int, seed: int) -> list[list[int]]:
     """Group pairs of similar length, so that little is spent on padding, and shuffle the groups.
 

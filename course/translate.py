@@ -5,9 +5,16 @@ one sentence after the other. With --beam it takes the search of `course.transla
 and many sentences at once; 1 is greedy decoding.
 """
 
-import argparse
-import io
 import sys
+
+from course.startup import begin
+
+if __name__ == "__main__":
+    begin()  # before anything is imported that needs a package or a later Python
+
+import argparse
+import contextlib
+import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -28,10 +35,8 @@ class Translator:
         from course.checkpoint import load_checkpoint
         from course.modules import load_modules
 
-        try:
+        with told():
             self.checkpoint: Checkpoint = load_checkpoint(checkpoint, load_modules(modules))
-        except NotImplementedError as error:
-            raise UserError(f"the modules are not finished: {error}") from error
         longest = self.checkpoint.config.max_seq_length
         if max_tokens is not None and not 1 <= max_tokens <= longest:
             raise UserError(f"--max-tokens must be from 1 to {longest}, the model's max_seq_length, not {max_tokens}")
@@ -43,27 +48,30 @@ class Translator:
         Without `max_tokens` the translation may have one and a half times as many tokens as the source, and 10 more.
 
         Raises:
-            UserError: if the sentence is empty or too long, or a module is not written yet.
+            UserError: if the sentence is empty or too long, or a module is not written yet or cannot do it.
         """
         import torch
 
         source = self.encode(sentence)
         limit = self.max_tokens or min(len(source) * 3 // 2 + 10, self.checkpoint.config.max_seq_length)
-        with torch.inference_mode():
-            try:
-                decoded, _ = self.checkpoint.model.inference(
-                    torch.tensor([source]), torch.tensor([len(source)]), max_output_length=limit
-                )
-            except NotImplementedError as error:
-                raise UserError(f"the modules are not finished: {error}") from error
-        return self.checkpoint.target.decode(decoded[0].tolist())
+        with torch.inference_mode(), told():
+            result = self.checkpoint.model.inference(
+                torch.tensor([source]), torch.tensor([len(source)]), max_output_length=limit
+            )
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            why = "nothing: is there a `return`?" if result is None else f"{type(result).__name__}, not these two"
+            raise UserError(
+                f"inference of transformer.py has to return the translations and the caches; it returns {why}"
+            )
+        with told():
+            return self.checkpoint.target.decode(result[0][0].tolist())
 
     def search(
         self, sentences: Iterable[str], beam: int, length_penalty: float = 0.6, at_once: int = 256
     ) -> Iterator[str]:
         """Translate many sentences with the search of `course.translation.decoding`, some at once.
 
-        Of the modules it uses the encoder and the weights.
+        Of the modules it uses the encoder and the weights. An empty line stays one: the others keep their places.
 
         Raises:
             UserError: as `translate`, after the translations of the sentences before.
@@ -71,20 +79,21 @@ class Translator:
         from course.translation.decoding import beam_search
 
         sentences, problem = iter(sentences), None
-        while problem is None:
+        while problem is None and (lines := list(islice(sentences, at_once))):
             batch: list[list[int]] = []
             try:
-                batch.extend(map(self.encode, islice(sentences, at_once)))
+                batch.extend(self.encode(line) for line in lines if line.strip())
             except UserError as error:
                 problem = error  # raised when the sentences before it are translated
-            if not batch and problem is None:
-                return
-            try:
-                found = beam_search(self.checkpoint.model, batch, beam, length_penalty, limit=self.max_tokens)
-            except NotImplementedError as error:
-                raise UserError(f"the modules are not finished: {error}") from error
-            yield from map(self.checkpoint.target.decode, found)
-        raise problem
+            with told():
+                found = iter(beam_search(self.checkpoint.model, batch, beam, length_penalty, limit=self.max_tokens))
+            for line in lines:
+                tokens = next(found, None) if line.strip() else []
+                if tokens is None:
+                    break  # here is the problem
+                yield self.checkpoint.target.decode(tokens)
+        if problem is not None:
+            raise problem
 
     def encode(self, sentence: str) -> list[int]:
         """The tokens of a sentence.
@@ -101,6 +110,25 @@ class Translator:
                 f"but the model takes at most {longest}; split it"
             )
         return source
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """What the student's modules raise becomes a `UserError` that names the line."""
+    from course.modules import describe, place_of
+
+    try:
+        yield
+    except UserError:
+        raise
+    except NotImplementedError as error:
+        raise UserError(f"the modules are not finished: {error}") from error
+    except Exception as error:
+        if place_of(error) is not None:
+            raise UserError(f"your code raised an exception: {describe(error)}") from error
+        if "NoneType" in str(error):
+            raise UserError(f"a method of yours returns nothing: is there a `return`? ({describe(error)})") from error
+        raise
 
 
 def read_sentences() -> Iterator[str]:
@@ -139,8 +167,11 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.reconfigure(encoding="utf-8")
     translator = Translator(args.checkpoint, args.modules, args.max_tokens)
     sentences = read_sentences() if args.sentences in ([], ["-"]) else args.sentences
+    if sentences is args.sentences:
+        for sentence in args.sentences:
+            translator.encode(sentence)  # what is wrong with one is said before the others take their time
     if args.beam is None:
-        translations: Iterable[str] = map(translator.translate, sentences)
+        translations: Iterable[str] = (translator.translate(line) if line.strip() else "" for line in sentences)
     else:
         keep_freed_memory()
         # Whoever types waits for each answer.

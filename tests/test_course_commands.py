@@ -152,8 +152,48 @@ def test_bad_input_ends_without_a_traceback():
 def test_a_bad_line_ends_what_went_well_before(tiny_checkpoint, sentences, options):
     german, english = sentences[0]
     arguments = ["--checkpoint", tiny_checkpoint, *options, "-"]
-    code, lines, errors = run("translate", *arguments, stdin=f"{german}\n\n{german}\n")
-    assert (code, lines, errors) == (2, [english], ["error: there is an empty sentence; give some German text"])
+    long = "Der Hund schläft im Garten. " * 8
+    code, lines, (error,) = run("translate", *arguments, stdin=f"{german}\n{long}\n{german}\n")
+    assert (code, lines) == (2, [english])
+    assert error.startswith("error: the sentence that starts with 'Der Hund schläft im Garten.")
+
+
+@pytest.mark.parametrize("options", [[], ["--beam", "2"]])
+def test_an_empty_line_stays_one(tiny_checkpoint, sentences, options):
+    (first, one), (second, two) = sentences[:2]
+    stdin = f"\n{first}\n\n  \n{second}\n"
+    arguments = ["--checkpoint", tiny_checkpoint, *options, "-"]
+    assert run("translate", *arguments, stdin=stdin) == (0, ["", one, "", "", two], [])
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "said"),
+    [
+        ("mha", "import math", "import math\ndef f(:", r"mha\.py, line \d+: invalid syntax: def f\(:"),
+        ("pe", "import math", "import maths", r"pe\.py cannot be imported: pe\.py, line \d+, import maths: "),
+        ("mha", "return self.W_o(x)", "return self.W_o(x) @ x", r"your code raised an exception: mha\.py, line \d+, "),
+        (
+            "mha",
+            "return self.W_o(x)",
+            "self.W_o(x)",
+            r"your code raised an exception: encoder\.py, line \d+, .*NoneType",
+        ),
+        (
+            "transformer",
+            "return decoded_list, decoder_layer_cache_list",
+            "pass",
+            r"it returns nothing: is there a `return`\?",
+        ),
+    ],
+    ids=["syntax", "import", "shapes", "no return", "inference without return"],
+)
+def test_what_is_wrong_in_the_modules_is_one_line(tiny_checkpoint, tmp_path, capsys, module, old, new, said):
+    folder = shutil.copytree(default_folder(), tmp_path / "own")
+    text = (folder / f"{module}.py").read_text(encoding="utf-8")
+    assert old in text
+    (folder / f"{module}.py").write_text(text.replace(old, new), encoding="utf-8")
+    line = error_line(capsys, translate, "--checkpoint", tiny_checkpoint, "--modules", folder, "Der Hund.")
+    assert re.search(said, line), line
 
 
 # evaluate

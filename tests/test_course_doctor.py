@@ -114,3 +114,20 @@ def test_the_exit_status(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "findings", lambda: iter([Finding("kernel", "odd", False, needed=False)]))
     assert doctor.main([]) == 0
     assert "note" in capsys.readouterr().out
+
+
+def test_a_module_that_is_gone_is_missed(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "notebooks" / "transformer", tmp_path / "transformer")
+    (finding,) = doctor.own_files(tmp_path)
+    assert finding.fine
+    (tmp_path / "transformer" / "pe.py").unlink()
+    (finding,) = doctor.own_files(tmp_path)
+    assert not finding.fine
+    assert finding.words.startswith(f"pe.py missing in {tmp_path / 'transformer'}: ")
+
+
+def test_git_is_advised_only_where_there_is_git(tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    assert "git" not in doctor.again(tmp_path / "checkpoints")
+    (tmp_path / ".git").mkdir()
+    assert doctor.again(tmp_path / "checkpoints") == "git checkout -- checkpoints"

@@ -47,7 +47,7 @@ def test_an_edit_is_seen_at_once(folder, monkeypatch):
 
 def test_a_failed_import_leaves_nothing_behind(folder):
     (folder / "decoder.py").write_text("import encoder\nraise ValueError('half done')\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="half done"):
+    with pytest.raises(UserError, match=r"^decoder.py cannot be imported: decoder.py, line 2, .* half done$"):
         load_modules(folder)
     assert not set(MODULE_NAMES) & set(sys.modules)
     assert str(folder) not in sys.path

@@ -1,12 +1,13 @@
 """Tokenizers, padding and batches."""
 
 import random
+import sys
 
 import pytest
 
 from course.config import BOS, EOS, PAD, SOURCE_TOKENIZER
 from course.errors import UserError
-from course.text import Tokenizer, batch_by_length, in_batches, pad
+from course.text import Tokenizer, batch_by_length, edit_distance, in_batches, pad
 from tests.conftest import VOCABULARY
 
 
@@ -86,3 +87,23 @@ def test_a_missing_a_damaged_and_a_foreign_tokenizer_are_refused(tmp_path, sente
         )
     with pytest.raises(UserError, match=r"has PAD, BOS, EOS, UNK = \(-1, 1, 2, 0\), not \(1, 2, 3, 0\)"):
         Tokenizer(path)
+
+
+def edits(a, b):
+    """The edit distance by its definition, without either library."""
+    if not a or not b:
+        return len(a) + len(b)
+    same = edits(a[1:], b[1:])
+    return same if a[0] == b[0] else 1 + min(same, edits(a[1:], b), edits(a, b[1:]))
+
+
+@pytest.mark.parametrize("absent", [None, "editdistance", "rapidfuzz"])
+def test_the_edit_distance_is_the_same_with_either_library(monkeypatch, absent):
+    if absent:
+        monkeypatch.setitem(sys.modules, absent, None)  # as if it were not installed
+    rng = random.Random(3)
+    for _ in range(40):
+        a, b = (rng.choices(range(3), k=rng.randint(0, 6)) for _ in range(2))
+        assert edit_distance(a, b) == edits(a, b)
+    assert edit_distance(["the", "fat", "cat", "sat", "down"], ["the", "cat", "sat"]) == 2
+    assert isinstance(edit_distance([1], []), int)

@@ -74,6 +74,28 @@ def test_exploring_turns_stubs_and_errors_into_sentences(kernel):
     assert "ZeroDivisionError" in kernel.run("with exploring():\n    1 / 0").error[-1]
 
 
+@pytest.mark.parametrize(
+    ("instead", "said"),
+    [
+        ("tuple(heads)", "Your code returns nothing (None) where this line needs its result: is there a `return`?\n"),
+        ("return tuple(heads)[:2]", "Your code returns another number of values than this line takes:\n"),
+    ],
+)
+def test_what_a_cell_cannot_use_stops_no_run_all(kernel, instead, said):
+    text = (SOLUTION / "mha.py").read_text(encoding="utf-8")
+    (line,) = [line for line in text.splitlines() if "return" in line and "W_q(Q)" in line]
+    start, _, rest = line.partition("return ")
+    kernel.fill(SOLUTION, line, f"{start}heads = {rest}\n{start}{instead}")
+    output = kernel.run(HEADS)
+    assert output.error == []
+    assert output.printed.startswith(said + "  q, k, v = attention.compute_mh_qkv_transformation(")
+    kernel.fill(SOLUTION)
+    output = kernel.run("import torch\nwith exploring():\n    torch.ones(2) @ torch.ones(3)")
+    assert output.error == []
+    assert output.printed.startswith("This line cannot go on with what your code returned:\n  torch.ones(2) @ ")
+    assert "TypeError" in kernel.run("with exploring():\n    len(3)").error[-1]
+
+
 def test_the_trained_model_needs_nothing_of_the_student(kernel):
     kernel.fill(STUBS)
     output = kernel.run(

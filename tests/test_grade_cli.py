@@ -1,12 +1,15 @@
 """`python grade.py` as a student calls it: output, exit status, results.json, bad input."""
 
 import json
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from autograder.__main__ import main
 from tests.worth import FULL, REQUIRED, TESTS, TOTAL, of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -119,3 +122,44 @@ def test_a_fault_of_the_grader_is_not_the_students(tmp_path):
     assert done.returncode == 3
     assert "The grader itself failed" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_zip_packs_what_is_handed_in(tmp_path, monkeypatch, capsys):
+    from autograder.manifest import assignment
+    from autograder.submissions.read_submission import read_submission
+
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "own" / "transformer"
+    shutil.copytree(ROOT / "solutions" / "transformer", folder)
+    (folder / "pe.py").unlink()
+    (folder / "notes.py").write_text("x", encoding="utf-8")
+    assert main(["mha", "--submission", str(folder), "--zip"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Packed mha.py, encoder.py, decoder.py, transformer.py into transformer.zip: hand in this file." in printed
+    assert "NOT packed: pe.py is missing" in printed
+    chosen = assignment("transformer")
+    packed = read_submission(tmp_path / "transformer.zip", chosen)
+    assert packed.sources == read_submission(folder, chosen).sources
+    with zipfile.ZipFile(tmp_path / "transformer.zip") as archive:
+        assert all(name.startswith("transformer/") and name.endswith(".py") for name in archive.namelist())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own", "transformer.zip"]
+    assert main(["mha", "--submission", str(folder), "--zip", "mine.rar"]) == 2
+    assert "mine.rar is not the name of a zip file" in capsys.readouterr().err
+
+
+def test_what_the_code_printed_is_shown_in_short(capsys):
+    from rich.console import Console
+
+    from autograder.grading.results import StageResult, TestResult
+    from autograder.reports.console import print_stage
+
+    long = "".join(f"line {number}\n" for number in range(20))
+    texts = ("shape (3, 4)\n", "shape (3, 4)\n", long)
+    tests = tuple(TestResult("s", f"test_{n}", "T", "passed", 1, 1, printed=text) for n, text in enumerate(texts))
+    print_stage(Console(width=100), StageResult("s", 1, "S", False, tests))
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines.count("| shape (3, 4)") == 1
+    assert "your code printed (the last 5 of 20 lines; --verbose shows all):" in lines
+    assert [line for line in lines if line.startswith("| line")] == [f"| line {number}" for number in range(15, 20)]
+    print_stage(Console(width=100), StageResult("s", 1, "S", False, tests), verbose=True)
+    assert "| line 0" in capsys.readouterr().out

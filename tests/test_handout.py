@@ -8,19 +8,28 @@ import marshal
 import os
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
+from datetime import datetime, timedelta, timezone
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
 
 from autograder.__main__ import main
+from autograder.authoring.packing import handout
 from autograder.authoring.packing import zip_files as files
 from autograder.authoring.packing.handout import contents
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import assignment
 from course.errors import UserError
 from tests.secrets_in_files import RELEASE, SOLUTIONS, leaks, secrets, solution_lines
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
@@ -138,6 +147,82 @@ def test_the_same_sources_give_the_same_bytes(archive, tmp_path):
     again = tmp_path / "again.zip"
     assert main(["handout", str(again)]) == 0
     assert again.read_bytes() == archive.read_bytes()
+
+
+def test_the_files_have_the_date_of_the_day(archive, tmp_path, monkeypatch):
+    with zipfile.ZipFile(archive) as packed:
+        dates = {info.date_time[:3] for info in packed.infolist()}
+    (date,) = dates
+    assert abs(datetime.now(timezone.utc) - datetime(*date, tzinfo=timezone.utc)) < timedelta(days=2)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1760000000")
+    assert handout.today() == (2025, 10, 9, 0, 0, 0)
+
+
+def test_the_archive_of_another_assignment_is_not_overwritten(archive, capsys, monkeypatch, tmp_path):
+    assert main(["handout", str(archive), "--assignment", "variants"]) == 2
+    error = capsys.readouterr().err
+    assert error == f"error: {archive} holds {TOP}, another handout: choose another name, or leave the name out\n"
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    monkeypatch.setattr(handout, "contents", lambda root, chosen, github: {"README.md": b"x"})
+    assert main(["handout", "--assignment", "variants"]) == 0
+    assert main(["handout"]) == 0
+    assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [
+        "transformer-student.zip",
+        "variants-student.zip",
+    ]
+
+
+def test_each_handout_speaks_of_its_own_assignment(shipped):
+    left = r"<!--|-->|\{(title|name|stages|stage|notebooks?|modules?)\}"
+    for name in ("README.md", "docs/student-guide.md", "Makefile"):
+        assert not re.search(left, shipped[name].decode()), name
+    other = assignment("variants")
+    files = contents(ROOT, [other])
+    assert not any(name.startswith(("checkpoints/de-en", "notebooks/transformer")) for name in files)
+    for name in ("README.md", "docs/student-guide.md", "Makefile"):
+        text = files[name].decode()
+        assert not re.search(left, text), name
+        assert not re.search(r"\bmha\b|0_text|notebooks/transformer|course\.translate|`decoder\.py`", text), name
+        for link in re.findall(r"\]\(([^)#]+)\)", text):
+            path = os.path.normpath(os.path.join(os.path.dirname(name), link)).replace(os.sep, "/")
+            assert link.startswith("https://") or path in files, f"{name} links to {link}"
+    assert files["README.md"].decode().startswith(f"# {other.title}\n")
+    assert "grade.py --watch layers" in files["docs/student-guide.md"].decode()
+
+
+def test_students_have_nothing_of_instructors_in_their_lab(shipped):
+    project = tomllib.loads(shipped["pyproject.toml"].decode())["project"]
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    names = {re.split("[<>=]", line)[0] for line in project["dependencies"]}
+    assert {re.split("[<>=]", line)[0] for line in ours} - names == {"nbgrader", "sqlalchemy", "nbclient", "pygments"}
+    assert "nbgrader" not in shipped["environment.yml"].decode()
+    assert "jupyterlab" in shipped["environment.yml"].decode()
+    imported = "".join(data.decode() for name, data in shipped.items() if name.endswith(".py"))
+    assert not re.search(r"^\s*(import|from) (nbgrader|sqlalchemy|nbclient)", imported, re.MULTILINE)
+
+
+def test_there_is_a_page_to_start_from(shipped, unpacked):
+    import nbformat
+
+    notebook = nbformat.reads(shipped["notebooks/transformer/0_start.ipynb"].decode(), as_version=4)
+    nbformat.validate(notebook)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    for name in ASSIGNMENT.notebooks:
+        assert f"]({name})" in text
+    assert "| `mha.py` | 30 | 3 hours |" in text
+    assert (unpacked / "notebooks" / "transformer" / "../../docs/student-guide.md").is_file()
+    done = subprocess.run(
+        [sys.executable, "-c", notebook.cells[-1].source.replace("overview()", "print(overview())")],
+        cwd=unpacked / "notebooks" / "transformer",
+        env={**os.environ, "PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "1 Multi-head attention 1_mha.ipynb mha.py 0 of 30" in lines
+    assert lines[-1] == "all 0 of 110"
 
 
 # What is in it

@@ -3,6 +3,7 @@
 import json
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest

@@ -121,3 +121,10 @@ def test_the_run_with_own_modules_names_the_line(capsys):
     report = Report("T", "anna", (), 1.0, end_to_end=whole)
     print_total(Console(width=100), report)
     assert "mha.py, line 7 in forward: x" in capsys.readouterr().out
+
+
+def test_a_return_that_was_forgotten_is_asked_for(workers):
+    old = "return split_heads(self.W_q(Q)), split_heads(self.W_k(K)), split_heads(self.W_v(V))"
+    test = failed(workers, "mha", "mha", old, old.replace("return", "heads ="))[0]
+    assert "compute_mh_qkv_transformation returns nothing: is there a `return`?" in test.message
+    assert test.details[-2:] == ("expected  3 values", "got       None")

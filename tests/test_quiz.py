@@ -2,7 +2,6 @@
 
 import math
 
-import editdistance
 import numpy as np
 import pytest
 import torch
@@ -11,6 +10,7 @@ from course.errors import UserError
 from course.modules import load_modules
 from course.notebook.questions import QUESTIONS
 from course.notebook.quiz import Reply, ask
+from course.text import edit_distance
 
 
 def answers() -> dict[str, float | str]:
@@ -48,7 +48,7 @@ def answers() -> dict[str, float | str]:
         "decoder-loss": losses.item(),
         "inference-result": 1 + min(5, 8),
         "inference-memory": 2 * 12 * 768 * 1024 * 2 / 2**20,
-        "inference-errors": 100 * editdistance.eval(["the", "fat", "cat", "sat", "down"], ["the", "cat", "sat"]) / 3,
+        "inference-errors": 100 * edit_distance(["the", "fat", "cat", "sat", "down"], ["the", "cat", "sat"]) / 3,
         "inference-brevity": math.exp(1 - 10 / 8),
         "train-chance": torch.nn.functional.cross_entropy(torch.zeros(1, 2000), torch.tensor([7])).item(),
         "train-mask": 13 * 2 / 18,

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -32,6 +33,30 @@ def test_a_verdict_after_each_save(tmp_path):
     assert code == 0
     assert rest.endswith("No longer watching.\n")
     assert "Traceback" not in rest
+
+
+def test_a_save_ends_a_loop_that_does_not_end(tmp_path):
+    with watching(tmp_path, "mha") as watcher:
+        assert "Grading stage 1 ..." in watcher.verdict()
+        watcher.save("mha", "import math\n", "import math\nwhile True: pass\n")
+        text = watcher.until("Saved: mha.py. Grading stage 1 ...")
+        time.sleep(2)  # the loop is running
+        watcher.save("mha", "while True: pass\n", "")
+        text = watcher.verdict()
+        assert f"Total: {of(FULL['mha'], FULL['mha'])} points" in text
+        assert "timed out" not in text
+
+
+def test_what_a_save_ends_is_graded_with_the_rest(tmp_path):
+    with watching(tmp_path) as watcher:
+        watcher.until("Grading all stages ...")
+        watcher.save("pe", "import math", "import math  # saved")
+        text = watcher.verdict()
+        if "Saved: " not in text:  # the first grading was done before the second save was seen
+            text = watcher.verdict()
+            assert "Stage 2" in text
+        else:
+            assert f"Total: {of(TOTAL, TOTAL)} points" in text
 
 
 def test_a_save_grades_the_stages_of_the_saved_module(tmp_path):

@@ -42,8 +42,12 @@ class Watcher:
 
     def verdict(self, timeout: float = 40) -> str:
         """What is printed up to the next line that says what is watched."""
+        return self.until("; Ctrl-C ends.", timeout)
+
+    def until(self, words: str, timeout: float = 40) -> str:
+        """What is printed up to a line with these words."""
         text = ""
-        while "; Ctrl-C ends." not in text:
+        while words not in text:
             text += self._lines.get(timeout=timeout)
         return text
 

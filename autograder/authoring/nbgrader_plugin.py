@@ -5,6 +5,8 @@ preprocessor ends the command and removes what it has written.
 """
 
 import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +152,28 @@ def drop_other_files(folder: Path, kept: set[str]) -> None:
             utils.rmtree(str(path))
         elif path.name not in kept:
             utils.remove(str(path))
+
+
+def skipped(submitted: Path, assignment: str) -> list[str]:
+    """Those in the folder of submissions whom `nbgrader autograde` passes over without a word, and why."""
+    reasons = []
+    for path in sorted(submitted.iterdir()) if submitted.is_dir() else ():
+        if path.name.startswith("."):
+            continue
+        own = path / assignment
+        if path.is_file():
+            reasons.append(f"{path.name}: nbgrader opens no archives (put it into downloaded/, then zip_collect)")
+        elif any(path.glob("*.py")) and not own.is_dir():
+            reasons.append(f"{path.name}: the files must lie in {path.name}/{assignment}")
+        elif own.is_dir() and not any(own.glob("*.ipynb")):
+            reasons.append(f"{path.name}: handed in no notebook")
+    return reasons
+
+
+def warn_of_skipped(arguments: list[str], submitted: Path, names: Iterable[str]) -> None:
+    """Say on stderr whom the command `nbgrader autograde NAME` will not grade."""
+    for name in names if "autograde" in arguments else ():
+        if name in arguments and (reasons := skipped(submitted, name)):
+            print(f"nbgrader autograde does not grade {len(reasons)} of those in {submitted}:", file=sys.stderr)
+            print("".join(f"  {reason}\n" for reason in reasons), end="", file=sys.stderr)
+            print("python -m autograder batch --gradebook grades them all, from the modules.", file=sys.stderr)

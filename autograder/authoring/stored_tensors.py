@@ -1,5 +1,7 @@
 """Make what the visible tests have stored: `python -m autograder expected [--check]`.
 
+A file is written where it is missing or differs beyond the last digits, in which processors differ.
+
 The expected tensors come from the reference modules in solutions/, computed in float64 on one thread. Inputs are
 stored, not drawn again when grading, because torch's random numbers differ between processors in their last digits.
 With them go the signatures of the known mistakes, and of what correct code computes on the way (see `diagnosis`).
@@ -16,39 +18,45 @@ from autograder.authoring.stored_steps import store_steps
 from autograder.manifest import Assignment, assignment, every_assignment, package_of
 
 
-def make(folder: Path, chosen: Assignment) -> None:
-    """Write the stored tensors of all stages of an assignment into a folder."""
+def make(folder: Path, chosen: Assignment) -> list[str]:
+    """Write the stored tensors of all stages of an assignment into a folder; the names of the files that are new."""
     import torch
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     torch.set_num_threads(1)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     folder.mkdir(parents=True, exist_ok=True)
+    written = []
     try:
         with torch.no_grad():
             for name, tensors in importlib.import_module(f"{package_of(chosen.name)}.make_expected").stored_tensors():
                 own = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
-                save_file(own, folder / f"{name}.safetensors")
+                file, data = folder / f"{name}.safetensors", save(own)
+                if not _same(file, data):
+                    file.write_bytes(data)
+                    written.append(file.name)
     finally:  # an audit does other things in the same process
         torch.set_default_dtype(before)
+    return written
 
 
 def store_signatures(assignment: Assignment) -> None:
     """Run every known mistake, and all correct code, through the visible tests of its stage and store what it shows."""
-    from autograder.diagnosis.mistake_signatures import store
+    from autograder.diagnosis.mistake_signatures import Signature, store
     from autograder.diagnosis.mistakes import all_mistakes
     from autograder.grading.find_mistakes import mistakes_on
     from autograder.grading.run_test import stage_tests
     from autograder.sandbox.worker_processes import make_workers
 
     workers = make_workers()
+    signatures: dict[str, list[tuple[str, Signature]]] = {}
     try:
-        signatures = {
-            name: [(mistake, shown) for mistake, shown in mistakes_on(case, stage, assignment, workers) if shown]
-            for stage in assignment.stages
-            for name, case in stage_tests(stage).items()
-        }
+        for stage in assignment.stages:
+            for name, case in stage_tests(stage).items():
+                tried = list(mistakes_on(case, stage, assignment, workers))
+                signatures[name] = [(mistake, shown) for mistake, shown in tried if shown]
+                print(f"  {stage.name}: {name} sees {len(signatures[name])} of {len(tried)} mistakes", flush=True)
         store_steps(assignment, workers)
     finally:
         workers.close()
@@ -63,13 +71,28 @@ def differences(made: Path, stored: Path) -> list[str]:
 
     found = [f"{name} is missing or not wanted" for name in _names(made) ^ _names(stored)]
     for name in sorted(_names(made) & _names(stored)):
-        new, old = load_file(made / name), load_file(stored / name)
-        found += [f"{name}: {key} is missing or not wanted" for key in new.keys() ^ old.keys()]
-        for key in sorted(new.keys() & old.keys()):
-            same_form = new[key].shape == old[key].shape and new[key].dtype == old[key].dtype
-            if not same_form or not np.allclose(new[key], old[key], rtol=0, atol=1e-9):
-                found.append(f"{name}: {key} differs")
+        found += [f"{name}: {what}" for what in _different(load_file(made / name), load_file(stored / name))]
     return found
+
+
+def _different(new: dict[str, np.ndarray], old: dict[str, np.ndarray]) -> list[str]:
+    found = [f"{key} is missing or not wanted" for key in sorted(new.keys() ^ old.keys())]
+    for key in sorted(new.keys() & old.keys()):
+        same_form = new[key].shape == old[key].shape and new[key].dtype == old[key].dtype
+        if not same_form or not np.allclose(new[key], old[key], rtol=0, atol=1e-9):
+            found.append(f"{key} differs")
+    return found
+
+
+def _same(file: Path, data: bytes) -> bool:
+    """Whether a file holds these tensors already."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return not _different(load(data), load(file.read_bytes()))
+    except (OSError, SafetensorError):
+        return False
 
 
 def _names(folder: Path) -> set[str]:
@@ -85,7 +108,10 @@ def main(arguments: list[str] | None = None) -> int:
     for chosen in [assignment(args.assignment)] if args.assignment else every_assignment():
         folder = chosen.expected
         if not args.check:
-            make(folder, chosen)
+            print(f"{chosen.name}: the expected tensors ...", flush=True)
+            written = make(folder, chosen)
+            print(f"  wrote {', '.join(written)}" if written else "  are as they were")
+            print(f"{chosen.name}: what known mistakes give in each test ...", flush=True)
             store_signatures(chosen)
             continue
         with tempfile.TemporaryDirectory() as made:

@@ -44,6 +44,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         metavar="SECONDS",
         help="for all that the code of one submission does (%(default)g)",
     )
+    parser.add_argument(
+        "--regrade", type=Path, metavar="FILE", help="grade these students again, one name a line, and nobody else"
+    )
     parser.add_argument("--visible-only", action="store_true", help="leave out the hidden tests")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
     parser.add_argument(
@@ -140,13 +143,21 @@ def grade_class(
 ) -> int:
     """Grade what has no current grade, then write the reports about all."""
     by_name = {one.student: one for one in found}
+    again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
+    fresh: set[str] = set()
+    for found_one in found:
+        if records.review.get(found_one.student):
+            records.report(found_one)  # what does not fit is said before the work
     with Progress(len(found)) as progress:
 
         def changed() -> Iterator[Submission]:
             for one in found:
+                if again is not None and one.student not in again:
+                    progress.skip()
+                    continue
                 submission = one.read()
-                if records.is_current(one, submission.digest, settings):
+                if again is None and records.is_current(one, submission.digest, settings):
                     progress.skip()
                 else:
                     yield submission
@@ -155,10 +166,12 @@ def grade_class(
             for outcome in known:
                 records.write(by_name[outcome.student], outcome, settings)
                 graded += 1
+                fresh.add(outcome.student)
                 progress.advance()
                 if outcome.fault:
                     faults[outcome.student] = outcome.fault
                     progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
+    records.write_pages(found, fresh)
     records.write_grades(found, chosen)
     records.write_report(found)
     place = write_gradebook(found, records, chosen, args.gradebook) if args.gradebook is not None else ""
@@ -170,11 +183,48 @@ def grade_class(
         print(f"The points are in the gradebook {place}; those of nbgrader autograde are replaced.")
     if not settings.confined:
         print("The submissions were not confined: a hostile one could have changed any grade.")
+    print_end(found, records)
     if faults:
         print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
         for student, fault in sorted(faults.items()):
             print(f"  {student}: {fault.splitlines()[-1]}")
     return FAULT if faults else DONE
+
+
+def students_in(file: Path, found: list[Found]) -> set[str]:
+    """The students that a file names, one a line; empty lines and lines that begin with "#" do not count.
+
+    Raises:
+        UserError: if it cannot be read, or names somebody who did not hand in.
+    """
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {file}: {error}") from error
+    names = {line for line in lines if line and not line.startswith("#")}
+    if unknown := sorted(names - {one.student for one in found}):
+        raise UserError(f"{file} names {', '.join(unknown)}, of whom there is no submission")
+    return names
+
+
+def print_end(found: list[Found], records: Records) -> None:
+    """Say how the class stands, what is to be looked at, and what the staff decided."""
+    total, most, number, notes = 0.0, 0.0, 0, []
+    for one in found:
+        if report := records.report(one):
+            total, number, most = total + report.points, number + 1, max(most, report.max_points)
+            notes += [one.student] if report.review else []
+    if number:
+        print(f"The mean of {number} is {total / number:.1f} of {most:g} points.")
+    if notes:
+        more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
+        print(f"{len(notes)} to review, see report.html and the pages in staff: {', '.join(notes[:10])}{more}.")
+    known = {one.student for one in found}
+    changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
+    if records.review:
+        print(f"review.csv: points of {changed} tests changed, comments for {len(records.review)} students.")
+    if nobody := sorted(set(records.review) - known):
+        print(f"review.csv names {', '.join(nobody)}, who did not hand in anything here.")
 
 
 def write_gradebook(found: list[Found], records: Records, chosen: Assignment, url: str) -> str:

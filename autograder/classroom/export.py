@@ -1,4 +1,4 @@
-"""`python -m autograder export canvas|moodle|similarity`: what leaves this project for a gradebook or a checker."""
+"""`python -m autograder export canvas|moodle|feedback|similarity`: what leaves for a gradebook or a checker."""
 
 import argparse
 import csv
@@ -21,6 +21,7 @@ from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
 DONE, NOT_ALL = 0, 1
+FEEDBACK_FOR = ("moodle", "canvas", "mail")
 HEADINGS = {
     UNGRADED: "without a grade: their cells stay as they were",
     NO_ROW: "not found in the gradebook: nothing was written for them",
@@ -39,9 +40,14 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         description="Write the grades of a class into a gradebook, or its modules for a similarity checker.",
         epilog="exit status: 0 all graded students are in the file, 1 not all (they are listed), 2 wrong usage",
     )
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="canvas|moodle|similarity")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="canvas|moodle|feedback|similarity")
     canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported")
     moodle = kinds.add_parser("moodle", help="fill the offline grading worksheet of a Moodle assignment")
+    feedback = kinds.add_parser("feedback", help="pack the students' pages for upload to Moodle or Canvas, or for mail")
+    feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder that batch has written")
+    feedback.add_argument("--for", dest="platform", choices=FEEDBACK_FOR, required=True, help="how the pages are named")
+    feedback.add_argument("--out", type=Path, required=True, metavar="FILE", help="zip file to write")
+    feedback.add_argument("--submissions", type=Path, metavar="DIR", help="what Canvas gave, for its loose files")
     similarity = kinds.add_parser("similarity", help="lay out the modules for JPlag and Dolos")
     for kind in (canvas, moodle):
         kind.add_argument("results", type=Path, metavar="RESULTS", help="folder that batch has written")
@@ -73,6 +79,12 @@ def run(args: argparse.Namespace) -> int:
         from autograder.classroom.similarity_export import export_similarity
 
         for line in export_similarity(args.submissions, args.out, which_assignment(args.assignment, args.submissions)):
+            print(clean(line))
+        return DONE
+    if args.kind == "feedback":
+        from autograder.classroom.feedback_export import export_feedback
+
+        for line in export_feedback(args.results, args.platform, args.out, args.submissions):
             print(clean(line))
         return DONE
     policy = read_policy(args.policy) if args.policy else Policy()

@@ -3,7 +3,9 @@
 batch.json             assignment and seed
 results/anna.json      the report of a student, with what it depends on
 feedback/anna.html     the student's page
+staff/anna.html        what the staff sees: code, all results, what differs from the stub
 grades.csv             a row a student
+review.csv             what the staff decided, written by people; see reports/review_file.py
 report.html            for the instructor
 """
 
@@ -11,15 +13,16 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, overload
 
 from autograder.classroom.job_processes import Outcome, Settings
 from autograder.grading.results import Report, from_json
 from autograder.manifest import ROOT, Assignment, assignment
+from autograder.reports.review_file import Decision, read_review, with_review, write_empty
 from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.find_submissions import Found
 from course.config import CHECKPOINTS
@@ -64,16 +67,26 @@ class Records:
 
         self.folder = folder
         try:
-            for sub in ("results", "feedback"):
+            for sub in ("results", "feedback", "staff"):
                 (folder / sub).mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(folder / ".lock")
             self._lock.acquire(timeout=0)
-            for place in (folder, folder / "results", folder / "feedback"):
+            for place in (folder, folder / "results", folder / "feedback", folder / "staff"):
                 (place / ".partial").unlink(missing_ok=True)
+            write_empty(folder)
         except Timeout:
             raise UserError(f"another run is writing to {folder}: wait for it, or choose another --out") from None
         except OSError as error:
             raise UserError(f"cannot write to the folder {folder}: {error.strerror or error}") from error
+
+    @cached_property
+    def review(self) -> dict[str, list[Decision]]:
+        """What the staff decided, by student, as it was when this was first asked for.
+
+        Raises:
+            UserError: if review.csv cannot be read.
+        """
+        return read_review(self.folder)
 
     def close(self) -> None:
         """Unlock the folder."""
@@ -114,9 +127,38 @@ class Records:
         write_whole(self._path(found), json.dumps(entry, indent=1).encode())
 
     def report(self, found: Found) -> Report | None:
-        """The report of a student, or None if there is none that counts."""
+        """The report of a student with what the staff decided, or None if there is none that counts.
+
+        Raises:
+            UserError: if a decision does not fit it.
+        """
         entry = self.read(found)
-        return from_json(entry["report"]) if entry and not entry["fault"] else None
+        if not entry or entry["fault"]:
+            return None
+        report = from_json(entry["report"])
+        decisions = self.review.get(found.student)
+        return with_review(report, decisions) if decisions else report
+
+    def write_pages(self, students: Sequence[Found], fresh: Container[str]) -> None:
+        """Write the pages of the staff, and of the students about whom the staff decided something.
+
+        Args:
+            fresh: the students that have just been graded.
+        """
+        from autograder.reports.staff_page import staff_html
+        from autograder.reports.student_feedback import feedback_html
+
+        record = self.folder / "staff" / "reviewed.json"  # whose feedback holds something of the staff
+        before = json.loads(record.read_bytes()) if record.exists() else []
+        for found in students:
+            page = self.folder / "staff" / f"{found.safe_name}.html"
+            reviewed = found.student in self.review or found.student in before
+            if (found.student in fresh or reviewed or not page.exists()) and (report := self.report(found)):
+                html = staff_html(report, found.read().sources, found.assignment)
+                write_whole(page, html.encode(errors="replace"))
+                if reviewed:
+                    write_whole(self.feedback_path(found), feedback_html(report).encode(errors="replace"))
+        write_whole(record, json.dumps(sorted(self.review)).encode())
 
     def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
         """Write grades.csv: a column for each test, followed by those of its parts."""
@@ -154,7 +196,7 @@ class Records:
         for found in graded:
             del ungraded[found.student]
         feedback = {found.student: self.feedback_path(found).name for found in graded}
-        html = class_html(Reports(self, graded), feedback, ungraded)
+        html = class_html(Reports(self, graded), feedback, ungraded, staff=True)
         write_whole(self.folder / "report.html", html.encode(errors="replace"))
 
 

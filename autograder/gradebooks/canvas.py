@@ -17,8 +17,9 @@ ALIASES = {"login": ("SIS Login ID",), "sis": ("SIS User ID",), "id": ("ID",), "
 ASSIGNMENT = re.compile(r"(.*\S)\s*\((\d+)\)")
 NOT_A_STUDENT = re.compile(r"(?i)\s*(Muted|Manual Posting.*)?\s*")
 UNTOUCHED = {"EX": "excused in Canvas (EX)", "N/A": "not assigned in Canvas (N/A)"}
-# Downloaded submissions are called name_number of the student_number of the file_..., or name_LATE_number_...
-DOWNLOADED = re.compile(r"_(\d+)_\d+_")
+# Downloaded submissions are called name_number of the student_number of the file_..., or name_LATE_number_...; all
+# loose files of a student together are called name_number (submissions/loose_files.py).
+DOWNLOADED = re.compile(r"_(\d+)(?:_\d+_|$)")
 
 
 def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:

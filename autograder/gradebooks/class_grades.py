@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
+from autograder.reports.review_file import Decision, read_review, set_points
 from autograder.reports.write_files import harmless
 from course.errors import UserError
 
@@ -48,7 +49,7 @@ def read_class(folder: Path) -> ClassGrades:
         ) from error
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise UserError(f"the results in {folder} cannot be read ({error}): {again}") from error
-    entries = _entries(folder / "results")
+    entries, review = _entries(folder / "results"), read_review(folder)
     points: dict[str, Points] = {}
     ungraded: dict[str, str] = {}
     unconfined = visible_only = 0
@@ -59,7 +60,7 @@ def read_class(folder: Path) -> ClassGrades:
         elif entry["fault"] or status != "graded":
             ungraded[entry["student"]] = f"the grader failed: {again}"
         else:
-            found = _points(entry["report"])
+            found = _points(reviewed(entry["report"], review.get(entry["student"], [])))
             if abs(_fraction(total) - found.required - found.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
             points[entry["student"]] = found
@@ -91,6 +92,16 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
             raise UserError(f"{folder} holds two results for {cell}: rename one of the submissions and grade again")
         entries[cell] = entry
     return entries
+
+
+def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
+    """The same report with the points that the staff has set."""
+    changed = set_points(decisions)
+    for stage in report["stages"]:
+        for test in stage["tests"]:
+            if decision := changed.get(test["name"]):
+                test["points"] = decision.points
+    return report
 
 
 def _points(report: dict[str, Any]) -> Points:

@@ -81,7 +81,7 @@ def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datet
     times, notes = {}, []
     for one in found:
         for path in (one.path / assignment / "timestamp.txt", one.path / "timestamp.txt"):
-            if one.inside or not path.exists():
+            if one.inside or one.loose or not path.exists():
                 continue
             try:
                 text = read_regular(path, MAX_TIMESTAMP).decode("utf-8-sig")

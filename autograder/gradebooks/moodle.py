@@ -17,7 +17,8 @@ from course.errors import UserError
 
 ALIASES = {"id": ("Identifier",), "email": ("Email address",), "name": ("Full name",)}
 # Moodle writes the first with names that have no "_", so the first number is Moodle's, whatever a file is called.
-DOWNLOADED = re.compile(r"(.*?)_(\d+)_assignsubmission_.*")
+# nbgrader's zip_collect leaves "Full Name_123" (nbgrader_config.py).
+DOWNLOADED = re.compile(r"(.*?)_(\d+)(?:_assignsubmission_.*)?")
 HANDED_IN = "Last modified (submission)"
 # British English is what Moodle has by default, with 12 or 24 hours; then American.
 DATES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p", "%A, %B %d, %Y, %H:%M")

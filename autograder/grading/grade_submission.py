@@ -99,6 +99,7 @@ def grade(
         confined=None if hidden_seed is None else workers.confined,
         end_to_end=whole.result() if whole else None,
         review=(*submission.review, *checked.review),
+        files=submission.files,
     )
 
 

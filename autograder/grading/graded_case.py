@@ -62,10 +62,16 @@ class StageTestCase(unittest.TestCase):
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
-        """The stored tensors whose names start with `prefix` and a slash, without that part of the name."""
-        tensors = read_tensors(assignment(self.stage.assignment).expected / f"{self.stage.name}.safetensors")
-        start = prefix + "/"
-        return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
+        """The stored tensors whose names start with `prefix` and a slash, without that part of the name.
+
+        Raises:
+            LookupError: if there are none, and when one is asked for that is not there.
+        """
+        file = assignment(self.stage.assignment).expected / f"{self.stage.name}.safetensors"
+        tensors, start = read_tensors(file) if file.is_file() else {}, prefix + "/"
+        stored = Stored({name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)})
+        stored.where = f"{file.parent.name}/{file.name} has nothing named {start}"
+        return stored if stored else stored["..."]  # type: ignore[return-value]
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
@@ -218,8 +224,8 @@ class StageTestCase(unittest.TestCase):
         """Fail unless a call returned `number` values; they are given back."""
         self.checks += 1
         if not isinstance(value, list) or len(value) != number:
-            got = _kind(value)
-            self.wrong(f"{name} returned the wrong number of values", f"expected  {number} values", f"got       {got}")
+            wrong = "returns nothing: is there a `return`?" if value is None else "returned the wrong number of values"
+            self.wrong(f"{name} {wrong}", f"expected  {number} values", f"got       {_kind(value)}")
         return value
 
 
@@ -231,6 +237,15 @@ def shape_of(value: Any) -> tuple[int, ...]:
 def as_number(value: Any) -> np.ndarray:
     """What came back as an array; anything but a number or a tensor as one that holds no number."""
     return np.asarray(value if isinstance(value, (int, float, np.ndarray)) else str(type(value)))
+
+
+class Stored(dict[str, np.ndarray]):
+    """Stored tensors by name; one that is missing says what to do."""
+
+    where = ""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise LookupError(f"{self.where}{name}: make expected writes the stored tensors anew")
 
 
 def alike(value: Any, other: Any) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 # What can become of a test. "fault" is a failure of the grader itself, never of the student.
-STATUSES = ("passed", "failed", "not started", "error", "timed out", "forbidden", "blocked", "fault")
+STATUSES = ("passed", "failed", "not started", "error", "timed out", "no file", "forbidden", "blocked", "fault")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class TestResult:
     hidden: bool = False  # whether a hidden test gave this outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
+    reviewed: str = ""  # what the staff said about it, or how they changed its points
     parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
     pointed: tuple[str, ...] = ()  # which lines are right and which is the first that is not, in sentences
     marks: tuple[LineMark, ...] = ()  # the same, line by line
@@ -99,6 +100,8 @@ class Report:
     end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
     confined: bool | None = None  # whether the workers were confined; None where it is the student's own run
     review: tuple[str, ...] = ()  # what an instructor should look at; students do not see it
+    comments: tuple[str, ...] = ()  # of the staff, for the student
+    files: tuple[str, ...] = ()  # which files count and which were not read, for the student
 
     @property
     def tests(self) -> tuple[TestResult, ...]:
@@ -147,4 +150,5 @@ def from_json(entry: dict[str, Any]) -> Report:
 
     end_to_end = test(entry["end_to_end"]) if entry["end_to_end"] else None
     stages = tuple(map(stage, entry["stages"]))
-    return Report(**{**entry, "stages": stages, "end_to_end": end_to_end, "review": tuple(entry["review"])})
+    notes = {name: tuple(entry.get(name, ())) for name in ("review", "files", "comments")}
+    return Report(**{**entry, "stages": stages, "end_to_end": end_to_end, **notes})

@@ -20,6 +20,10 @@ def foreign_code() -> bool:
     return os.environ.get("NBGRADER_EXECUTION") == "autograde" and not unsupported()
 
 
+class Ended(Exception):
+    """The grading was ended before it was done."""
+
+
 class Session:
     """Grades stages of a folder. Every verdict comes from a fresh worker and the files as they are at that moment.
 
@@ -31,12 +35,14 @@ class Session:
         self.assignment = assignment
         self.mistakes: dict[str, list[tuple[str, Incorrect]]] = {}  # stage -> its failed visible tests, in order
         self._workers: Any = None
+        self._ended = False
 
     def grade(self, folder: Path, stages: Sequence[Stage] | None = None, jobs: int = 1) -> Report:
         """Grade stages, all of them by default; an interrupt ends what is running.
 
         Raises:
             UserError: if the folder is missing or holds none of the modules.
+            Ended: if `end` was called meanwhile.
         """
         submission = read_submission(folder, self.assignment)
         chosen = list(self.assignment.stages if stages is None else stages)
@@ -44,6 +50,8 @@ class Session:
             self.mistakes[stage.name] = []
         kept = self._workers is not None
         result = self._attempt(submission, stages, jobs)
+        if self._ended:
+            raise Ended
         if kept and (isinstance(result, Exception) or result.faulty):
             # The warm process may have ended in the meantime: a new one shows whether that was the reason.
             self.close()
@@ -62,6 +70,8 @@ class Session:
             try:
                 if self._workers is None:
                     self._workers = make_workers(confined=foreign_code())
+                if self._ended:  # while the warm process was started
+                    self.close()
                 outcome.append(
                     grade(submission, self.assignment, self._workers, stages, jobs=jobs, on_error=self._keep)
                 )
@@ -76,11 +86,18 @@ class Session:
         except BaseException:
             self.close()
             raise
+        if self._ended:
+            raise Ended
         return outcome[0]
 
     def _keep(self, stage: Stage, test: str, error: BaseException) -> None:
         if isinstance(error, Incorrect):
             self.mistakes[stage.name].append((test, error))
+
+    def end(self) -> None:
+        """End what is running, from another thread: `grade` raises `Ended`. Nothing can be graded afterwards."""
+        self._ended = True
+        self.close()
 
     def close(self) -> None:
         """End the warm process."""

@@ -130,7 +130,10 @@ def _student(report: Report) -> Student:
 
 
 def class_html(
-    reports: Iterable[Report], feedback: Mapping[str, str] | None = None, ungraded: Mapping[str, str] | None = None
+    reports: Iterable[Report],
+    feedback: Mapping[str, str] | None = None,
+    ungraded: Mapping[str, str] | None = None,
+    staff: bool = False,
 ) -> str:
     """The report about all submissions of one assignment, for the instructor. Write it as UTF-8.
 
@@ -153,6 +156,7 @@ def class_html(
         "class.html",
         summary=summary,
         ungraded=ungraded or {},
+        staff={name: "staff/" + quote(file, safe="") for name, file in (feedback or {}).items() if staff},
         links={name: "feedback/" + quote(file, safe="") for name, file in (feedback or {}).items()},
         sound=sound,
         quartiles=np.percentile(totals, (25, 50, 75)).tolist() if totals else [],

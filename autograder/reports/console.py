@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.grading.results import PartResult, Report, StageResult, TestResult
+from autograder.reports.one_cause import SAME, told_once
 
 STYLES = {
     "passed": "green",
@@ -12,9 +13,11 @@ STYLES = {
     "timed out": "red",
     "forbidden": "red",
     "fault": "bold magenta",
+    "no file": "yellow",
     "not started": "yellow",
     "blocked": "yellow",
 }
+PRINTED, LONGEST = 5, 200  # lines of what the code printed, and characters of a line, that are shown without --verbose
 UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
 
 
@@ -28,24 +31,56 @@ def clean(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
-def print_stage(console: Console, stage: StageResult, verbose: bool = False) -> None:
-    """Print the block of a stage."""
-    console.print()
+def print_stage(
+    console: Console, stage: StageResult, verbose: bool = False, brief: bool = False, explained: int | None = None
+) -> int:
+    """Print the block of a stage; of how many tests the reason was said.
+
+    Args:
+        verbose: more about each test, and what the code printed.
+        brief: passed tests are only counted.
+        explained: of how many tests that are not passed the reason is said; None means all.
+    """
+    if not brief:
+        console.print()
     title = f"Stage {stage.number}: {stage.title}"
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
     console.print(Text(f"{title:<58}{score:>18}", style="bold"))
     hints: set[str] = set()  # those that were printed, and sentences; one mistake often explains several tests
-    for test in stage.tests:
-        print_test(console, test, verbose, hints)
+    printed = ""  # what was shown last of what the code printed, which often is the same in all tests
+    passed, told = 0, 0
+    for test in told_once(stage).tests:
+        silent = test.status == "passed" and not test.message
+        if brief and silent:
+            passed += 1
+            continue
+        print_test(console, test, verbose, hints, explained is None or told < explained)
+        told += not silent and test.message != SAME
+        if not verbose and not brief and test.printed.strip() not in ("", printed):
+            printed = test.printed.strip()
+            print_printed(console, printed, PRINTED)
+    if passed:
+        console.print(Text("  ").append(f"{'passed':<12}", style=STYLES["passed"]).append(f"{passed} of the tests"))
+    return told
 
 
-def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str]) -> None:
+def print_printed(console: Console, text: str, most: int | None) -> None:
+    """Show what the student's code printed: as a whole, or its last lines."""
+    rows = clean(text.rstrip()).splitlines()
+    left_out = 0 if most is None else max(0, len(rows) - most)
+    more = f" (the last {most} of {len(rows)} lines; --verbose shows all)" if left_out else ""
+    _indented(console, f"your code printed{more}:", "dim")
+    for row in rows[left_out:]:
+        _indented(console, "| " + (row if most is None else row[:LONGEST]), "dim")
+
+
+def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str], explained: bool = True) -> None:
     line = Text("  ")
     line.append(f"{test.status:<12}", style=STYLES[test.status])
     line.append(f"{test.name:<46}")
     line.append(f"{points(test.points):>4} of {points(test.max_points):<3}")
     console.print(line)
-    if test.status == "passed" and not test.message and not verbose:
+    if not explained or test.message == SAME or (test.status == "passed" and not test.message and not verbose):
         return
     _indented(console, test.title, "dim")
     for part in test.parts:
@@ -67,9 +102,7 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     for detail in shown:
         _indented(console, detail)
     if test.printed.strip() and verbose:
-        _indented(console, "your code printed:", "dim")
-        for row in clean(test.printed).splitlines():
-            _indented(console, "| " + row, "dim")
+        print_printed(console, test.printed, None)
 
 
 def part_line(part: PartResult) -> str:
@@ -84,10 +117,14 @@ def _indented(console: Console, text: str, style: str = "") -> None:
             console.print(Text(" " * 14).append(part))
 
 
-def print_total(console: Console, report: Report) -> None:
-    """Print how the modules work together, and the sum with the extra credit apart."""
+def print_total(console: Console, report: Report, brief: bool = False) -> None:
+    """Print how the modules work together, and the sum with the extra credit apart.
+
+    Args:
+        brief: without how they work together where a stage is not right yet.
+    """
     whole = report.end_to_end
-    if whole and whole.status != "not started":
+    if whole and whole.status != "not started" and (report.complete or not brief):
         console.print()
         console.print(Text("End to end, with your own modules only (no points)", style="bold"))
         console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))

@@ -28,6 +28,7 @@ LOOKS = {
     "failed": Look("✗", "bad", "your code ran, and its result is wrong"),
     "error": Look("!", "bad", "your code raised an exception or crashed"),
     "timed out": Look("…", "bad", "your code did not finish in time"),
+    "no file": Look("∅", "open", "the module is not among your files, or its file cannot be read"),
     "forbidden": Look("⊘", "bad", "your code uses a ready-made part, which this assignment does not allow"),
     "not started": Look("○", "open", "nothing is written here yet"),
     "blocked": Look("↷", "open", "a module that this test needs cannot be imported"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from autograder.grading.results import PartResult, Report, StageResult, TestResult
 from autograder.reports.html_pages import LOOKS, render
+from autograder.reports.one_cause import told_once
 
 HIDDEN = "The visible part of this test passed, the hidden part did not."
 ADVICE = "Try sizes, lengths, masks and values other than those of the visible part."
@@ -55,7 +56,7 @@ def _stage(stage: StageResult) -> StageResult:
         elif test.hints:
             first[test.mistake] = test.title.rstrip(".")
         tests.append(test)
-    return replace(stage, tests=tuple(tests))
+    return told_once(replace(stage, tests=tuple(tests)))
 
 
 def part_for_student(part: PartResult) -> PartResult:

@@ -1,8 +1,13 @@
-"""`python grade.py --watch [stage ...]`: grade again whenever a module is saved, until Ctrl-C."""
+"""`python grade.py --watch [stage ...]`: grade again whenever a module is saved, until Ctrl-C.
+
+The verdict fits one screen. Until it is there, the old one stays, with a line below that says what is being graded. A
+save ends a grading that is still running, for what it would say is out of date.
+"""
 
 import os
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +18,12 @@ from course.errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autograder.grading.results import Report
     from autograder.grading.warm_session import Session
 
 QUIET_MS = 30  # editors save in several steps; after so long without another change the file is complete
 STEP_MS = 10
+GRACE_SECONDS = 0.3  # for what is nearly done: ending it costs the start of another warm process
 LOOK_MS = 1000  # without a notice, as on network drives, the files are looked at after so long
 
 
@@ -34,24 +41,72 @@ def watch(folder: Path, assignment: Assignment, stages: Sequence[Stage] | None, 
         raise UserError(f"--watch needs the folder of the modules, and {folder} is none")
     from rich.console import Console
 
-    from autograder.grading.warm_session import Session
-
-    console, session = Console(highlight=False, emoji=False, markup=False), Session(assignment)
+    desk = Desk(Console(highlight=False, emoji=False, markup=False), folder, assignment, verbose)
     try:
         known = texts(folder, assignment)
-        show(console, session, folder, stages, verbose, "")
+        desk.grade(stages or assignment.stages)
         for names in changes(folder, assignment, known):
-            chosen = stages
-            if stages is None:
-                chosen = [stage for stage in assignment.stages if names & {f"{module}.py" for module in stage.modules}]
-            elif not names & {f"{module}.py" for stage in stages for module in stage.modules}:
-                continue
-            show(console, session, folder, chosen, verbose, ", ".join(sorted(names)))
+            chosen = assignment.stages if stages is None else stages
+            if concerned := [stage for stage in chosen if names & {f"{module}.py" for module in stage.modules}]:
+                desk.grade(concerned if stages is None else stages, ", ".join(sorted(names)))
     except KeyboardInterrupt:
-        console.print("\nNo longer watching.")
+        desk.console.print("\nNo longer watching.")
     finally:
-        session.close()
+        desk.end()
     return 0
+
+
+class Desk:
+    """Grades in a thread of its own, one thing at a time, and shows what comes out."""
+
+    def __init__(self, console: "Console", folder: Path, assignment: Assignment, verbose: bool = False) -> None:
+        from autograder.grading.warm_session import Session
+
+        self.console, self.folder, self.assignment, self.verbose = console, folder, assignment, verbose
+        self._session = Session(assignment)
+        self._thread: threading.Thread | None = None
+        self._stages: set[str] = set()  # those that are being graded
+
+    def grade(self, stages: Iterable[Stage], saved: str = "") -> None:
+        """Grade stages, and those of a grading that is still running and is ended by this."""
+        wanted = {stage.name for stage in stages}
+        if self._thread is not None:
+            self._thread.join(GRACE_SECONDS)
+            if self._thread.is_alive():
+                from autograder.grading.warm_session import Session
+
+                wanted |= self._stages
+                self.end()
+                self._session = Session(self.assignment)
+        chosen = [stage for stage in self.assignment.stages if stage.name in wanted]
+        everything = len(chosen) == len(self.assignment.stages)
+        names = "all stages" if everything else " and ".join(f"stage {stage.number}" for stage in chosen)
+        self.console.print(f"{f'Saved: {saved}. ' if saved else ''}Grading {names} ...", style="dim", soft_wrap=True)
+        self.console.file.flush()
+        self._stages = wanted
+        what = (self._session, None if everything else chosen, saved)
+        self._thread = threading.Thread(target=self._grade, args=what, daemon=True)
+        self._thread.start()
+
+    def _grade(self, session: "Session", stages: Sequence[Stage] | None, saved: str) -> None:
+        from autograder.grading.warm_session import Ended
+
+        report, problem = None, ""
+        try:
+            report = session.grade(self.folder, stages, jobs=min(2, os.cpu_count() or 1))
+        except Ended:
+            return
+        except UserError as error:
+            problem = f"error: {error}"
+        except Exception as error:  # whatever it is, watching goes on
+            problem = f"The grader itself failed ({type(error).__name__}: {error}); this says nothing about your code."
+        show(self.console, report, problem, self.verbose, f"{f'Saved: {saved}. ' if saved else ''}", self.folder)
+
+    def end(self) -> None:
+        """End what is running, without a word."""
+        self._session.end()
+        if self._thread is not None:
+            self._thread.join()
 
 
 def changes(folder: Path, assignment: Assignment, known: dict[str, bytes]) -> Iterator[set[str]]:
@@ -89,27 +144,17 @@ def texts(folder: Path, assignment: Assignment) -> dict[str, bytes]:
     return found
 
 
-def show(
-    console: "Console",
-    session: "Session",
-    folder: Path,
-    stages: Sequence[Stage] | None,
-    verbose: bool,
-    saved: str,
-) -> None:
-    """Grade, then clear the screen and print the verdict, so that the old one can be read until then."""
-    from autograder.reports.console import print_stage, print_total
+def show(console: "Console", report: "Report | None", problem: str, verbose: bool, saved: str, folder: Path) -> None:
+    """Clear the screen and print the verdict, or the problem, and what is watched."""
+    from autograder.reports.one_screen import one_screen
 
-    try:
-        report = session.grade(folder, stages, jobs=min(2, os.cpu_count() or 1))
-    except UserError as error:
-        console.clear()
-        console.print(f"error: {error}", soft_wrap=True)
+    console.clear()
+    if report is None:
+        console.print(problem, soft_wrap=True)
     else:
-        console.clear()
-        for stage in report.stages:
-            print_stage(console, stage, verbose)
-        print_total(console, report)
-    what = f"Saved: {saved}. " if saved else ""
-    console.print(f"\n{what}Watching {folder}; Ctrl-C ends.", style="dim", soft_wrap=True)
+        console.file.write(one_screen(console, report, verbose, lines_below=2))
+    words = f"{saved}Watching {folder}; Ctrl-C ends."
+    if console.is_terminal and len(words) > console.width:
+        words = f"{saved}Watching; Ctrl-C ends."
+    console.print(f"\n{words}", style="dim", soft_wrap=True)
     console.file.flush()

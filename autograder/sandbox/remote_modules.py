@@ -13,7 +13,7 @@ from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.read_reply import are_shapes, read_gradients, read_value
 from autograder.sandbox.recipes import Recipe, Recipes
 from autograder.sandbox.remote_values import Code, Gradients, body_of
-from autograder.sandbox.student_faults import Blocked, Crashed, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.student_faults import Blocked, Crashed, NoFile, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.watchdog import WATCHDOG
 from autograder.sandbox.wire import FrameError, flatten, read_frame, write_frame
@@ -81,7 +81,7 @@ class Student:
         for module in self.code.modules:
             try:
                 if module in self.code.unreadable:
-                    raise StudentFault(self.code.unreadable[module])
+                    raise NoFile(self.code.unreadable[module])
                 if stage := self.code.reported.get(module):
                     raise Blocked(f"{module}.py cannot be imported; stage {stage} says why")
                 self._ask({"do": "import", "module": module}, call=f"import {module}")

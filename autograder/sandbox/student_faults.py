@@ -33,6 +33,12 @@ class NotStarted(StudentFault):
     status = "not started"
 
 
+class NoFile(StudentFault):
+    """A module is not among what was handed in, or its file cannot be read."""
+
+    status = "no file"
+
+
 class TimedOut(StudentFault):
     """A call did not return in time."""
 

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from autograder.manifest import Assignment
+from autograder.submissions.loose_files import OTHER_ARCHIVES, Loose, by_student
 from autograder.submissions.read_submission import Submission, nothing_readable, read_tree, read_zip
 from autograder.submissions.untrusted_files import (
     DAMAGED,
@@ -22,6 +23,7 @@ from autograder.submissions.untrusted_files import (
     Archive,
     Folder,
     Member,
+    Tree,
     Unreadable,
     members,
     open_zip,
@@ -29,6 +31,8 @@ from autograder.submissions.untrusted_files import (
 )
 from course.errors import UserError
 
+ARCHIVES = (".zip", *OTHER_ARCHIVES)
+NO_ZIP = "is not read: hand in the files, or a zip file"
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # names that Windows keeps for devices
 
 
@@ -40,6 +44,7 @@ class Found:
     path: Path
     assignment: Assignment
     inside: str = ""  # folder or zip file in a download of the whole class
+    loose: tuple[str, ...] = ()  # files among those of the others, in a folder or a download of the whole class
     safe_name: str = ""  # for file names: ASCII letters, digits, ".", "_" and "-", different for each student
 
     def read(self) -> Submission:
@@ -47,7 +52,11 @@ class Found:
         try:
             if self.inside:
                 return self._read_inside(_open_download(self.path, os.getpid()))
+            if self.loose:
+                return read_tree(self.student, Loose.of(self._around(), self.loose), self.assignment)
             mode = self.path.lstat().st_mode
+            if stat.S_ISREG(mode) and self.path.name.lower().endswith(OTHER_ARCHIVES):
+                return nothing_readable(self.student, f"{printable(self.path.name)} {NO_ZIP}", self.assignment)
             if stat.S_ISREG(mode):
                 return read_zip(self.student, self.path, self.assignment)
             if stat.S_ISDIR(mode):
@@ -57,10 +66,19 @@ class Found:
             why = f"cannot be read: {printable(str(error))}"
         return nothing_readable(self.student, f"{printable(self.path.name)} {why}", self.assignment)
 
+    def _around(self) -> Tree:
+        """What the loose files lie in."""
+        if self.path.is_dir():
+            return Folder(self.path)
+        download, wanted = _open_download(self.path, os.getpid()), set(self.loose)
+        return Archive(download.archive, [member for member in download.members if member.path in wanted], 1)
+
     def _read_inside(self, download: "Download") -> Submission:
         parts = tuple(self.inside.split("/"))
         own = download.members_of(parts)
         if [member.parts for member in own] == [parts]:  # a zip file, not a folder
+            if parts[-1].lower().endswith(OTHER_ARCHIVES):
+                return nothing_readable(self.student, f"{printable(parts[-1])} {NO_ZIP}", self.assignment)
             try:
                 tree = open_zip(Archive(download.archive, own, 1), self.inside)
             except Unreadable as error:
@@ -127,12 +145,16 @@ def _in_folder(path: Path, assignment: Assignment) -> list[Found]:
             listed = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
+    names = [entry.name for entry in listed if entry.is_file(follow_symlinks=False) and not entry.name.startswith(".")]
+    gathered = _loose(names, path, assignment, found)
     for entry in listed:
         is_folder, is_file = entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)
-        is_zip = entry.name.lower().endswith(".zip") and not is_folder
-        if entry.name.startswith(".") or entry.name in UNINTERESTING or (is_file and not is_zip):
+        is_archive = entry.name.lower().endswith(ARCHIVES) and not is_folder
+        if entry.name.startswith(".") or entry.name in UNINTERESTING or (is_file and not is_archive):
             continue
-        _add(found, Found(printable(entry.name[:-4] if is_zip else entry.name), path / entry.name, assignment))
+        if entry.name not in gathered:
+            name = _stem(entry.name) if is_archive else entry.name
+            _add(found, Found(printable(name), path / entry.name, assignment))
     # A folder with the name of the assignment is what one student handed in, or the folder of a student of that name.
     if any((path / assignment.name / name).is_file() for name in modules) and not any(
         _holds_modules(one.path, modules) for student, one in found.items() if student != assignment.name
@@ -142,14 +164,31 @@ def _in_folder(path: Path, assignment: Assignment) -> list[Found]:
 
 
 def _holds_modules(path: Path, modules: list[str]) -> bool:
-    """Whether something looks like what a student has handed in: a zip file, or a folder with modules."""
-    if path.suffix.lower() == ".zip" or path.is_symlink():
+    """Whether something looks like what a student has handed in: an archive, or a folder with modules."""
+    if path.name.lower().endswith(ARCHIVES) or path.is_symlink():
         return True
     try:
         folders = [path, *islice((entry for entry in path.iterdir() if entry.is_dir()), MAX_MEMBERS)]
         return any((folder / name).is_file() for folder in folders for name in modules)
     except OSError:
         return True
+
+
+def _loose(paths: Iterable[str], path: Path, assignment: Assignment, found: dict[str, Found]) -> set[str]:
+    """Add the students whose files lie loose beside those of the others; the paths of these files."""
+    gathered: set[str] = set()
+    for student, own in by_student(paths, assignment.modules).items():
+        if len(own) > 1 or not own[0].lower().endswith(ARCHIVES):  # an archive alone is a submission anyway
+            _add(found, Found(printable(student), path, assignment, loose=tuple(own)))
+            gathered.update(own)
+    return gathered
+
+
+def _stem(name: str) -> str:
+    """The name of an archive without its ending: of anna.tar.gz, anna."""
+    while name.lower().endswith(ARCHIVES):
+        name = name.rpartition(".")[0]
+    return name
 
 
 def _add(found: dict[str, Found], one: Found) -> None:
@@ -170,7 +209,13 @@ def _in_zip(path: Path, assignment: Assignment) -> list[Found]:
     modules = {f"{module}.py" for module in assignment.modules}
     files = [member.parts for member in download.members if not member.refused and not member.uninteresting]
     roots = {parts[:-1] for parts in files if parts[-1] in modules}
-    zips = {parts for parts in files if parts[-1].lower().endswith(".zip")}
+    zips = {parts for parts in files if parts[-1].lower().endswith(ARCHIVES)}
+    found: dict[str, Found] = {}
+    if not roots and (gathered := _loose(map("/".join, files), path, assignment, found)):
+        for parts in sorted(zips):
+            if "/".join(parts) not in gathered:
+                _add(found, Found(printable(_stem(parts[-1])), path, assignment, "/".join(parts)))
+        return list(found.values())
     top = _common([*roots, *(parts[:-1] for parts in zips)])
     # Modules at the top, or in one place only, are those of one student.
     alone = all(parts[:1] == (assignment.name,) for parts in (*roots, *zips))
@@ -178,10 +223,9 @@ def _in_zip(path: Path, assignment: Assignment) -> list[Found]:
         return [Found(student, path, assignment)]
     depth = len(top) + 1
     below = {parts[:depth]: len(parts) == depth for parts in files if parts[: len(top)] == top}
-    found: dict[str, Found] = {}
     for parts, is_file in sorted(below.items()):
         if not is_file or parts in zips:
-            name = parts[-1][:-4] if is_file else parts[-1]
+            name = _stem(parts[-1]) if is_file else parts[-1]
             _add(found, Found(printable(name), path, assignment, "/".join(parts)))
     return list(found.values())
 

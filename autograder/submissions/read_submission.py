@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment
+from autograder.submissions.loose_files import OTHER_ARCHIVES, not_read, without_number
 from autograder.submissions.untrusted_files import (
     MAX_ARCHIVE,
     MAX_FILE,
@@ -34,6 +35,7 @@ class Submission:
     sources: dict[str, str]
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
     review: tuple[str, ...] = ()  # what an instructor should know about the files
+    files: tuple[str, ...] = ()  # what the student should know: which files count, and which were not read
 
     @property
     def digest(self) -> str:
@@ -71,14 +73,18 @@ def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
 def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     """Read the modules from a folder or an archive: from its top, a folder named after the assignment, or another.
 
-    A zip file is opened where there are no modules beside it.
+    A zip file is opened where there are no modules beside it. Of a module that is there under the names of second
+    uploads only (`mha-1.py`, `mha (1).py`), the latest counts.
     """
     allowed = {f"{module}.py": module for module in assignment.modules}
     listing = tree.listing()
-    folders: dict[str, list[str]] = {}  # folder -> the modules in it
-    for file in map(PurePosixPath, listing.files):
-        if file.name in allowed:
-            folders.setdefault(str(file.parent), []).append(file.name)
+    folders: dict[str, dict[str, str]] = {}  # folder -> module -> the name of its file
+    for file in sorted(map(PurePosixPath, listing.files), key=lambda file: without_number(file.name)[1]):
+        plain, number = without_number(file.name)
+        if plain in allowed:
+            here = folders.setdefault(str(file.parent), {})
+            if not number or here.get(allowed[plain]) != plain:
+                here[allowed[plain]] = file.name
     if not folders:
         zips = [path for path in listing.files if path.lower().endswith(".zip")]
         if len(zips) == 1:
@@ -86,7 +92,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
                 return read_tree(name, open_zip(tree, zips[0]), assignment)
             except Unreadable as error:
                 return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
-        return Submission(name, {}, _missing(assignment, listing.files), _notes(listing, set()))
+        unread = (*listing.told, *not_read(listing.files, (), assignment.modules))
+        return Submission(name, {}, _missing(assignment, listing.files), _notes(listing, set()), unread)
 
     def rank(folder: str) -> tuple[bool, int, bool]:
         return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
@@ -99,8 +106,10 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
 
     sources: dict[str, str] = {}
     unreadable = _missing(assignment, listing.files)
-    for file_name in sorted(folders[chosen]):
-        path, module = str(PurePosixPath(chosen, file_name)), allowed[file_name]
+    told = list(listing.told)
+    for module, file_name in sorted(folders[chosen].items()):
+        path = str(PurePosixPath(chosen, file_name))
+        told += [f"{module}.py is what {printable(file_name)} holds"] if file_name not in allowed else []
         try:
             if why := listing.files[path]:
                 raise Unreadable(why)
@@ -112,14 +121,16 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         largest = max(sources, key=lambda module: len(json.dumps(sources[module])))
         unreadable[largest] = f"{largest}.py is too large: all modules together may have {MAX_TOTAL:,} bytes"
         del sources[largest]
-    used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen]}
+    used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen].values()}
     order = [module for module in assignment.modules if module in sources]
-    return Submission(name, {module: sources[module] for module in order}, unreadable, _notes(listing, used))
+    told += not_read(listing.files, used, assignment.modules)
+    sources = {module: sources[module] for module in order}
+    return Submission(name, sources, unreadable, _notes(listing, used), tuple(told))
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
     """The submission of a student whose modules cannot be reached, for one reason."""
-    return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,))
+    return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
 
 
 def _text(data: bytes) -> str:
@@ -136,12 +147,16 @@ def _names(assignment: Assignment) -> str:
 
 def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str]:
     """For each module that it is missing, and whether there is one that differs in upper and lower case only."""
-    others = {name.lower(): name for name in (PurePosixPath(path).name for path in files) if name != name.lower()}
+    names = [PurePosixPath(path).name for path in files]
+    others = {name.lower(): name for name in names if name != name.lower()}
+    packed = next((name for name in names if name.lower().endswith(OTHER_ARCHIVES)), "")
     reasons = {}
     for module in assignment.modules:
         reasons[module] = f"{module}.py is missing from the submission"
         if other := others.get(f"{module}.py"):
             reasons[module] += f" (there is {printable(other)}: the name must be in lower case)"
+        elif packed:
+            reasons[module] += f" ({printable(packed)} cannot be read: hand in the files, or a zip file)"
     return reasons
 
 

@@ -49,12 +49,15 @@ class Listing:
 
     files: dict[str, str] = field(default_factory=dict)  # path, with slashes -> why it must not be read, or ""
     notes: list[str] = field(default_factory=list)  # what was left out
+    told: list[str] = field(default_factory=list)  # what the student should know
 
 
 class Tree(Protocol):
     """A folder or an archive of a student."""
 
-    nesting: int  # how many zip files stand around it
+    @property
+    def nesting(self) -> int:
+        """How many zip files stand around it."""
 
     def listing(self) -> Listing:
         """The files by path."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment, assignment, assignments, broken, first_assignment
+from autograder.submissions.loose_files import original, without_number
 from autograder.submissions.untrusted_files import MAX_ARCHIVE, Archive, Folder, Unreadable, read_regular
 from course.errors import UserError
 
@@ -45,6 +46,6 @@ def _names(place: Path) -> set[str]:
             files = Folder(place).listing().files
         elif place.suffix.lower() == ".zip":
             files = Archive.of_bytes(read_regular(place, MAX_ARCHIVE)).listing().files
-        return {PurePosixPath(file).name for file in files}
+        return {without_number(original(file))[0] for file in (PurePosixPath(file).name for file in files)}
     except Unreadable:  # whoever reads the submission says so
         return set()

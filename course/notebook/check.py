@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from autograder.grading.results import Report
     from autograder.manifest import Assignment, Stage
     from course.figure_with_alt_text import AltFigure
+    from course.notebook.display import Table
     from course.notebook.verdict import Desk
 
 
@@ -62,6 +63,32 @@ def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Pat
     with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):
         if desk.catch_up(folder):
             shown.update(desk.show(stage, report, folder))
+
+
+def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table":
+    """How all stages stand as they are saved: the notebook of each, the modules that are written, the points.
+
+    Args:
+        folder: where the modules are.
+        assignment: its name; by default the one whose modules are in the folder.
+
+    Raises:
+        UserError: if the folder holds none of the modules.
+    """
+    from autograder.reports.console import points
+    from course.notebook.display import Table
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        desk = _desk(assignment, Path(folder))
+        desk.catch_up(Path(folder))
+        standings = desk.progress(Path(folder))
+    rows = []
+    for one in standings:
+        modules = ", ".join(f"{module}.py" for module in one.stage.modules)
+        rows.append([f"{one.stage.number} {one.stage.title}", one.stage.notebook, modules, one.words])
+    reached, most = sum(one.points or 0 for one in standings), sum(one.stage.max_points for one in standings)
+    rows.append(["all", "", "", f"{points(reached)} of {points(most)}"])
+    return Table(["stage", "notebook", "you write in", "points"], rows)
 
 
 def show_errors(stage: str | None = None) -> "AltFigure | None":

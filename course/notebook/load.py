@@ -4,6 +4,7 @@ Nobody is stuck: where a stage that the notebook builds on is missing or wrong, 
 """
 
 import contextlib
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -112,7 +113,8 @@ def exploring() -> Iterator[None]:
     """Run cells that call the student's code: what is not written yet, fails, or is wrong becomes a sentence.
 
     `with exploring(): ...` skips the rest of its body in that case, and the cells below can still be run. What is wrong
-    is what an `assert` of the cell says. Any other error of the cell itself is raised as usual.
+    is what an `assert` of the cell says, or that the cell cannot go on with what the student's code returned. Any other
+    error of the cell itself is raised as usual.
     """
     try:
         yield
@@ -124,7 +126,10 @@ def exploring() -> Iterator[None]:
             print(f"Not right yet: {error}.")
             return
         if place is None:
-            raise
+            if not (reason := _unusable(error)):
+                raise
+            print(reason)
+            return
         if isinstance(error, NotImplementedError) and (place.line or "").startswith("raise"):
             print(f"Not started: {error}. Run this cell again when it is.")
             if _alone:
@@ -133,6 +138,19 @@ def exploring() -> Iterator[None]:
                 print("stand-ins then take the place of what is missing.")
         else:
             print(f"Your code raised an exception: {describe(error)}")
+
+
+def _unusable(error: Exception) -> str:
+    """Why a cell cannot go on with what the student's code returned, or "" if the error may be of another kind."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    line = f"\n  {frames[0].line}\n{describe(error)}" if frames else ""
+    if isinstance(error, (TypeError, AttributeError)) and "NoneType" in str(error):
+        return f"Your code returns nothing (None) where this line needs its result: is there a `return`?{line}"
+    if isinstance(error, ValueError) and "values to unpack" in str(error):
+        return f"Your code returns another number of values than this line takes:{line}"
+    if type(error) in (RuntimeError, IndexError):  # above all shapes that do not fit
+        return f"This line cannot go on with what your code returned:{line}"
+    return ""
 
 
 def trained(own: bool = False, folder: str | Path = ".", checkpoint: str = "de-en") -> "Checkpoint":

@@ -26,7 +26,7 @@ from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
 # What grading imports. Their versions are those of constraints.txt.
-PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rich", "tomli")
+PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rapidfuzz", "rich", "tomli")
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
 SETTINGS = "settings.json"

@@ -1,4 +1,4 @@
-"""Make what students get: `python -m autograder handout build/transformer-student.zip`; `--all` for a whole course.
+"""Make what students get: `python -m autograder handout` writes build/transformer-student.zip; `--all` a whole course.
 
 The list below says which files these are; what it does not name stays here. Before the archive is written, its stubs
 are compared with the solutions, and every file is searched for lines of the solution.
@@ -6,16 +6,21 @@ are compared with the solutions, and every file is searched for lines of the sol
 
 import argparse
 import json
+import os
 import re
+import zipfile
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.packing.start_notebook import NAME, start_notebook
 from autograder.authoring.packing.zip_files import BINARY, ROOT, check_target, collect, write_zip
 from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, make_stubs, secret_lines
 from autograder.manifest import Assignment, every_assignment
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
+from course.update import RECORD, digest
 
 # The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
 ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "grading", "reports")
@@ -23,12 +28,17 @@ ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograde
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
     *("grading/named_steps.py", "reports/item_analysis.py", "reports/gradescope_results.py", "reports/write_files.py"),
+    *("reports/review_file.py", "reports/staff_page.py"),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # What of an assignment's folder is for students.
 OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
+# What only instructors' code needs. Without nbgrader, students have neither Formgrader nor Create Assignment in their
+# Lab, nor a complaint about an exchange directory.
+NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient", "pygments")
+PACKING = "autograder/authoring/packing"
 DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
 # Sections of pyproject.toml without which the course can be installed.
 FOR_DEVELOPERS = ("project.optional-dependencies", "tool.ruff", "tool.mypy", "tool.pytest")
@@ -54,11 +64,20 @@ def shipped(chosen: Assignment) -> list[str]:
     ]
 
 
-def contents(root: Path, chosen: Sequence[Assignment]) -> dict[str, bytes]:
-    """Everything that students get for some assignments, by path.
+# For a repository on GitHub, of which each student gets a copy: by path, where it lies here.
+GITHUB = {
+    ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml",
+    ".gitignore": "autograder/authoring/packing/github/gitignore",
+    ".devcontainer/devcontainer.json": ".devcontainer/devcontainer.json",
+}
+
+
+def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> dict[str, bytes]:
+    """Everything that students get for some assignments, by path. The texts speak of the first of them.
 
     Args:
         root: the folder of the project.
+        github: with what a repository on GitHub needs beside it.
 
     Raises:
         UserError: if a file is missing, a stub or a notebook is not as it was released, or a solution is in it.
@@ -71,11 +90,23 @@ def contents(root: Path, chosen: Sequence[Assignment]) -> dict[str, bytes]:
         check_release(root, one, files)
         mistakes = f"autograder/assignments/{one.name}/expected/mistakes.json"
         files[mistakes] = as_visible(files[mistakes])
+    files["environment.yml"] = without_packages(files["environment.yml"])
     files["pyproject.toml"] = for_students(collect(root, ["pyproject.toml"])["pyproject.toml"])
-    for name, template in {"README.md": "student_readme.md", "Makefile": "student.mk"}.items():
-        template = f"autograder/authoring/packing/{template}"
-        files[name] = collect(root, [template])[template]
+    templates = {"README.md": "student_readme.md", "Makefile": "student.mk"}
+    for name, template in templates.items():
+        files[name] = collect(root, [f"{PACKING}/{template}"])[f"{PACKING}/{template}"]
+    for one in chosen:
+        folder = f"{RELEASE}/{one.name}"
+        files[f"{folder}/{NAME}"] = start_notebook(one, {name: files[f"{folder}/{name}"] for name in one.notebooks})
+    for name in ("README.md", "docs/student-guide.md", "Makefile"):
+        files[name] = adapted(files[name].decode(), chosen[0], files).encode()
+    if more := chosen[1:]:
+        files["README.md"] += others(more).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
+    files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
+    names = ", ".join(one.name for one in chosen)
+    record = {"assignment": names, "files": {name: digest(data) for name, data in sorted(files.items())}}
+    files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
     secrets = {line for one in chosen for line in secret_lines(root / "solutions" / one.name, one)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
         raise UserError("the archive would hold lines of the solution\n  " + "\n  ".join(leaks))
@@ -112,30 +143,122 @@ def as_visible(data: bytes) -> bytes:
 def for_students(pyproject: bytes) -> bytes:
     """The pyproject.toml without the sections that are for those who develop the course."""
     sections = re.split(r"^(?=\[)", pyproject.decode(), flags=re.MULTILINE)
-    return "".join(part for part in sections if not part.lstrip("[").startswith(FOR_DEVELOPERS)).encode()
+    return without_packages(
+        "".join(part for part in sections if not part.lstrip("[").startswith(FOR_DEVELOPERS)).encode()
+    )
+
+
+def without_packages(text: bytes) -> bytes:
+    """A list of dependencies, in pyproject.toml or environment.yml, without the lines of what students do not need."""
+    lines = re.compile(rf"^  (- |\")({'|'.join(NOT_NEEDED)})[ >].*\n", re.MULTILINE)
+    return lines.sub("", text.decode()).encode()
+
+
+def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
+    """A text for the students of an assignment.
+
+    What stands between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, and what stands in
+    `<!-- others: ... -->` for those after the first. `{...}` is what the manifest says, and the examples, which are
+    about the first assignment, become those of this one.
+    """
+    first = every_assignment()[0]
+    for other in every_assignment():
+        block = re.compile(rf"<!-- only {other.name} -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
+        text = block.sub(lambda found, keep=other.name == chosen.name: found[1] if keep else "", text)  # type: ignore[misc]
+    others = re.compile(r"<!-- others: (.*?)\s*-->\n?", re.DOTALL)
+    text = others.sub(lambda found: f"{found[1]}\n" if chosen.name != first.name else "", text)
+    cells = {name: json.loads(files[f"{RELEASE}/{chosen.name}/{name}"])["cells"] for name in chosen.notebooks}
+    titles = {name: "".join(found[0]["source"]).splitlines()[0].lstrip("# ") for name, found in cells.items()}
+    written: dict[str, list[str]] = {name: [] for name in chosen.notebooks}  # the modules that are written for it
+    for stage in chosen.stages:
+        written[stage.notebook] += [f"`{module}.py`" for module in stage.modules]
+    rows = "".join(
+        f"| [{titles[name]}](../{RELEASE}/{chosen.name}/{name}) "
+        f"| {', '.join(dict.fromkeys(written[name])) or 'nothing to write'} |\n"
+        for name in chosen.notebooks
+    )
+    facts = {
+        "{title}": chosen.title,
+        "{name}": chosen.name,
+        "{stages}": str(len(chosen.stages)),
+        "{stage}": chosen.stages[0].name,
+        "{notebook}": chosen.notebooks[0],
+        "{module}": chosen.stages[0].modules[0],
+        "{modules}": ", ".join(f"`{module}.py`" for module in chosen.modules),
+        "{notebooks}": f"| notebook | file |\n|---|---|\n{rows}",
+    }
+    if chosen.name != first.name:  # the examples of the guide are about the first assignment
+        example = first.stages[0]
+        facts |= {
+            f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}",
+            f"{first.name}.zip": f"{chosen.name}.zip",
+            f"{first.name}-student.zip": f"{chosen.name}-student.zip",
+            f"{example.modules[0]}.py": "{module}.py",
+        }
+        facts |= {
+            command.format(example.name): command.format("{stage}")
+            for command in ('check("{}")', "--watch {}", "--verbose {}", "grade.py {} ", "grade.py {}`", 'load("{}")')
+        }
+    for name, fact in sorted(facts.items(), key=lambda item: item[0].startswith("{")):
+        text = text.replace(name, fact)
+    return text
+
+
+def others(more: Sequence[Assignment]) -> str:
+    """What the README of several assignments says of those after the first."""
+    rows = "".join(
+        f"| [{one.title}]({RELEASE}/{one.name}/{NAME}) | `python grade.py --assignment {one.name}` |\n" for one in more
+    )
+    return f"\n## The other assignments\n\n| start here | how you stand |\n|---|---|\n{rows}"
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m autograder handout", description="Make the archive that students get."
     )
-    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="zip file to write")
+    parser.add_argument(
+        "archive", type=Path, nargs="?", metavar="ARCHIVE", help="zip file to write (build/NAME-student.zip)"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
-    which.add_argument("--all", action="store_true", help="all assignments in one archive")
+    which.add_argument("--all", action="store_true", help="all assignments in one archive, build/course-student.zip")
+    parser.add_argument(
+        "--github", action="store_true", help="with a workflow that grades every push, for GitHub Classroom"
+    )
     return parser.parse_args(arguments)
 
 
 def run(args: argparse.Namespace) -> int:
     chosen = every_assignment() if args.all else [which_assignment(args.assignment)]
-    check_target(args.archive)
-    files = contents(ROOT, chosen)
+    top = "course-student" if args.all else f"{chosen[0].name}-student"
+    archive = args.archive or ROOT / "build" / f"{top}.zip"
+    check_target(archive)
+    if (other := top_folder(archive)) not in ("", top):
+        raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
+    files = contents(ROOT, chosen, args.github)
     # In a folder of its own, for those whose programs unpack into the current one.
-    folder = "course-student" if args.all else f"{chosen[0].name}-student"
-    write_zip(args.archive, {f"{folder}/{name}": data for name, data in files.items()})
-    size = args.archive.stat().st_size / 1e6
-    print(f"Wrote {args.archive} ({len(files)} files, {size:.1f} MB). No line of a solution is in it.")
+    write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
+    size = archive.stat().st_size / 1e6
+    print(f"Wrote {archive} ({len(files)} files, {size:.1f} MB). No line of a solution is in it.")
     return 0
+
+
+def top_folder(archive: Path) -> str:
+    """The folder in which everything of an archive lies, or "" if there is no archive."""
+    if not archive.exists():
+        return ""
+    try:
+        with zipfile.ZipFile(archive) as there:
+            return there.namelist()[0].partition("/")[0]
+    except (OSError, zipfile.BadZipFile, IndexError):
+        return "something else"
+
+
+def today() -> tuple[int, int, int, int, int, int]:
+    """The date of the files: the day of packing, or that of SOURCE_DATE_EPOCH (see reproducible-builds.org)."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    day = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch.isdecimal() else datetime.now(timezone.utc)
+    return max(1980, day.year), day.month, day.day, 0, 0, 0
 
 
 def main(arguments: list[str]) -> int:

@@ -19,7 +19,7 @@ ARGS ?=
 .PHONY: help grade lab doctor clean
 
 help:
-	@echo "make grade   how you stand, all stages; one stage: make grade ARGS=mha"
+	@echo "make grade   how you stand, all stages; one stage: make grade ARGS={stage}"
 	@echo "make lab     the notebooks in JupyterLab"
 	@echo "make doctor  is everything here that the course needs, and what to do if not"
 	@echo "make clean   remove the virtual environment; your files stay"
@@ -37,7 +37,8 @@ clean:
 	rm -rf $(VENV) *.egg-info
 
 $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
-	$(RUN) -m pip install --quiet -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e .
+	@echo "Installing the packages of the course; the first time this takes some minutes."
+	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e .
 	@touch $@
 
 $(VENV)/pyvenv.cfg:

@@ -46,13 +46,19 @@ def check_target(path: Path) -> None:
         raise UserError(f"{path} is not the name of a zip file")
 
 
-def write_zip(path: Path, files: Mapping[str, bytes], modes: Mapping[str, int] | None = None) -> None:
+def write_zip(
+    path: Path,
+    files: Mapping[str, bytes],
+    modes: Mapping[str, int] | None = None,
+    date: tuple[int, int, int, int, int, int] = FIRST_DATE,
+) -> None:
     """Write a zip file; it appears whole or not at all, and its folder is made if there is none.
 
     Nothing is compressed: compressed bytes differ from one zlib to another, and weights hardly get smaller.
 
     Args:
         modes: permissions of the files that do not have the usual ones.
+        date: of all files, as the people who unpack them see it.
 
     Raises:
         UserError: if it cannot be written.
@@ -62,7 +68,7 @@ def write_zip(path: Path, files: Mapping[str, bytes], modes: Mapping[str, int] |
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(partial, "w") as archive:
             for name in sorted(files):
-                info = zipfile.ZipInfo(name, FIRST_DATE)
+                info = zipfile.ZipInfo(name, date)
                 info.create_system = 3  # Unix, wherever it is written: so the permissions count
                 info.external_attr = (0o100000 | (modes or {}).get(name, 0o644)) << 16
                 archive.writestr(info, files[name])

@@ -11,6 +11,7 @@ from autograder.assignments.transformer.trained import (
     small_arguments,
     small_weights,
 )
+from course.text import edit_distance
 
 MOST = 1000  # tokens that are looked at: a sentence of millions is an attack
 
@@ -67,9 +68,7 @@ class TestInference(TrainedTestCase):
         wrong = [number for number, (tokens, reference) in enumerate(pairs) if tokens != reference]
         if not wrong:
             return
-        import editdistance
-
-        errors = sum(editdistance.eval(tokens, reference) for tokens, reference in pairs)
+        errors = sum(edit_distance(tokens, reference) for tokens, reference in pairs)
         tokens, reference = pairs[wrong[0]]
         rate = 100 * errors / sum(len(reference) for _, reference in pairs)
         self.wrong(

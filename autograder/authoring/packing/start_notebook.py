@@ -1,0 +1,66 @@
+"""The page to start from in a handout, `0_start.ipynb`: what there is to do, how long it takes, and how far one is."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from autograder.manifest import Assignment
+
+NAME = "0_start.ipynb"
+MINUTES = re.compile(r"^\| [A-Z](, optional)? \| .* \| (\d+) minutes \|$", re.MULTILINE)
+HOW = """\
+## How you work
+
+1. Open a notebook of the table, in its order. It explains, lets you experiment, and says what to write in which module.
+2. Write in the module, where `raise NotImplementedError` stands, and save.
+3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}` in a terminal. You may ask as often as
+   you like, and never have to restart the kernel.
+
+At the end `python grade.py --zip` packs what you hand in. The [student guide](../../docs/student-guide.md) says how to
+read a verdict and what to do when you are stuck.
+
+## How far you are
+
+Run the next cell. It grades all stages as you have saved them, which takes a moment."""
+
+
+def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
+    """The notebook as a file.
+
+    Args:
+        notebooks: the notebooks of the assignment by name; their introductions say how long they take.
+    """
+    rows = []
+    for name in chosen.notebooks:
+        introduction = "".join(json.loads(notebooks[name])["cells"][0]["source"])
+        title = introduction.splitlines()[0].lstrip("# ")
+        stages = [stage for stage in chosen.stages if stage.notebook == name]
+        written = ", ".join(dict.fromkeys(f"`{module}.py`" for stage in stages for module in stage.modules))
+        worth = f"{sum(stage.max_points for stage in stages):g}" if stages else ""
+        extra = ", extra credit" if any(stage.extra_credit for stage in stages) else ""
+        rows.append(f"| [{title}]({name}) | {written or 'nothing'} | {worth}{extra} | {_time(introduction)} |")
+    table = ["| notebook | you write in | points | time |", "|---|---|---|---|", *rows]
+    example = chosen.stages[0].name
+    cells = [
+        _cell("start", "markdown", f"# {chosen.title}: start here\n\n" + "\n".join(table)),
+        _cell("how", "markdown", HOW.replace("{stage}", example)),
+        _cell("far", "code", "from course import overview\n\noverview()"),
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _time(introduction: str) -> str:
+    """How long the parts of a notebook take that are not optional, as its introduction says."""
+    minutes = sum(int(found[2]) for found in MINUTES.finditer(introduction) if not found[1])
+    quarters = round(minutes / 15)
+    if not minutes:
+        return ""
+    return f"{minutes} minutes" if minutes < 60 else f"{quarters // 4}{('', '¼', '½', '¾')[quarters % 4]} hours"
+
+
+def _cell(name: str, kind: str, text: str) -> dict[str, Any]:
+    cell = {"cell_type": kind, "id": name, "metadata": {}, "source": text.splitlines(keepends=True)}
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})

@@ -1,0 +1,141 @@
+"""`python -m autograder compare OLD NEW`: two runs of batch, before grades go out: who gains, who loses, and why.
+
+The runs may differ in tests, seeds, submissions, or in what the staff decided (review.csv).
+"""
+
+import argparse
+import csv
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.grading.results import Report, TestResult, from_json
+from autograder.reports.console import clean, points
+from autograder.reports.review_file import read_review, with_review
+from autograder.reports.write_files import harmless, write_whole
+from course.errors import UserError, run_command
+
+SAME, DIFFERENT = 0, 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """The reports of a run by student; None where the grader failed."""
+
+    reports: dict[str, Report | None]
+    digests: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is different for a student."""
+
+    student: str
+    before: float | None  # points; None for no grade
+    after: float | None
+    reasons: tuple[str, ...]
+
+    @property
+    def gain(self) -> float:
+        """Points that are gained, negative for a loss."""
+        return (self.after or 0) - (self.before or 0)
+
+
+def read_run(folder: Path) -> Run:
+    """The results in a folder that batch has written.
+
+    Raises:
+        UserError: if it holds none, or a result cannot be read.
+    """
+    if not (folder / "batch.json").is_file():
+        raise UserError(f"{folder} holds no results of batch")
+    review = read_review(folder)
+    reports: dict[str, Report | None] = {}
+    digests = {}
+    for path in sorted((folder / "results").glob("*.json")):
+        try:
+            entry = json.loads(path.read_bytes())
+            student, digests[entry["student"]] = entry["student"], entry["digest"]
+            report = None if entry["fault"] else from_json(entry["report"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path} cannot be read ({error}): run batch again") from error
+        reports[student] = with_review(report, review.get(student, [])) if report else None
+    return Run(reports, digests)
+
+
+def compare(old: Run, new: Run) -> list[Change]:
+    """What is different, losses first."""
+    changes = []
+    for student in sorted({*old.reports, *new.reports}):
+        before, after = old.reports.get(student), new.reports.get(student)
+        if reasons := tuple(_reasons(student, old, new)):
+            was, now = (report.points if report else None for report in (before, after))
+            changes.append(Change(student, was, now, reasons))
+    return sorted(changes, key=lambda change: (change.gain, change.student))
+
+
+def _reasons(student: str, old: Run, new: Run) -> list[str]:
+    if student not in old.reports or student not in new.reports:
+        return ["is in one of the runs only: " + ("the new one" if student in new.reports else "the old one")]
+    before, after = old.reports[student], new.reports[student]
+    if before is None or after is None:
+        return [] if before is after else [f"the grader failed in the {'old' if before is None else 'new'} run"]
+    reasons = ["handed in something else"] if old.digests[student] != new.digests[student] else []
+    olds, news = ({(test.stage, test.name): test for test in report.tests} for report in (before, after))
+    for key in dict.fromkeys((*olds, *news)):
+        if words := _different(olds.get(key), news.get(key)):
+            reasons.append(f"{'.'.join(key)}: {words}")
+    return reasons
+
+
+def _different(old: TestResult | None, new: TestResult | None) -> str:
+    """What is different between two results of a test, in words, or ""."""
+    if old is None or new is None:
+        return f"{points((old or new).points)} points, only in the {'new' if old is None else 'old'} run"  # type: ignore[union-attr]
+    if (old.status, old.points, old.reviewed) == (new.status, new.points, new.reviewed):
+        return ""
+    words = f"{old.status}, {points(old.points)} -> {new.status}, {points(new.points)} of {points(new.max_points)}"
+    said = new.reviewed or (new.message if new.status != "passed" else "") or old.reviewed or old.message
+    return f"{words}; {said}" if said else words
+
+
+def table(changes: list[Change]) -> bytes:
+    """A row a student, for a spreadsheet."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["student", "before", "after", "difference", "why"])
+    for change in changes:
+        scores = ["" if value is None else points(value) for value in (change.before, change.after)]
+        row = [change.student, *scores, points(change.gain).replace("-", "\N{MINUS SIGN}"), "; ".join(change.reasons)]
+        writer.writerow([harmless(cell) for cell in row])
+    return text.getvalue().encode("utf-8-sig", errors="replace")
+
+
+def run(args: argparse.Namespace) -> int:
+    old, new = read_run(args.old), read_run(args.new)
+    changes = compare(old, new)
+    gained, lost = (sum(sign * change.gain > 0 for change in changes) for sign in (1, -1))
+    print(f"{len(new.reports)} students: {gained} gain, {lost} lose, {len(changes) - gained - lost} differ otherwise.")
+    for change in changes:
+        before, after = ("no grade" if value is None else points(value) for value in (change.before, change.after))
+        print(clean(f"{change.student}: {before} -> {after} ({change.gain:+g})"))
+        for reason in change.reasons:
+            print(clean("  " + " ".join(reason.split())))
+    if args.out:
+        write_whole(args.out, table(changes))
+        print(f"{args.out} has the table.")
+    return DIFFERENT if changes else SAME
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder compare",
+        description="Compare two runs of batch over a class: who gains, who loses, and why.",
+        epilog="exit status: 0 all the same, 1 something differs, 2 wrong usage",
+    )
+    parser.add_argument("old", type=Path, metavar="OLD", help="folder that batch has written")
+    parser.add_argument("new", type=Path, metavar="NEW", help="another one")
+    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="write a table as well")
+    args = parser.parse_args(arguments)
+    return run_command(lambda: run(args))

@@ -1,0 +1,94 @@
+"""`python -m autograder export feedback`: the students' pages in a zip file, named as Moodle and Canvas take them back.
+
+Moodle ("Upload multiple feedback files in a zip") wants folders as in its download, called
+"Full Name_123_assignsubmission_file_".
+Canvas ("Upload Submissions", which attaches a file to each) wants names as in its download: name_student_file_... For
+anything else there is a page a student with a list of who has which, for a mail merge.
+"""
+
+import csv
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from autograder.gradebooks.moodle import DOWNLOADED
+from autograder.manifest import assignment
+from autograder.reports.write_files import harmless
+from autograder.submissions.find_submissions import find_submissions
+from autograder.submissions.loose_files import CANVAS
+from course.errors import UserError
+
+PAGE = "feedback.html"
+
+
+def export_feedback(results: Path, kind: str, out: Path, submissions: Path | None) -> Iterator[str]:
+    """Write the zip file; lines that say what is in it and who is not.
+
+    Args:
+        results: folder that batch has written.
+        kind: "moodle", "canvas" or "mail".
+        submissions: what Canvas gave, which has the numbers of the files in its names.
+
+    Raises:
+        UserError: if there is no feedback, or the file cannot be written.
+    """
+    pages = dict(_pages(results))
+    if not pages:
+        raise UserError(f"{results} holds no feedback: run batch first")
+    names = {student: student for student in pages}
+    if kind == "canvas" and submissions:
+        chosen = assignment(str(json.loads((results / "batch.json").read_bytes())["assignment"]))
+        found = find_submissions(submissions, chosen)
+        names |= {one.student: Path(one.loose[0]).name for one in found if one.loose and one.student in pages}
+    placed = {student: place for student in pages if (place := place_of(student, names[student], kind))}
+    now = datetime.now().timetuple()[:6]  # noqa: DTZ005 (the clock of who unpacks it)
+    try:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for student, place in sorted(placed.items()):
+                archive.writestr(zipfile.ZipInfo(place, now), pages[student].read_bytes(), zipfile.ZIP_DEFLATED)
+            if kind == "mail":
+                archive.writestr(zipfile.ZipInfo("list.csv", now), _list(placed))
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror}") from error
+    yield f"{len(placed)} pages are in {out}."
+    if left := sorted(pages.keys() - placed.keys()):
+        need = " (give --submissions, what Canvas gave)" if kind == "canvas" and not submissions else ""
+        yield f"{len(left)} are not, because their names are not those of {kind.capitalize()}{need}: {', '.join(left)}"
+
+
+def place_of(student: str, name: str, kind: str) -> str:
+    """The name of a student's page in the zip file, or "" if the platform would not know whose it is.
+
+    Args:
+        name: of the submission, or of one file of it.
+    """
+    if kind == "moodle":
+        found = DOWNLOADED.fullmatch(student)
+        return f"{found[1]}_{found[2]}_assignsubmission_file_/{PAGE}" if found else ""
+    if kind == "canvas":
+        canvas = CANVAS.fullmatch(name)
+        return f"{canvas['student']}_{canvas['user']}_{canvas['file']}_{PAGE}" if canvas else ""
+    return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", student).strip(". ") + ".html"
+
+
+def _pages(results: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted((results / "results").glob("*.json")):
+        try:
+            entry = json.loads(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read ({error}): run batch again") from error
+        page = results / "feedback" / f"{path.stem}.html"
+        if not entry.get("fault") and page.is_file():
+            yield str(entry["student"]), page
+
+
+def _list(placed: dict[str, str]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["student", "file"])
+    writer.writerows([harmless(student), harmless(place)] for student, place in sorted(placed.items()))
+    return text.getvalue().encode("utf-8-sig", errors="replace")

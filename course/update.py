@@ -1,0 +1,136 @@
+"""`python -m course.update HANDOUT.zip`: a corrected handout in mid-term, without touching what you wrote.
+
+What belongs to the course is replaced. A module or a notebook in `notebooks` that you have changed stays as it is, and
+the new one is put beside it (`mha.new.py`). Other files of the course that you have changed are kept beside the new
+ones (`grade.yours.py`). Files that are not in the handout are not looked at.
+"""
+
+import sys
+
+from course.startup import begin
+
+if __name__ == "__main__":
+    begin()  # before anything is imported that needs a package or a later Python
+
+import argparse
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.submissions.untrusted_files import MAX_ARCHIVE, Archive, Unreadable, read_regular
+from course.errors import UserError, run_command
+from course.modules import ROOT
+from course.startup import INSTALL
+
+RECORD = "course/handout.json"  # what the handout held: its assignment, and the SHA-256 of each file
+OWN = "notebooks/"
+PACKAGES = ("pyproject.toml", "constraints.txt", "environment.yml")
+
+
+@dataclass
+class Done:
+    """What has become of the files."""
+
+    replaced: list[str] = field(default_factory=list)
+    beside: dict[str, str] = field(default_factory=dict)  # file that stays -> the new one beside it
+    saved: dict[str, str] = field(default_factory=dict)  # file that was replaced -> what it was
+
+
+def read_handout(path: Path) -> dict[str, bytes]:
+    """The files of a handout by path, without the folder that they lie in.
+
+    Raises:
+        UserError: if it is none.
+    """
+    try:
+        archive = Archive.of_bytes(read_regular(path, MAX_ARCHIVE), nesting=0)
+        listing = archive.listing()
+        if wrong := [*listing.notes, *filter(None, listing.files.values())]:
+            raise Unreadable(f"holds what a handout does not ({wrong[0]})")
+        files = {name.partition("/")[2]: archive.read(name, MAX_ARCHIVE) for name in listing.files}
+    except Unreadable as error:
+        raise UserError(f"{path} {error}") from error
+    if RECORD not in files or "grade.py" not in files:
+        raise UserError(f"{path} is not a handout of this course, or an older one than this command")
+    return files
+
+
+def update(files: dict[str, bytes], root: Path = ROOT) -> Done:
+    """Put the files of a handout into the folder of the course.
+
+    Raises:
+        UserError: if the handout is of an assignment that is not here, or a file cannot be written.
+    """
+    name = str(json.loads(files[RECORD])["assignment"])
+    if not (root / OWN / name).is_dir():
+        raise UserError(f"this is the handout of {name}, which is not here: unpack it into a folder of its own")
+    if (root / "solutions").exists():
+        raise UserError(f"{root} is no handout but the whole project: update it with git")
+    old = known(root)
+    done = Done()
+    # What this command itself needs to be run again comes last.
+    for path, new in sorted(files.items(), key=lambda item: item[0] == RECORD):
+        target = root / path
+        there = target.read_bytes() if target.is_file() else None
+        if there == new:
+            continue
+        changed = there is not None and digest(there) != old.get(path)
+        if changed and path.startswith(OWN):
+            beside = target.with_name(f"{target.stem}.new{target.suffix}")
+            write(beside, new)
+            done.beside[path] = beside.name
+            continue
+        if changed and there is not None and path != RECORD and old:
+            yours = target.with_name(f"{target.stem}.yours{target.suffix}")
+            write(yours, there)
+            done.saved[path] = yours.name
+        write(target, new)
+        done.replaced.append(path)
+    return done
+
+
+def known(root: Path) -> dict[str, str]:
+    """What the handout held that is here: the SHA-256 of each file; nothing if it does not say."""
+    try:
+        return dict(json.loads((root / RECORD).read_text(encoding="utf-8"))["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 of a text or of other data; how lines end does not count, for editors and git change that."""
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}; run the command again when that is mended") from error
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m course.update", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("handout", type=Path, metavar="HANDOUT.zip", help="the new archive, as you got it")
+    args = parser.parse_args(arguments)
+    done = update(read_handout(args.handout))
+    if not (done.replaced or done.beside):
+        print("Everything is as in this handout already.")
+        return 0
+    print(f"{len(done.replaced)} files of the course are new.")
+    for path, beside in done.beside.items():
+        print(f"Your {path} stays as it is; the new one lies beside it as {beside}.")
+    for path, yours in done.saved.items():
+        print(f"You had changed {path}; it is new, and yours lies beside it as {yours}.")
+    if any(path in done.replaced for path in PACKAGES):
+        print(f"The packages may have changed: {INSTALL}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(main))

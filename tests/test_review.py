@@ -1,0 +1,189 @@
+"""The pages of the staff, and review.csv: what people decide survives regrading and goes wherever grades go."""
+
+import csv
+import shutil
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.classroom.feedback_export import place_of
+from autograder.gradebooks.class_grades import read_class
+from autograder.grading.results import Report, StageResult, TestResult
+from autograder.reports.review_file import COLUMNS, read_review, with_review
+from autograder.reports.staff_page import spoken_of, staff_html
+from course.errors import UserError
+from tests.batches import ASSIGNMENT, SEED, SOLUTION, STUBS, batch, hand_in, recorded, rows
+from tests.worth import FULL
+
+WRONG = ("key_padding_mask[:, None, None, :] != 0", "key_padding_mask[:, None, None, :] == 0")
+TEST = "test_pe"
+
+
+def decide(out: Path, *decisions: tuple[str, ...]) -> None:
+    with (out / "review.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, *decisions])
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("class")
+    hand_in(folder / "in", "anna", SOLUTION, mha=("import math", "import math\nA = nn.MultiheadAttention  # <b>"))
+    hand_in(folder / "in", "bob", STUBS)
+    assert batch(folder / "in", folder / "out", "--seed", str(SEED)) == 0
+    return folder / "in", folder / "out"
+
+
+def test_a_page_for_the_staff(graded):
+    page = (graded[1] / "staff" / "anna.html").read_text(encoding="utf-8")
+    assert "nn.MultiheadAttention is a ready-made part" in page
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    line = 1 + (SOLUTION / "mha.py").read_text(encoding="utf-8").splitlines().index("import math") + 1
+    assert f'<a href="#mha-{line}">line {line}</a>' in page
+    assert f'id="mha-{line}"' in page
+    assert page.count('class="hll"') == 1
+    assert '<span class="del">-        raise NotImplementedError(' in page
+    assert (graded[1] / "report.html").read_text(encoding="utf-8").count('href="staff/') == 2
+
+
+def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
+    submissions, out = graded
+    assert rows(out)["bob"]["total"] == "0"
+    raw = recorded(out)["bob"]
+    decide(
+        out,
+        ("bob", f"pe.{TEST}", "1", "first thought", "N. N.", "2026-10-01"),
+        ("bob", f"pe.{TEST}", "2,5", "shown in the lab", "N. N.", "2026-10-02"),
+        ("bob", "", "", "Come to the office hour.", "N. N.", ""),
+        ("nobody", "", "", "withdrawn", "", ""),
+    )
+    assert batch(submissions, out) == 0
+    said = capsys.readouterr().out
+    assert "The mean of 2 is " in said
+    assert "review.csv: points of 2 tests changed, comments for 2 students." in said
+    assert "review.csv names nobody, who did not hand in anything here." in said
+    # The verdict of the grader stays what it was; grades, pages and exports have the decision.
+    assert recorded(out)["bob"]["report"] == raw["report"]
+    assert (rows(out)["bob"][f"pe.{TEST}"], rows(out)["bob"]["pe"], rows(out)["bob"]["total"]) == ("2.5", "2.5", "2.5")
+    assert read_class(out).points["bob"].required == Fraction(5, 2)
+    for folder in ("feedback", "staff"):
+        page = (out / folder / "bob.html").read_text(encoding="utf-8")
+        assert "Points changed by the staff from 0 to 2.5: " in page
+        assert "shown in the lab (N. N., 2026-10-02)" in page
+        assert "Come to the office hour. (N. N.)" in page
+    # Graded again, for instance after a resubmission, it is still there.
+    hand_in(submissions, "bob", STUBS, mha=("import torch", "import torch  # again"))
+    assert batch(submissions, out) == 0
+    assert rows(out)["bob"]["total"] == "2.5"
+    assert "shown in the lab" in (out / "feedback" / "bob.html").read_text(encoding="utf-8")
+    # Taken back, it is gone.
+    decide(out)
+    assert batch(submissions, out) == 0
+    assert rows(out)["bob"]["total"] == "0"
+    assert "shown in the lab" not in (out / "feedback" / "bob.html").read_text(encoding="utf-8")
+    assert read_class(out).points["bob"].required == 0
+
+
+def test_two_runs_are_compared(graded, tmp_path, capsys):
+    submissions, out = graded
+    decide(out)
+    assert batch(submissions, out) == 0
+    shutil.copytree(out, tmp_path / "old")
+    shutil.copytree(submissions, tmp_path / "in")
+    assert main(["compare", str(tmp_path / "old"), str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 students: 0 gain, 0 lose, 0 differ otherwise."
+    decide(tmp_path / "old", ("bob", TEST, "2", "shown in the lab", "N. N.", ""))
+    (tmp_path / "old" / "results" / "anna.json").unlink()
+    assert main(["compare", str(tmp_path / "old"), str(out), "--out", str(tmp_path / "x.csv")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("2 students: 1 gain, 1 lose, 0 differ otherwise.")
+    assert "bob: 2 -> 0 (-2)" in said
+    assert f"pe.{TEST}: not started, 2 -> not started, 0 of {FULL['pe']:g}" in said
+    assert "anna: no grade -> " in said
+    assert "is in one of the runs only: the new one" in said
+    assert (tmp_path / "x.csv").read_text(encoding="utf-8-sig").startswith("student,before,after,difference,why")
+    assert main(["compare", str(tmp_path), str(out)]) == 2
+
+
+def test_a_list_of_students_is_graded_again(graded, tmp_path, capsys):
+    submissions, out = graded
+    decide(out)
+    (tmp_path / "list.txt").write_text("# complaints\nbob\n", encoding="utf-8")
+    before = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
+    assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 0
+    assert "Graded 1 submissions" in capsys.readouterr().out
+    after = {path.name: path.stat().st_mtime_ns for path in (out / "results").iterdir()}
+    assert {name for name in after if after[name] != before[name]} == {"bob.json"}
+    (tmp_path / "list.txt").write_text("bobby\n", encoding="utf-8")
+    assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 2
+    assert "names bobby, of whom there is no submission" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("student", "name", "kind", "place"),
+    [
+        ("Frank Oz_11_assignsubmission_file_", "", "moodle", "Frank Oz_11_assignsubmission_file_/feedback.html"),
+        ("Frank Oz_11", "", "moodle", "Frank Oz_11_assignsubmission_file_/feedback.html"),
+        ("anna", "anna", "moodle", ""),
+        ("smithalice_1001", "smithalice_LATE_1001_5550_mha.py", "canvas", "smithalice_1001_5550_feedback.html"),
+        ("leecleo_1003_5570_work", "leecleo_1003_5570_work", "canvas", "leecleo_1003_5570_feedback.html"),
+        ("smithalice_1001", "smithalice_1001", "canvas", ""),
+        ("../x", "../x", "mail", "_x.html"),
+    ],
+)
+def test_the_names_of_feedback_in_a_platform(student, name, kind, place):
+    assert place_of(student, name, kind) == place
+
+
+def test_feedback_is_packed(graded, tmp_path, capsys):
+    out = graded[1]
+    assert main(["export", "feedback", str(out), "--for", "mail", "--out", str(tmp_path / "f.zip")]) == 0
+    with zipfile.ZipFile(tmp_path / "f.zip") as archive:
+        assert sorted(archive.namelist()) == ["anna.html", "bob.html", "list.csv"]
+        assert archive.read("bob.html") == (out / "feedback" / "bob.html").read_bytes()
+    assert main(["export", "feedback", str(out), "--for", "moodle", "--out", str(tmp_path / "m.zip")]) == 0
+    assert "2 are not, because their names are not those of Moodle: anna, bob" in capsys.readouterr().out
+
+
+REPORT = Report("T", "anna", (StageResult("s", 1, "S", False, (TestResult("s", "test_a", "A", "failed", 1, 5),)),), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (("anna", "test_a", "six", "r", "", ""), "row 2: points must be a number that is not negative, not 'six'"),
+        (("anna", "test_a", "-1", "r", "", ""), "not negative, not '-1'"),
+        (("anna", "test_a", "nan", "r", "", ""), "not negative, not 'nan'"),
+        (("anna", "", "3", "r", "", ""), "row 2 has points, but names no test"),
+        (("anna", "test_a", "3", "", "", ""), "gives no reason"),
+        (("", "test_a", "3", "r", "", ""), "names no student"),
+        (("anna", "test_b", "3", "r", "", ""), "anna has no test 'test_b'; the tests are test_a"),
+        (("anna", "test_a", "5.5", "r", "", ""), "anna gets 5.5 points for test_a, which has 5"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path, row, said):
+    decide(tmp_path, row)
+    with pytest.raises(UserError, match=said):
+        with_review(REPORT, read_review(tmp_path)["anna"])
+
+
+def test_a_spreadsheet_may_save_it(tmp_path):
+    text = ";".join(COLUMNS) + "\r\n'=anna;s.test_a;4;ok;x;\r\n;;;;;\r\n"
+    (tmp_path / "review.csv").write_text(text, encoding="utf-8")
+    (decision,) = read_review(tmp_path)["=anna"]
+    assert with_review(REPORT, [decision]).points == 4
+    (tmp_path / "review.csv").write_text("student,points\n", encoding="utf-8")
+    with pytest.raises(UserError, match="lacks the column test, reason, who, when"):
+        read_review(tmp_path)
+
+
+def test_the_lines_that_the_verdict_speaks_of():
+    test = TestResult("s", "test_a", "A", "error", 0, 5, "TypeError", ("mha.py, line 7 in f: x", "mha.py, line 9: y"))
+    report = Report("T", "anna", (StageResult("s", 1, "S", False, (test,)),), 1.0, review=("pe.py, line 3: odd",))
+    assert spoken_of(report) == {"mha": {7: ["test_a"], 9: ["test_a"]}, "pe": {3: ["review"]}}
+    page = staff_html(report, {"mha": "x\n" * 10}, ASSIGNMENT)
+    assert page.count('class="hll"') == 2
+    assert "pe.py was not handed in" in page

@@ -1,0 +1,61 @@
+"""`make expected` writes what has changed and says what it does; who forgets it is told so."""
+
+import contextlib
+
+import pytest
+
+from autograder.authoring import stored_tensors
+from autograder.grading.run_test import stage_tests
+from autograder.manifest import assignment
+
+ASSIGNMENT = assignment("transformer")
+
+
+def test_only_what_has_changed_is_written(tmp_path):
+    import numpy as np
+    from safetensors.numpy import load_file, save_file
+
+    assert set(stored_tensors.make(tmp_path, ASSIGNMENT)) == {
+        f"{stage.name}.safetensors" for stage in ASSIGNMENT.stages
+    }
+    file = tmp_path / "pe.safetensors"
+    (tmp_path / "plain").touch()
+    assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode  # readable for whom other files are
+    before = file.stat().st_mtime_ns
+    tensors = load_file(file)
+    name = next(name for name, value in tensors.items() if value.dtype == np.float64)
+    save_file({**tensors, name: tensors[name] + 1e-12}, file)  # another processor
+    kept = file.read_bytes()
+    assert stored_tensors.make(tmp_path, ASSIGNMENT) == []
+    assert file.read_bytes() == kept
+    save_file({**tensors, name: tensors[name] + 1e-3}, file)
+    assert stored_tensors.make(tmp_path, ASSIGNMENT) == ["pe.safetensors"]
+    assert file.stat().st_mtime_ns > before
+
+
+def test_who_forgets_it_is_told():
+    case = next(iter(stage_tests(ASSIGNMENT.stage("pe")).values()))
+    with pytest.raises(LookupError, match=r"^expected/pe.safetensors has nothing named new/.*: make expected writes"):
+        case.stored("new")
+    prefix = next(iter(stored_prefixes()))
+    with pytest.raises(LookupError, match=f"has nothing named {prefix}/unknown: make expected writes"):
+        case.stored(prefix)["unknown"]
+
+
+def stored_prefixes() -> set[str]:
+    from safetensors.numpy import load_file
+
+    return {name.partition("/")[0] for name in load_file(ASSIGNMENT.expected / "pe.safetensors")}
+
+
+def test_every_test_and_its_mistakes_are_named_while_it_runs(monkeypatch, capsys):
+    from autograder.diagnosis import mistake_signatures
+    from autograder.grading import find_mistakes
+
+    monkeypatch.setattr(find_mistakes, "mistakes_on", lambda *_: iter([("a", "shown"), ("b", None)]))
+    monkeypatch.setattr(mistake_signatures, "store", lambda *_: None)
+    monkeypatch.setattr("autograder.sandbox.worker_processes.make_workers", lambda: contextlib.ExitStack())
+    stored_tensors.store_signatures(ASSIGNMENT)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == sum(len(stage.points) for stage in ASSIGNMENT.stages)
+    assert lines[0] == "  mha: test_mha_no_mask sees 1 of 2 mistakes"
