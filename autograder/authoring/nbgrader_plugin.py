@@ -73,9 +73,9 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
         drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
         submitted = Path(course.format_path(course.submitted_directory, ids["student"], known.name))
-        for name in modules:
-            if is_linked(submitted / name, Path(course.root)):  # nbgrader has copied what the link leads to
-                (Path(folder) / name).unlink(missing_ok=True)
+        for file in modules:
+            if is_linked(submitted / file, Path(course.root)):  # nbgrader has copied what the link leads to
+                (Path(folder) / file).unlink(missing_ok=True)
         if is_linked(submitted / f"{ids['notebook']}.ipynb", Path(course.root)):
             nb.cells = [nbformat.v4.new_markdown_cell(UNREADABLE)]
         release = Path(course.format_path(course.release_directory, ".", known.name), f"{ids['notebook']}.ipynb")

@@ -25,6 +25,7 @@ from types import ModuleType
 from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, libraries_are_public, packages, prepare
 from autograder.sandbox.inside_worker import serve
 from autograder.sandbox.limits import PRINTED
+from autograder.sandbox.no_traces import leave_no_times
 from autograder.sandbox.warm_torch import prepare_torch
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.worker_processes import OPTIONAL
@@ -102,6 +103,7 @@ def prepare_confinement(landlock: bool) -> tuple[int | None, bool]:
             importlib.import_module(name)
     # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
     torch.set_num_threads = lambda nthreads: None
+    leave_no_times()
     rules = prepare() if landlock else None, libraries_are_public()
     pid = os.fork()
     if pid == 0:
