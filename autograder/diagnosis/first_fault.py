@@ -110,19 +110,23 @@ class _Comparison:
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
         ]
-        return [node for node in found if self._explains(node)]
+        lines: dict[Line | None, list[int]] = {}
+        for node in found:
+            lines.setdefault(self.blamed(node)[0], []).append(node)
+        explaining = [line for line, nodes in lines.items() if self._explain(nodes)]
+        return [node for node in found if self.blamed(node)[0] in explaining]
 
-    def _explains(self, suspect: int) -> bool:
-        """Whether something wrong was computed from a suspect and otherwise only from what is fine.
+    def _explain(self, suspects: list[int]) -> bool:
+        """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
 
-        If all that uses it has other wrong inputs, it may be right on a road of its own.
+        If all that uses them has other wrong inputs, they may be right on a road of their own.
         """
         ends = self.trace.raised if self.trace.raised is not None else self.trace.results
-        users = [node for node in self.consumers[suspect] if self.flows[node] and not self.fine[node]]
-        if suspect in ends or not users:
+        users = {node for one in suspects for node in self.consumers[one] if self.flows[node] and not self.fine[node]}
+        if not users or any(one in ends for one in suspects):
             return True
-        from_it = {suspect}
-        for node in range(suspect + 1, max(users) + 1):
+        from_it = set(suspects)
+        for node in range(suspects[0] + 1, max(users) + 1):
             if any(source in from_it for source in self.trace.inputs[node]):
                 from_it.add(node)
         return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
