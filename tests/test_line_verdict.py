@@ -57,6 +57,14 @@ CASES = [  # stage, module, what is replaced, by what, the step that is missing
         "key_padding_mask[:, None, None, :] == 0, lowest",
         "the scores with the padded keys forbidden",
     ),
+    ("pe", "pe", "math.log(10000.0)", "math.log(1000.0)", "the frequencies 10000^(-2i / d_model)"),
+    (
+        "encoder",
+        "encoder",
+        "self.self_attn_layer_norm(x + self.dropout(attended))",
+        "self.self_attn_layer_norm(self.dropout(attended))",
+        "self-attention plus its input",
+    ),
 ]
 
 
@@ -79,6 +87,14 @@ def test_lines_before_the_wrong_one_are_said_to_be_right_with_their_steps(worker
         f"Line {line} is the first that is not:",
         "    x = torch.softmax(scores, dim=-2) @ value",
     )
+
+
+def test_a_call_of_the_wrong_module_is_named(workers):
+    old = "attended = self.encoder_attn(x, encoder_out, encoder_out"
+    sources, line = changed("decoder", old, old.replace("encoder_attn", "self_attn"))
+    test = failed(workers, "decoder", sources)[1]
+    assert [mark.line for mark in test.marks if mark.state == "wrong"] == [line]
+    assert "It calls self_attn with what encoder_attn should be called with." in test.pointed
 
 
 def test_right_numbers_in_a_wrong_order_are_called_that(workers):
@@ -311,7 +327,12 @@ def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tamperin
     passed = SimpleNamespace(forbidden={}, modules=set(), review=())
     monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: passed)
     asked, follow = [], Student.follow
-    monkeypatch.setattr(Student, "follow", lambda *args: (asked.append(1), follow(*args))[1])
+
+    def counted(*args):
+        asked.append(1)
+        return follow(*args)
+
+    monkeypatch.setattr(Student, "follow", counted)
     sources = {**SOURCES, "mha": FORGING.replace("TAMPER", tampering)}
     started = time.monotonic()
     report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])

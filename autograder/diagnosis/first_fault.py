@@ -26,7 +26,7 @@ class Fault:
     missing: str = ""  # the step that should come of it, if there is one that follows
     given: tuple[str, ...] = ()  # the steps that went into it
     order: str = ""  # the numbers are right, in another order: those of this step, or "numbers" if it has no name
-    calls: str = ""  # the module that it calls with other inputs than correct code
+    calls: str = ""  # the module that it calls with other inputs than correct code, and the one that these belong to
     left_out: bool = False  # it is the step after the missing one: that was left out
 
 
@@ -143,8 +143,11 @@ class _Comparison:
             used = [source for source in entry.inputs if not self.alike[source] and not self.unknown[source]]
             rows = {int(self.rows[source]) for source in used}
             sets = self.known.calls.get(entry.path)
-            if sets and entry.line and -1 not in rows and not any(rows == one for one in sets):
-                return entry.line, entry.path
+            if sets and entry.line and -1 not in rows and rows not in sets:
+                parent = entry.path.rpartition(".")[0]
+                others = [path for path, own in self.known.calls.items() if rows and rows in own]
+                beside = [path for path in others if path.rpartition(".")[0] == parent]
+                return entry.line, " ".join(path.rpartition(".")[2] for path in (entry.path, *beside[:1]))
         line, caller = self.trace.lines[node], self.trace.callers[node]
         # A function that gives something right elsewhere was called here with something wrong.
         elsewhere = {
@@ -211,11 +214,12 @@ def find(trace: Trace, known: Known) -> Finding:
             continue
         given = seen.nearest(node)
         own = trace.operations[node]
+        beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
         after = [
             number
             for number in missing
             if given & set(known.steps[number].after)
-            or (not known.steps[number].after and known.steps[number].operation == own)
+            or (not known.steps[number].after and known.steps[number].operation in beside)
         ]
         step = known.steps[after[0]].name if after else ""
         later = {one.operation for one in known.steps[after[0] + 1 :] if after[0] in one.after} if after else set()
