@@ -58,6 +58,14 @@ CASES = [  # stage, module, what is replaced, by what, the step that is missing
         "key_padding_mask[:, None, None, :] == 0, lowest",
         "the scores with the padded keys forbidden",
     ),
+    ("pe", "pe", "math.log(10000.0)", "math.log(1000.0)", "the frequencies 10000^(-2i / d_model)"),
+    (
+        "encoder",
+        "encoder",
+        "self.self_attn_layer_norm(x + self.dropout(attended))",
+        "self.self_attn_layer_norm(self.dropout(attended))",
+        "self-attention plus its input",
+    ),
 ]
 
 
@@ -80,6 +88,14 @@ def test_lines_before_the_wrong_one_are_said_to_be_right_with_their_steps(worker
         f"Line {line} is the first that is not:",
         "    x = torch.softmax(scores, dim=-2) @ value",
     )
+
+
+def test_a_call_of_the_wrong_module_is_named(workers):
+    old = "attended = self.encoder_attn(x, encoder_out, encoder_out"
+    sources, line = changed("decoder", old, old.replace("encoder_attn", "self_attn"))
+    test = failed(workers, "decoder", sources)[1]
+    assert [mark.line for mark in test.marks if mark.state == "wrong"] == [line]
+    assert "It calls self_attn with what encoder_attn should be called with." in test.pointed
 
 
 def test_right_numbers_in_a_wrong_order_are_called_that(workers):

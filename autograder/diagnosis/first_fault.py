@@ -26,7 +26,7 @@ class Fault:
     missing: str = ""  # the step that should come of it, if there is one that follows
     given: tuple[str, ...] = ()  # the steps that went into it
     order: str = ""  # the numbers are right, in another order: those of this step, or "numbers" if it has no name
-    calls: str = ""  # the module that it calls with other inputs than correct code
+    calls: str = ""  # the module that it calls with other inputs than correct code, and the one that these belong to
     left_out: bool = False  # it is the step after the missing one: that was left out
 
 
@@ -110,19 +110,23 @@ class _Comparison:
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
         ]
-        return [node for node in found if self._explains(node)]
+        lines: dict[Line | None, list[int]] = {}
+        for node in found:
+            lines.setdefault(self.blamed(node)[0], []).append(node)
+        explaining = [line for line, nodes in lines.items() if self._explain(nodes)]
+        return [node for node in found if self.blamed(node)[0] in explaining]
 
-    def _explains(self, suspect: int) -> bool:
-        """Whether something wrong was computed from a suspect and otherwise only from what is fine.
+    def _explain(self, suspects: list[int]) -> bool:
+        """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
 
-        If all that uses it has other wrong inputs, it may be right on a road of its own.
+        If all that uses them has other wrong inputs, they may be right on a road of their own.
         """
         ends = self.trace.raised if self.trace.raised is not None else self.trace.results
-        users = [node for node in self.consumers[suspect] if self.flows[node] and not self.fine[node]]
-        if suspect in ends or not users:
+        users = {node for one in suspects for node in self.consumers[one] if self.flows[node] and not self.fine[node]}
+        if not users or any(one in ends for one in suspects):
             return True
-        from_it = {suspect}
-        for node in range(suspect + 1, max(users) + 1):
+        from_it = set(suspects)
+        for node in range(suspects[0] + 1, max(users) + 1):
             if any(source in from_it for source in self.trace.inputs[node]):
                 from_it.add(node)
         return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
@@ -139,8 +143,11 @@ class _Comparison:
             used = [source for source in entry.inputs if not self.alike[source] and not self.unknown[source]]
             rows = {int(self.rows[source]) for source in used}
             sets = self.known.calls.get(entry.path)
-            if sets and entry.line and -1 not in rows and not any(rows == one for one in sets):
-                return entry.line, entry.path
+            if sets and entry.line and -1 not in rows and rows not in sets:
+                parent = entry.path.rpartition(".")[0]
+                others = [path for path, own in self.known.calls.items() if rows and rows in own]
+                beside = [path for path in others if path.rpartition(".")[0] == parent]
+                return entry.line, " ".join(path.rpartition(".")[2] for path in (entry.path, *beside[:1]))
         line, caller = self.trace.lines[node], self.trace.callers[node]
         # A function that gives something right elsewhere was called here with something wrong.
         elsewhere = {
@@ -207,11 +214,12 @@ def find(trace: Trace, known: Known) -> Finding:
             continue
         given = seen.nearest(node)
         own = trace.operations[node]
+        beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
         after = [
             number
             for number in missing
             if given & set(known.steps[number].after)
-            or (not known.steps[number].after and known.steps[number].operation == own)
+            or (not known.steps[number].after and known.steps[number].operation in beside)
         ]
         step = known.steps[after[0]].name if after else ""
         later = {one.operation for one in known.steps[after[0] + 1 :] if after[0] in one.after} if after else set()

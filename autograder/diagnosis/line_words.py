@@ -74,19 +74,24 @@ def _and(items: Sequence[str]) -> str:
 
 def _fault(fault: Fault, sources: Mapping[str, str], led: bool, another: bool, several: bool) -> tuple[str, ...]:
     where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if several or not led else "")
-    if another:
+    if fault.left_out:
+        head = f"{where} goes on without a step, {fault.missing}:"
+    elif another:
         head = f"{where} is not right either:"
     else:
         head = f"{where} is the first that is not:" if led else f"{where} is the first whose result is not right:"
     told = [head, CODE + text_of(fault.line, sources)]
     if fault.calls:
-        told.append(f"It calls {fault.calls} with other inputs than it should, or leaves some out.")
+        called, _, instead = fault.calls.partition(" ")
+        if instead:
+            told.append(f"It calls {called} with what {instead} should be called with.")
+        else:
+            told.append(f"It calls {called} with other inputs than it should, or leaves some out.")
     elif fault.order:
         what = f"It makes {fault.order}: the" if fault.order != "numbers" else "The"
         told.append(f"{what} numbers are right, but they stand in another order or shape.")
     elif fault.left_out:
-        given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
-        told.append(f"{given}A step before it is missing: {fault.missing}.")
+        told += [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
     elif fault.missing:
         given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
         told.append(f"{given}What should come next: {fault.missing}.")

@@ -14,6 +14,7 @@ import linecache
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -32,6 +33,7 @@ QUESTIONS = {
     *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
+PARTS = ("body", "orelse", "handlers", "finalbody", "cases")  # of a statement, that hold others
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 _WEIGHTS: dict[int, torch.Tensor] = {}
 
@@ -92,16 +94,18 @@ def _memory(tensor: torch.Tensor) -> int:
         return 0
 
 
+@cache
 def statements(source: str) -> dict[int, tuple[int, int]]:
     """For each line the first and the last line of its statement; of an `if` or a loop, of its head."""
     found: dict[int, tuple[int, int]] = {}
-    for node in ast.walk(ast.parse(source)):
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        inner = [one for name in PARTS for one in getattr(node, name, ())]
+        waiting += inner
         if isinstance(node, ast.stmt):
-            end = node.end_lineno or node.lineno
-            if isinstance(body := getattr(node, "body", None), list):
-                end = max(node.lineno, body[0].lineno - 1)
-            elif isinstance(node, ast.Match):
-                end = node.lineno
+            end = inner[0].lineno - 1 if inner and hasattr(inner[0], "lineno") else node.end_lineno or node.lineno
+            end = node.lineno if isinstance(node, ast.Match) else max(node.lineno, end)
             found |= dict.fromkeys(range(node.lineno, end + 1), (node.lineno, end))
     return found
 

@@ -110,7 +110,7 @@ class Worker:
                 with torch.no_grad(), CountRows(request["rows"]) as counted:
                     function(*arguments, **keywords)
                 return counted.most
-            with torch.no_grad(), chance, self.following(target):
+            with torch.no_grad(), chance, self.following(target, request):
                 value = function(*arguments, **keywords)
             if self.tracer is not None:
                 self.tracer.returned(value)
@@ -180,9 +180,9 @@ class Worker:
         tracer, self.tracer = self.tracer, None
         return tracer.reply()
 
-    def following(self, target: Any) -> Any:
+    def following(self, target: Any, request: dict[str, Any]) -> Any:
         """A block in which what is called is recorded, if that is wanted."""
-        if self.tracer is None:
+        if self.tracer is None or request.get("unseen"):
             return contextlib.nullcontext()
         return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
 

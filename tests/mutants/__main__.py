@@ -65,10 +65,11 @@ def outcome(
     failed = [test for test in report.tests if test.status != "passed"]
     visible = [test for test in failed if not test.hidden]
     caught = "visible" if visible else "hidden" if failed else "no"
+    pointing = visible if visible else failed
     wrong = {change.line for change in parts}
     gone = [change.line for change in parts if change.kind in GONE]
     named: list[list[tuple[str, int]]] = []
-    for test in visible or failed:
+    for test in pointing:
         lines = [mark for mark in test.marks if mark.state == "wrong"]
         # Lines of the changed text, in which earlier changes may have added or taken lines.
         named.append([(mark.file, mark.line) for mark in lines])
@@ -82,11 +83,14 @@ def outcome(
         own = [{line for file, line in lines if file == f"{module}.py"} for lines in said]
         right = [bool(lines & wrong) for lines in own]
         # A statement that computes nothing any more cannot be named: what goes on without it can.
-        next_ = [bool(lines & wrong) or bool(gone and max(lines, default=0) > min(gone)) for lines in own]
+        left_out = [" goes on without a step, " in " ".join(test.pointed) for test in pointing if test.pointed]
+        passed = [bool(gone) and max(lines, default=0) > min(gone) for lines in own]
+        next_ = [bool(lines & wrong) or after for lines, after in zip(own, passed, strict=True)]
+        next_ = [one or (bool(gone) and any(left_out)) for one in next_]
         verdict = "right" if all(right) else "next" if all(next_) else "mixed" if any(next_) else "another"
-    kinds = sorted({test.status for test in visible or failed})
-    wrong_values = any(test.status == "failed" for test in visible or failed)
-    told = next((list(test.pointed) for test in visible or failed if test.pointed), [])
+    kinds = sorted({test.status for test in pointing})
+    wrong_values = any(test.status == "failed" for test in pointing)
+    told = next((list(test.pointed) for test in pointing if test.pointed), [])
     return {"caught": caught, "verdict": verdict, "status": kinds, "values": wrong_values, "named": named, "told": told}
 
 
