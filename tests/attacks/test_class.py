@@ -86,7 +86,7 @@ def test_escape_sequences_in_the_name_of_a_folder_do_not_reach_the_console(tmp_p
     printed = capsys.readouterr()
     for text in (printed.out, printed.err, done.stdout, done.stderr):
         assert "\x1b[2J" not in text
-    assert "anna" in done.stdout
+    assert "anna" in done.stdout.replace("\n", "")  # a long path is broken
 
 
 def test_no_null_is_left_in_a_result():

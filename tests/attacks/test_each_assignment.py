@@ -66,7 +66,7 @@ def test_an_attack_earns_nothing_and_leaves_nothing_behind(
 ):
     from autograder.grading.forbidden_parts import Checked
 
-    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: Checked())
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
     goal, files, processes = assignment(name), world.files(), world.processes()
     sources = hostile(world.assignments() + TOOLS + attack.text, goal)
     report = grade(Submission("somebody", sources), goal, workers, goal.stages[:1], hidden_seed=SEED)

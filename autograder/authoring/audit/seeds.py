@@ -36,8 +36,10 @@ def _deterministic(subject: Subject, name: str) -> Iterator[str]:
     for test in stage.points:
         books = [AnswerBook(subject.assignment, subject.workers, seed) for seed in (SAME, SAME, OTHER)]
         first, again, other = (book.of(stage, test, "float64") for book in books)
-        if not first or not again or not other:
+        if first is None or again is None or other is None:
             yield f"the solution fails {test}"
+        elif not (first or again or other):
+            continue  # the test needs no reference: what is right follows from its inputs
         elif not same(first, again):
             yield f"{test} is not the same twice with one seed: take random numbers from self.rng only"
         elif same(first, other):

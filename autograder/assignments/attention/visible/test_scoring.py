@@ -31,7 +31,7 @@ class TestScoring(AttendingTestCase):
         """Fail unless an attention gives what is stored, without lengths and with them."""
         stored = self.stored(case)
         inputs: dict[str, np.ndarray] = {name: stored[name] for name in ("queries", "keys", "values")}
-        attention.load_state(self.stored(f"{case}_weights"))
+        attention.load_state({} if case == "dot" else self.stored(f"{case}_weights"))  # a dot product has no weights
         result, kept = attention(**inputs), attention.attribute("attention_weights")
         with self.part("result"):
             self.assert_tensor(result, stored["result"], "the result", X)
