@@ -18,7 +18,6 @@ from tests.worth import FULL
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"
-FORMULATIONS = ROOT / "autograder" / "assignments" / "transformer" / "formulations"
 ASSIGNMENT = assignment("transformer")
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
 
@@ -307,45 +306,6 @@ def test_notes_go_to_the_report_and_cost_nothing(workers):
     report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage("pe")])
     assert report.points == FULL["pe"]
     assert report.review == ("pe.py, line 4: os is imported, which this assignment does not need",)
-
-
-def test_a_copy_of_a_stand_in_is_noted(workers):
-    standin = (ROOT / "autograder" / "assignments" / "transformer" / "standins" / "pe.py").read_text(encoding="utf-8")
-    assert "frequency" in standin
-    copied = standin.replace("frequency", "f").replace("points", "p").replace("#", "# my own words:")
-    said = "pe.PositionalEncoding.__init__ is nearly the same as the stand-in pe.PositionalEncoding.__init__"
-    changes = {
-        "names": ("", ""),
-        "a pass": ("        pairs =", "        pass\n        pairs ="),
-        "dead statements": ("        pairs =", "        unused = 1\n        other = unused\n        pairs ="),
-        "a branch that is never taken": ("        pairs =", "        if False:\n            return\n        pairs ="),
-        "another order": (
-            "        pairs = (d_model + 1) // 2\n",
-            "        angle = None\n        pairs = (1 + d_model) // 2\n",
-        ),
-    }
-    for old, new in changes.values():
-        text = copied.replace(old, new) if old else copied
-        assert text != copied or not old
-        found = check_submission(Submission("test", {**solution(), "pe": text}), ASSIGNMENT, workers, copies=True)
-        assert said in found.review
-    assert check_submission(Submission("test", solution()), ASSIGNMENT, workers, copies=True).review == ()
-
-
-def test_decoding_of_the_course_as_an_answer_is_noted(workers):
-    """What `course` has to decode quickly is no answer as it stands; its attention, made one, calls a person."""
-    course = (ROOT / "course" / "translation" / "kv_cache.py").read_text(encoding="utf-8")
-    text = solution()["decoder"] + "\n\n" + course.replace("CachedLayer", "Layer").replace("from __future__", "#")
-    found = check_submission(Submission("test", {**solution(), "decoder": text}), ASSIGNMENT, workers, copies=True)
-    assert any("nearly the same as course.translation.kv_cache.CachedLayer" in note for note in found.review)
-
-
-def test_correct_programs_are_no_copies(workers):
-    folders = [path for path in (FORMULATIONS / "strangers").iterdir() if path.is_dir() and "__" not in path.name]
-    for folder in (FORMULATIONS / "loops", FORMULATIONS / "einsum", *sorted(folders)):
-        written = read_submission(folder, ASSIGNMENT).sources
-        found = check_submission(Submission(folder.name, written), ASSIGNMENT, workers, copies=True)
-        assert [note for note in found.review if "nearly the same" in note] == []
 
 
 HOSTILE = {

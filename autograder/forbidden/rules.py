@@ -11,12 +11,11 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Set
-from typing import Any, NamedTuple
+from typing import Any
 
 from autograder.forbidden.aliases import Names, children, fold, is_self, through_stars, without_main_block
+from autograder.forbidden.findings import MAX_FINDINGS, Finding, told_first
 from autograder.forbidden.fingerprints import Bag, copies
-
-MAX_FINDINGS = 20  # of a module
 
 
 def _words(text: str) -> frozenset[str]:
@@ -79,15 +78,6 @@ RULES: tuple[type[ast.AST], ...] = (
     *(ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
     *(ast.MatchClass, ast.Constant, ast.BinOp, ast.JoinedStr),
 )
-
-
-class Finding(NamedTuple):
-    """Something in a module."""
-
-    forbidden: bool
-    line: int
-    scope: str  # "Class.method", "function" or ""
-    what: str
 
 
 def check_modules(
@@ -165,16 +155,7 @@ class Search:
         for node, self.scope in nodes:
             if rule := rules.get(type(node)):
                 rule(node)
-        # What is cut off must not be what the others hide: of each kind, the first comes first.
-        told: set[str] = set()
-        ordered = []
-        for finding in sorted(self.found.values(), key=lambda finding: finding.line):
-            ordered.append((not finding.forbidden, finding.what in told, finding.line, finding))
-            told.add(finding.what)
-        findings = [finding for *_, finding in sorted(ordered)]
-        if (more := len(findings) - MAX_FINDINGS) > 0:
-            findings[MAX_FINDINGS:] = [Finding(False, 1, "", f"{more} more places to look at in this module")]
-        return findings
+        return told_first(self.found.values())
 
     def ready(self, node: ast.AST, name: str, forbidden: bool = True) -> None:
         self.report(node, f"{name} is a ready-made part, and this course has you write it yourself", forbidden)

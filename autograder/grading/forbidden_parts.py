@@ -8,8 +8,8 @@ import subprocess
 from dataclasses import dataclass, field
 from functools import cache
 
+from autograder.forbidden.findings import Finding
 from autograder.forbidden.fingerprints import Bag, fingerprints
-from autograder.forbidden.rules import Finding
 from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import stage_tests
 from autograder.manifest import ROOT, Assignment, Stage, assignments

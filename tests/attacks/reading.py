@@ -280,7 +280,7 @@ for way in (standin, kept_text):
             "",
             """
             def nonce():
-                known = {"do", "target", "method", "args", "kwargs", "steady", "arguments", "take"}
+                known = {"do", "target", "method", "args", "kwargs", "steady", "arguments", "take", "rows"}
                 frame = sys._getframe()
                 while frame.f_code.co_name != "answer":
                     frame = frame.f_back

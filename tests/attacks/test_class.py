@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.classroom.batch import main as batch
-from autograder.forbidden.rules import MAX_FINDINGS
+from autograder.forbidden.findings import MAX_FINDINGS
 from autograder.grading.forbidden_parts import check_submission
 from autograder.grading.results import TestResult
 from autograder.grading.text_budget import within_budget
