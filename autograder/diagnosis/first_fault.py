@@ -38,6 +38,7 @@ class Finding:
     faults: tuple[Fault, ...] = ()
     raised: bool = False  # the call ended with an exception
     returned: str = ""  # all steps are right, but this one is returned, not the result
+    order: Line | None = None  # what it makes is returned in another order or shape than it should
     missing: tuple[str, ...] = ()  # the first steps that nothing made
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
 
@@ -227,16 +228,13 @@ def find(trace: Trace, known: Known) -> Finding:
         names = tuple(dict.fromkeys(known.steps[number].name for number in sorted(given)))
         faults[line] = Fault(line, step, names, seen.order(node), calls, left_out)
     returned = ""
+    order: Line | None = None
     if not faults and trace.raised is None and trace.whole and len(made) == len(known.results):
         for node, row, right in zip(trace.results, made, known.results, strict=True):
-            line, _ = seen.blamed(node)
-            same = (
-                right >= 0
-                and np.abs(seen.known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max() <= LIMIT
-            )
-            if row != right and line and same and trace.made[node] and line not in faults:
-                faults[line] = Fault(line, order=seen.order(node))
-    if not faults and trace.raised is None and trace.whole and len(made) == len(known.results) == 1:
+            off = np.abs(known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max()
+            if row != right and off <= LIMIT:
+                order = order or trace.lines[node]
+    if not faults and not order and trace.raised is None and trace.whole and len(made) == len(known.results) == 1:
         returned = next((known.steps[number].name for number in reversed(seen.named.get(made[0], []))), "")
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     return Finding(
@@ -246,6 +244,7 @@ def find(trace: Trace, known: Known) -> Finding:
         returned=returned,
         missing=first,
         after=tuple(dict.fromkeys(wrong)),
+        order=order,
     )
 
 

@@ -17,7 +17,7 @@ def sentences(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
         sources: the texts of the student's files, by their names.
     """
     if not finding.faults:
-        return _without_fault(finding)
+        return _without_fault(finding, sources)
     told = [*_right_before(finding, finding.faults[0])]
     for number, fault in enumerate(finding.faults[:MOST]):
         told += _fault(fault, sources, bool(told), number > 0, _several(finding))
@@ -98,10 +98,17 @@ def _fault(fault: Fault, sources: Mapping[str, str], led: bool, another: bool, s
     return tuple(told)
 
 
-def _without_fault(finding: Finding) -> tuple[str, ...]:
+def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
     if finding.raised:
         told = _lines_are_right(finding.right, len({line.file for line, _ in finding.right}) > 1)
         return (told[0].removesuffix(".") + ", until the exception.",) if told else ()
+    if finding.order:
+        where = f"line {finding.order.number} of {finding.order.file}"
+        return (
+            f"What comes back was made last by {where}:",
+            CODE + text_of(finding.order, sources),
+            "Its numbers are right, but they stand in another order or shape than they should.",
+        )
     if finding.returned and finding.missing:
         return (f"What comes back is {finding.returned}. What is missing: {finding.missing[0]}.",)
     return ()
