@@ -85,7 +85,7 @@ def test_lines_before_the_wrong_one_are_said_to_be_right_with_their_steps(worker
     test = failed(workers, "mha", sources)[1]
     assert "Lines 95 and 100 are right: the scores q k^T; the scores divided by sqrt(d_k);" in test.pointed[0]
     assert test.pointed[1:3] == (
-        f"Line {line} is the first that is not:",
+        f"Line {line} is the first whose result is not right:",
         "    x = torch.softmax(scores, dim=-2) @ value",
     )
 
@@ -111,18 +111,21 @@ def test_two_faults_are_both_named(workers):
     sources = {**SOURCES, "mha": text}
     test = failed(workers, "mha", sources)[0]
     assert [mark.line for mark in test.marks if mark.state == "wrong"] == [57, 58]
-    assert "Line 58 is not right either:" in test.pointed
+    assert "Line 58 gives a wrong result, too:" in test.pointed
 
 
-def test_before_an_exception_the_line_that_caused_it_is_named(workers):
-    text = (
-        SOURCES["mha"]
-        .replace("key.transpose(-2, -1)", "turned")
-        .replace("        scores = query", "        turned = key.transpose(1, 2)\n        scores = query")
-    )
-    test = failed(workers, "mha", {**SOURCES, "mha": text})[0]
+def test_before_an_exception_the_line_that_is_wrong_is_named(workers):
+    sources, line = changed("mha", "scores = query @", "scores = query * 2 @")
+    text = sources["mha"].replace("        lowest =", "        scores.view(7)\n        lowest =")
+    test = failed(workers, "mha", {**sources, "mha": text})[0]
     assert test.status == "error"
-    assert "Line 95 of mha.py is the first whose result is not right:" in test.pointed
+    assert f"Line {line} of mha.py is the first whose result is not right:" in test.pointed
+
+
+def test_numbers_without_a_name_in_another_order_accuse_no_line(workers):
+    sources, _ = changed("mha", "key.transpose(-2, -1)", "key.transpose(1, 2)")
+    test = failed(workers, "mha", sources)[0]
+    assert (test.status, test.pointed) == ("error", ())
 
 
 def test_a_hidden_test_points_at_the_line_too(workers):
@@ -208,7 +211,7 @@ def test_strange_numbers_of_a_record_count_as_none():
 # Where people look
 
 MARKS = (LineMark("mha.py", 3, "a = <b>", "right", ("a step",)), LineMark("mha.py", 4, "c = 1", "wrong", ("another",)))
-POINTED = ("Line 3 is right: a step.", "Line 4 is the first that is not:", "    c = 1 < 2")
+POINTED = ("Line 3 is right: a step.", "Line 4 is the first whose result is not right:", "    c = 1 < 2")
 
 
 def pointing(**fields):
@@ -217,7 +220,7 @@ def pointing(**fields):
 
 def test_the_feedback_page_shows_the_lines():
     seen = text_of(feedback_html(make_report(pointing())))
-    assert "Line 3 is right: a step. Line 4 is the first that is not: c = 1 < 2" in seen
+    assert "Line 3 is right: a step. Line 4 is the first whose result is not right: c = 1 < 2" in seen
     assert "mha.py, 3 ✓ right a = <b> a step mha.py, 4 ✗ first wrong c = 1 should be: another" in seen
     assert Checker(feedback_html(make_report(pointing()))).wrong == []
 
@@ -234,7 +237,7 @@ def test_students_see_no_line_of_a_hidden_test():
 def test_results_json_has_the_lines():
     (entry, _) = results(make_report(pointing()))["tests"]
     assert [line["state"] for line in entry["extra_data"]["lines"]] == ["right", "wrong"]
-    assert "Line 4 is the first that is not:" in entry["output"]
+    assert "Line 4 is the first whose result is not right:" in entry["output"]
 
 
 def test_the_class_report_counts_the_steps_of_first_wrong_lines():
@@ -326,15 +329,10 @@ TAMPERING = [
 def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tampering, monkeypatch):
     # The search for what is forbidden would find it; here it got past.
     passed = SimpleNamespace(forbidden={}, modules=set(), review=())
-    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_: passed)
+    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: passed)
     asked: list[Any] = []
     follow = Student.follow
-
-    def counted(*arguments: Any) -> Any:
-        asked.append(arguments)
-        return follow(*arguments)
-
-    monkeypatch.setattr(Student, "follow", counted)
+    monkeypatch.setattr(Student, "follow", lambda *given: (asked.append(given), follow(*given))[1])  # type: ignore[func-returns-value]
     sources = {**SOURCES, "mha": FORGING.replace("TAMPER", tampering)}
     started = time.monotonic()
     report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])

@@ -149,7 +149,12 @@ def test_every_file_of_the_packages_is_installed(monkeypatch):
     build.ensure_finalized()
     installed = {Path(file) for _, _, file in build.find_all_modules()}
     installed |= {Path(folder, file) for _, folder, _, files in build.data_files for file in files}
-    files = {path.relative_to(ROOT) for name in ("autograder", "course") for path in (ROOT / name).rglob("*.*")}
+    files = {
+        path.relative_to(ROOT)
+        for name in ("autograder", "course")
+        for path in (ROOT / name).rglob("*")
+        if path.is_file()
+    }
     assert {file for file in files if "__pycache__" not in file.parts} == installed
 
 

@@ -22,7 +22,12 @@ STAGE = replace(assignment("transformer").stage("pe"), points={"test": 5.0}, par
 def outcome(body, kind=StageTestCase, **attributes):
     case = type("Case", (kind,), {"test": body})("test")
     case.student = SimpleNamespace(
-        take_printed=lambda: "", last_call="f()", dtype="float64", last_inputs=[], changing=lambda alike: ""
+        take_printed=lambda: "",
+        last_call="f()",
+        dtype="float64",
+        last_inputs=[],
+        changing=lambda alike: "",
+        recipe=lambda: None,
     )
     case.stage = STAGE
     for name, value in attributes.items():

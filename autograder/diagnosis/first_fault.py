@@ -18,6 +18,9 @@ from autograder.sandbox.traces import Line, Trace
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
 
 
+UNNAMED = "numbers"  # an order of numbers that belong to no named step
+
+
 @dataclass(frozen=True)
 class Fault:
     """A line that was given right inputs and made something else of them than correct code does."""
@@ -25,7 +28,7 @@ class Fault:
     line: Line
     missing: str = ""  # the step that should come of it, if there is one that follows
     given: tuple[str, ...] = ()  # the steps that went into it
-    order: str = ""  # the numbers are right, in another order: those of this step, or "numbers" if it has no name
+    order: str = ""  # the numbers are right, in another order: those of this step
     calls: str = ""  # the module that it calls with other inputs than correct code, and the one that these belong to
     left_out: bool = False  # it is the step after the missing one: that was left out
 
@@ -174,13 +177,13 @@ class _Comparison:
         return found
 
     def order(self, node: int) -> str:
-        """Whether correct code has the numbers of a node in another order: the name of the step, or "numbers"."""
+        """Whether correct code has the numbers of a node in another order: the name of the step, or UNNAMED."""
         row = int(self.unordered[node])
         if row < 0:
             return ""
         off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
         alike = {int(number) for number in np.flatnonzero(off <= LIMIT)}
-        return next((step.name for step in self.known.steps if step.row in alike), "numbers")
+        return next((step.name for step in self.known.steps if step.row in alike), UNNAMED)
 
     def missing(self) -> list[int]:
         """The first named steps that nothing made: what they need is there, and nothing after them."""
@@ -211,7 +214,9 @@ def find(trace: Trace, known: Known) -> Finding:
     faults: dict[Line, Fault] = {}
     for node in suspects:
         line, calls = seen.blamed(node)
-        if line is None or line in faults:
+        order = seen.order(node)
+        # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
+        if line is None or line in faults or (order == UNNAMED and not calls):
             continue
         given = seen.nearest(node)
         own = trace.operations[node]
@@ -226,15 +231,22 @@ def find(trace: Trace, known: Known) -> Finding:
         later = {one.operation for one in known.steps[after[0] + 1 :] if after[0] in one.after} if after else set()
         left_out = bool(after) and own in later and own != known.steps[after[0]].operation
         names = tuple(dict.fromkeys(known.steps[number].name for number in sorted(given)))
-        faults[line] = Fault(line, step, names, seen.order(node), calls, left_out)
+        faults[line] = Fault(line, step, names, "" if order == UNNAMED else order, calls, left_out)
     returned = ""
-    order: Line | None = None
-    if not faults and trace.raised is None and trace.whole and len(made) == len(known.results):
+    returned_order: Line | None = None
+    whole = trace.raised is None and trace.whole and len(made) == len(known.results)
+    if not faults and whole:
         for node, row, right in zip(trace.results, made, known.results, strict=True):
             off = np.abs(known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max()
             if row != right and off <= LIMIT:
-                order = order or trace.lines[node]
-    if not faults and not order and trace.raised is None and trace.whole and len(made) == len(known.results) == 1:
+                returned_order = returned_order or trace.lines[node]
+    if (
+        not faults
+        and not returned_order
+        and trace.raised is None
+        and trace.whole
+        and len(made) == len(known.results) == 1
+    ):
         returned = next((known.steps[number].name for number in reversed(seen.named.get(made[0], []))), "")
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     return Finding(
@@ -244,7 +256,7 @@ def find(trace: Trace, known: Known) -> Finding:
         returned=returned,
         missing=first,
         after=tuple(dict.fromkeys(wrong)),
-        order=order,
+        order=returned_order,
     )
 
 

@@ -77,9 +77,9 @@ def _fault(fault: Fault, sources: Mapping[str, str], led: bool, another: bool, s
     if fault.left_out:
         head = f"{where} goes on without a step, {fault.missing}:"
     elif another:
-        head = f"{where} is not right either:"
+        head = f"{where} gives a wrong result, too:"
     else:
-        head = f"{where} is the first that is not:" if led else f"{where} is the first whose result is not right:"
+        head = f"{where} is the first whose result is not right:"
     told = [head, CODE + text_of(fault.line, sources)]
     if fault.calls:
         called, _, instead = fault.calls.partition(" ")
@@ -88,8 +88,7 @@ def _fault(fault: Fault, sources: Mapping[str, str], led: bool, another: bool, s
         else:
             told.append(f"It calls {called} with other inputs than it should, or leaves some out.")
     elif fault.order:
-        what = f"It makes {fault.order}: the" if fault.order != "numbers" else "The"
-        told.append(f"{what} numbers are right, but they stand in another order or shape.")
+        told.append(f"It makes {fault.order}: the numbers are right, but they stand in another order or shape.")
     elif fault.left_out:
         told += [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
     elif fault.missing:

@@ -16,67 +16,25 @@ from typing import Any
 from autograder.forbidden.aliases import Names, children, fold, is_self, through_stars, without_main_block
 from autograder.forbidden.findings import MAX_FINDINGS, Finding, told_first
 from autograder.forbidden.fingerprints import Bag, copies
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Ready-made parts. The first names belong to torch alone, the others to students as well.
-READY = re.compile(
-    r"MultiheadAttention|_?scaled_dot_product\w*attention\w*|multi_head_attention_forward|flex_attention"
-)
-READY_OR_OWN = re.compile(r"Transformer((En|De)coder(Layer)?)?")
-OF_TORCH = re.compile(r"(?i)\w*(attention|transformer|sdpa?(_|$))\w*")  # whatever torch calls by such a name
-MASK = "generate_square_subsequent_mask"  # of nn.Transformer: no more than the course gives, so it is only noted
-PARTS_OF_TORCH = {
-    f"torch.{part}"
-    for part in _words("ops _C _ops _VF _refs hub package classes library utils.cpp_extension jit.CompilationUnit")
-}
-UNUSUAL_IN_TORCH = {"torch.load", "torch.jit", "torch.fx", "torch.export", "torch.overrides", "torch.serialization"}
-
-USUAL = _words(
-    """__future__ abc cmath collections contextlib copy dataclasses enum functools gc inspect itertools logging math
-    matplotlib numbers numpy operator random re string sys time torch types typing typing_extensions warnings"""
-)
-READY_LIBRARIES = _words(
-    """fairseq flash_attn flax jax keras tensorflow timm torchaudio torchtext torchtune torchvision transformers
-    x_transformers xformers"""
-)
-# Modules that lead from a string to whatever Python has loaded, or to the grader's own modules.
-LEADING_ANYWHERE = _words("autograder builtins cffi code codeop ctypes imp importlib pkgutil pydoc runpy zipimport")
-# Modules that are usual, and what is harmless or not in them.
-HARMLESS_IN = {
-    "gc": {"collect"},
-    "inspect": _words("signature Parameter Signature cleandoc getdoc isclass isfunction ismethod ismodule"),
-}
-# What a frame tells of itself: `inspect.currentframe().f_back.f_code.co_name` names the caller.
-TOLD_BY_FRAMES = _words("co_name co_filename co_firstlineno f_lineno")
-FORBIDDEN_IN = {
-    "sys": {"modules", "_getframe", "meta_path", "path_hooks", "settrace", "setprofile", "_current_frames"},
-    "logging": {"config"},
-    "pickle": {"load", "loads", "Unpickler"},
-    "operator": {"attrgetter", "methodcaller"},
-    "typing": {"get_type_hints"},
-}
-CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
-NAMESPACES = {"globals", "locals", "vars"}
-BY_NAME = {"getattr", "setattr", "delattr"}
-LEADING_ATTRIBUTES = _words(
-    """__globals__ __builtins__ __subclasses__ __loader__ __spec__ get_field f_globals f_builtins f_locals f_back
-    tb_frame gi_frame"""
-)
-USUAL_DUNDERS = _words(
-    """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
-    __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__
-    __new__"""
-)
-
-
-# The kinds of nodes that there are rules for: the methods of `Search` with these names.
-RULES: tuple[type[ast.AST], ...] = (
-    *(ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
-    *(ast.MatchClass, ast.Constant, ast.BinOp, ast.JoinedStr),
+from autograder.forbidden.lists import (
+    BY_NAME,
+    CALLS_BY_STRING,
+    FORBIDDEN_IN,
+    HARMLESS_IN,
+    LEADING_ANYWHERE,
+    LEADING_ATTRIBUTES,
+    MASK,
+    NAMESPACES,
+    OF_TORCH,
+    PARTS_OF_TORCH,
+    READY,
+    READY_LIBRARIES,
+    READY_OR_OWN,
+    RULES,
+    TOLD_BY_FRAMES,
+    UNUSUAL_IN_TORCH,
+    USUAL,
+    USUAL_DUNDERS,
 )
 
 

@@ -33,7 +33,7 @@ def point_at_line(
     try:
         known = _known(recipe, reference, stage)
         finding = first_fault.find(followed(recipe, runs), known) if known else None
-    except (StudentFault, Unreadable):
+    except (StudentFault, Unreadable, LookupError):
         return result
     finally:
         if runs is not student:

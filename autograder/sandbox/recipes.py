@@ -41,6 +41,9 @@ class Recipe:
 
         Args:
             ask: sends a request with its tensors, and gives back the number of the object that is the answer.
+
+        Raises:
+            LookupError: if an object that was made before is not made this time.
         """
         objects: dict[int, int] = {}
         loaded = any(request["do"] == "state" for request, _ in self.requests)

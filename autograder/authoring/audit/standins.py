@@ -2,8 +2,10 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from autograder.authoring.audit.subject import SEED, Subject
+from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_values import Code
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all
@@ -11,6 +13,12 @@ from autograder.submissions.syntax_tree import functions
 
 PROMISE = "stand-ins equal the solution on the calls of the stages"
 QUICK = None
+# A student's module that is its stand-in.
+AS_MODULE = """
+import {} as standin
+
+globals().update((name, value) for name, value in vars(standin).items() if not name.startswith("__"))
+"""
 
 
 def items(subject: Subject) -> Iterable[str]:
@@ -34,6 +42,9 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         if not all(written in signatures(sources, written.partition(".")[0]) for written in stage.writes):
             return  # nothing builds on it, see the check of the manifest
     code: Code = code_of_all(Submission("audit", sources), subject.assignment)
+    if kind == "stand-ins as":  # only as stand-ins may they use ready-made parts
+        code = replace(code, sources=code.sources | {STANDIN + module: text for module, text in sources.items()})
+        code = replace(code, sources=code.sources | {module: AS_MODULE.format(STANDIN + module) for module in sources})
     for seed in (None, SEED):
         for ran in subject.run(code, stage, seed):
             if not ran.passed:
