@@ -96,6 +96,7 @@ tolerance: $(VENV)/installed
 bench: $(VENV)/installed
 	$(RUN) -m tests.bench
 	$(RUN) -m tests.bench_class $(ARGS)
+	$(RUN) -m tests.bench_assignments
 	$(RUN) -m tests.bench_translate $(CORPUS_DIR)
 	$(RUN) -m tests.bench_train
 

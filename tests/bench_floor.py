@@ -42,9 +42,9 @@ class RecordedStudent(Student):
         return value
 
 
-def record(folder: Path) -> list[Session]:
+def record(folder: Path, name: str) -> list[Session]:
     """The requests that grading a submission makes of its code."""
-    chosen = assignment("transformer")
+    chosen = assignment(name)
     workers = make_workers()
     try:
         submission, book = read_submission(folder, chosen), AnswerBook(chosen, workers, 1)
@@ -85,6 +85,7 @@ def replay(session: Session) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench_floor", description=__doc__)
     parser.add_argument("submission", type=Path)
+    parser.add_argument("--assignment", default="transformer", help="(%(default)s)")
     parser.add_argument("--runs", type=int, default=5, help="counted runs (%(default)s)")
     parser.add_argument("--sessions", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -95,7 +96,7 @@ def main() -> int:
 
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "sessions")
-            path.write_bytes(pickle.dumps(record(args.submission)))
+            path.write_bytes(pickle.dumps(record(args.submission, args.assignment)))
             command = [sys.executable, "-m", "tests.bench_floor", str(args.submission), "--sessions", str(path)]
             return subprocess.run([*command, "--runs", str(args.runs)], check=False).returncode
     sessions: list[Session] = pickle.loads(args.sessions.read_bytes())
