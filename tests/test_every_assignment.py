@@ -99,7 +99,7 @@ def test_gradescope_grades_it(name: str, tmp_path: Path):
     assert container.grade()["score"] == full(goal)
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in OTHERS])
 def test_a_class_its_pages_and_a_cluster(name: str, tmp_path: Path, monkeypatch):
     """The same points on this machine and on a cluster; a page for each student, and a report."""
     distributed = pytest.importorskip("distributed")

@@ -8,7 +8,9 @@ from autograder.sandbox.worker_processes import make_workers
 from tests.fuzz_replies import complaints, trials
 
 
-@pytest.mark.parametrize("name", assignments())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "transformer" else pytest.mark.slow) for name in assignments()]
+)
 def test_odd_answers_are_no_faults(name):
     assignment = assignments()[name]
     workers = make_workers()

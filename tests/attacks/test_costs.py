@@ -146,12 +146,13 @@ TransformerDecoder.forward_one_step_ec = no_number
 
 def test_a_cache_without_numbers_makes_nothing_right(workers):
     """The next expected value was computed from what the student's cache held: NaN, from which nothing differs."""
-    test = "test_decoder_inference_cache_extra_credit"
-    found = []
-    for seed in range(1, 7):
+    test, found = "test_decoder_inference_cache_extra_credit", ""
+    for seed in range(1, 7):  # not every one has padding between the tokens
         report = graded(workers, "inference", {"decoder": SOLUTION["decoder"] + NAN_CACHE}, hidden_seed=seed)
-        found += [result.status for result in report.tests if result.name == test]
-    assert "failed" in found  # of seeds with padding between the tokens
+        found = next(result.status for result in report.tests if result.name == test)
+        if found == "failed":
+            break
+    assert found == "failed"
 
 
 def test_the_time_of_a_whole_run_is_limited(workers, monkeypatch, tmp_path, capsys):

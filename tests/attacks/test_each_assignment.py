@@ -53,8 +53,8 @@ def hostile(text: str, goal: Assignment) -> dict[str, str]:
 
 
 def cases() -> Iterator:
-    """Every attack against every assignment, but 11: what it would smuggle out are our own zeros here."""
-    for name in assignments():
+    """Every attack against every other assignment, but 11: what it would smuggle out are our own zeros here."""
+    for name in (name for name in assignments() if name != "transformer"):  # whose stages test_attacks attacks
         for number, attack in enumerate(attack for attack in ATTACKS if attack.number != 11):
             marks = () if number % EVERY == 0 else pytest.mark.slow
             yield pytest.param(name, attack, id=f"{name} {attack}", marks=marks)
