@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from autograder.manifest import Assignment, assignment, assignments
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.read_submission import read_submission
 from tests.containers import Container, needs_bash, pack
+from tests.running_notebooks import unpacked_handout
 from tests.watching import Watcher
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,11 +40,7 @@ def grade(folder: Path, *arguments: str) -> tuple[int, str]:
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The unpacked handout of all assignments."""
-    folder = tmp_path_factory.mktemp("handout")
-    assert main(["handout", str(folder / "all.zip"), "--all"]) == 0
-    with zipfile.ZipFile(folder / "all.zip") as packed:
-        packed.extractall(folder)
-    return folder / "course-student"
+    return unpacked_handout(tmp_path_factory.mktemp("handout"), "--all")
 
 
 def test_one_handout_has_all_assignments(course: Path):
@@ -62,10 +58,8 @@ def test_one_handout_has_all_assignments(course: Path):
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_handout_of_its_own_stands_alone(name: str, tmp_path: Path):
     goal = assignment(name)
-    assert main(["handout", str(tmp_path / "one.zip"), "--assignment", name]) == 0
-    with zipfile.ZipFile(tmp_path / "one.zip") as packed:
-        packed.extractall(tmp_path)
-    folder = tmp_path / f"{name}-student"
+    folder = unpacked_handout(tmp_path, "--assignment", name)
+    assert folder.name == f"{name}-student"
     assert {path.name for path in (folder / "notebooks").iterdir()} == {name}
     assert grade(folder)[0] == 1
     for module in goal.modules:

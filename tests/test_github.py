@@ -13,6 +13,7 @@ import yaml
 from autograder.__main__ import main
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.reports.markdown_summary import summary
+from tests.running_notebooks import unpacked_handout
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,11 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory) -> Path:
     """The repository that a student has."""
-    folder = tmp_path_factory.mktemp("github")
-    assert main(["handout", str(folder / "x.zip"), "--github"]) == 0
-    with zipfile.ZipFile(folder / "x.zip") as archive:
-        archive.extractall(folder)
-    return folder / "transformer-student"
+    return unpacked_handout(tmp_path_factory.mktemp("github"), "--github")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the workflow runs in a Unix shell")

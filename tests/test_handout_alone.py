@@ -7,14 +7,13 @@ import shutil
 import subprocess
 import sys
 import time
-import zipfile
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 
-from autograder.__main__ import main
 from autograder.manifest import assignment
+from tests.running_notebooks import unpacked_handout
 from tests.secrets_in_files import SOLUTIONS
 from tests.worth import FULL, TOTAL, of
 
@@ -23,20 +22,9 @@ ASSIGNMENT = assignment("transformer")
 
 
 @pytest.fixture(scope="module")
-def archive(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("handout") / "build" / "handout.zip"
-    assert main(["handout", str(path)]) == 0
-    return path
-
-
-@pytest.fixture(scope="module")
-def unpacked(archive, tmp_path_factory) -> Path:
+def unpacked(tmp_path_factory) -> Path:
     """The course as a student has it. A test that writes takes a copy of the modules."""
-    folder = tmp_path_factory.mktemp("student")
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
-    (found,) = folder.iterdir()
-    return found
+    return unpacked_handout(tmp_path_factory.mktemp("student"))
 
 
 def environment() -> dict[str, str]:

@@ -1,18 +1,25 @@
 """The notebooks of `attention`, run as students get them, solved and half solved: their texts say what cells print."""
 
-import json
-import re
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from autograder.authoring.release import strip_module
-from autograder.manifest import ROOT
+from tests import running_notebooks
 from tests.attention.loading import ASSIGNMENT
-from tests.test_notebooks import EXCUSES, STANDINS, check_outputs, outputs
+from tests.running_notebooks import (
+    EXCUSES,
+    STANDINS,
+    Claim,
+    check_claims,
+    check_outputs,
+    check_pictures,
+    outputs,
+    said,
+    unpacked_handout,
+)
 
 SECONDS = 1200  # for a cell that trains, on a busy machine
 # What a cell prints without a line written, and what a text says of it: cell, printed, cell of the text, said.
@@ -82,34 +89,27 @@ NOTEBOOKS = pytest.mark.parametrize(
 )
 
 
-def run(name: str, folder: Path, written: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory) -> Path:
+    return unpacked_handout(tmp_path_factory.mktemp("handout"), "--assignment", ASSIGNMENT.name)
+
+
+@pytest.fixture
+def run(handout, tmp_path, monkeypatch) -> Callable[[str, tuple[str, ...], list[Claim]], dict[str, Any]]:
     """Run a notebook beside modules in which only some functions are written; its code cells by id."""
-    from nbclient import NotebookClient
 
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    for module in ASSIGNMENT.modules:
-        source = (ASSIGNMENT.solution / f"{module}.py").read_text(encoding="utf-8")
-        (folder / f"{module}.py").write_text(strip_module(source, module, ASSIGNMENT, keep=written), encoding="utf-8")
-    notebook = nbformat.read(shutil.copy(ASSIGNMENT.solution / name, folder), as_version=4)
-    NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": str(folder)}}).execute()
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    check_outputs(cells)
-    return {cell.id: cell for cell in cells}
+    def run(name: str, written: tuple[str, ...], claims: list[Claim]) -> dict[str, Any]:
+        own = tmp_path / "own"
+        own.mkdir()
+        for module in ASSIGNMENT.modules:
+            source = (ASSIGNMENT.solution / f"{module}.py").read_text(encoding="utf-8")
+            (own / f"{module}.py").write_text(strip_module(source, module, ASSIGNMENT, keep=written), encoding="utf-8")
+        cells = running_notebooks.run(ASSIGNMENT.solution, name, handout, tmp_path, monkeypatch, own, SECONDS)
+        check_outputs(cells)
+        check_claims(ASSIGNMENT.solution / name, cells, claims)
+        return {cell.id: cell for cell in cells}
 
-
-def said(cell: Any) -> str:
-    """What a cell printed and showed, without the tags."""
-    shown = [re.sub(r"<[^>]*>", " ", text) for text in outputs(cell, "text/html")]
-    return re.sub(r" +", " ", "\n".join(shown)) + "\n".join(outputs(cell, "stdout"))
-
-
-def check_claims(name: str, cells: dict[str, Any], claims: list[tuple[str, str, str, str]]) -> None:
-    notebook = json.loads((ASSIGNMENT.solution / name).read_text(encoding="utf-8"))
-    texts = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
-    for source, pattern, text, quoted in claims:
-        printed = said(cells[source])
-        assert re.search(pattern, printed), f"{source} printed\n{printed}\nwithout {pattern}"
-        assert re.search(quoted, texts[text]), f"{text} does not say {quoted}"
+    return run
 
 
 def points(cells: dict[str, Any]) -> float:
@@ -117,9 +117,8 @@ def points(cells: dict[str, Any]) -> float:
 
 
 @NOTEBOOKS
-def test_as_released_nothing_fails_and_nothing_is_earned(name: str, tmp_path, monkeypatch):
-    cells = run(name, tmp_path, (), monkeypatch)
-    check_claims(name, cells, CLAIMS[name])
+def test_as_released_nothing_fails_and_nothing_is_earned(name: str, run):
+    cells = run(name, (), CLAIMS[name])
     assert points(cells) == 0
     assert "not started" in said(cells["grade"])
     assert "Your code raised" not in "".join(map(said, cells.values()))
@@ -127,9 +126,8 @@ def test_as_released_nothing_fails_and_nothing_is_earned(name: str, tmp_path, mo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
-def test_solved_nothing_is_excused(name: str, tmp_path, monkeypatch):
-    cells = run(name, tmp_path, tuple(EVERY), monkeypatch)
-    check_claims(name, cells, CLAIMS[name] + SOLVED[name])
+def test_solved_nothing_is_excused(name: str, run):
+    cells = run(name, tuple(EVERY), CLAIMS[name] + SOLVED[name])
     printed = "".join(map(said, cells.values()))
     for excuse in (*EXCUSES, STANDINS):
         assert excuse not in printed
@@ -139,10 +137,9 @@ def test_solved_nothing_is_excused(name: str, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
-def test_half_solved_what_is_missing_says_so(name: str, tmp_path, monkeypatch):
+def test_half_solved_what_is_missing_says_so(name: str, run):
     """Stand-ins take the place of earlier stages; what this stage lacks ends its own cells only."""
-    cells = run(name, tmp_path, HALF[name], monkeypatch)
-    check_claims(name, cells, CLAIMS[name])
+    cells = run(name, HALF[name], CLAIMS[name])
     stage = next(stage for stage in ASSIGNMENT.stages if stage.notebook == name)
     assert 0 < points(cells) < stage.max_points
     printed = "".join(map(said, cells.values()))
@@ -153,9 +150,4 @@ def test_half_solved_what_is_missing_says_so(name: str, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
 def test_pictures_are_there_and_have_words(name: str):
-    notebook = json.loads((ASSIGNMENT.solution / name).read_text(encoding="utf-8"))
-    text = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-    assert "<img" not in text
-    for words, file in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", text):
-        assert (ASSIGNMENT.solution / file).is_file(), file
-        assert len(words) > 20, f"{file} needs a description"
+    check_pictures(ASSIGNMENT.solution / name)

@@ -1,15 +1,13 @@
 """Notebooks 5 to 8 with the solution: no cell is blocked, and what the texts say is what the cells print."""
 
 import re
-import zipfile
 from pathlib import Path
 
 import pytest
 import torch
 
-from autograder.__main__ import main
 from course.modules import ROOT
-from tests.test_notebooks import EXCUSES, check_outputs, outputs, run
+from tests.running_notebooks import EXCUSES, check_outputs, outputs, run, unpacked_handout
 
 FOLDER = ROOT / "solutions" / "variants"
 
@@ -21,13 +19,7 @@ def _float32(_float64):
 
 @pytest.fixture(scope="module")
 def handout(tmp_path_factory) -> Path:
-    """The unpacked handout of the assignment."""
-    folder = tmp_path_factory.mktemp("handout")
-    assert main(["handout", str(folder / "handout.zip"), "--assignment", "variants"]) == 0
-    with zipfile.ZipFile(folder / "handout.zip") as packed:
-        packed.extractall(folder)
-    (found,) = (path for path in folder.iterdir() if path.is_dir())
-    return found
+    return unpacked_handout(tmp_path_factory.mktemp("handout"), "--assignment", "variants")
 
 
 def printed(name: str, handout: Path, folder: Path, monkeypatch) -> dict[str, str]:
