@@ -50,6 +50,16 @@ def tiny_checkpoint(corpus_dir: Path, tmp_path_factory: pytest.TempPathFactory) 
     return folder / "checkpoint"
 
 
+@pytest.fixture(scope="session")
+def workers():
+    """What runs the code of submissions."""
+    from autograder.sandbox.worker_processes import make_workers
+
+    workers = make_workers()
+    yield workers
+    workers.close()
+
+
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
     """A kernel whose folder holds the untouched stubs."""

@@ -2,23 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from autograder.grading.forbidden_parts import check_submission
 from autograder.manifest import assignment
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
 FORMULATIONS = ASSIGNMENT.folder / "formulations"
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def solution() -> dict[str, str]:

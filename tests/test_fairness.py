@@ -4,17 +4,9 @@ import pytest
 
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 ASSIGNMENT = assignment("transformer")
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 # A slip costs once

@@ -4,14 +4,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report, from_json, to_json
 from autograder.reports.class_report import class_html
 from autograder.reports.html_pages import LOOKS
 from autograder.reports.student_feedback import feedback_html, for_student
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission
 from tests.pages import ASSIGNMENT, HINTS, SOURCES, check, every_status, make_report, make_test, text_of
 
@@ -105,13 +102,6 @@ def test_a_report_for_students_is_a_report():
 
 
 # Real submissions
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def graded(workers, stage: str, module: str, old: str, new: str, hidden_seed: int | None = 1) -> Report:

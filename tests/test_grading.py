@@ -17,13 +17,6 @@ ASSIGNMENT = assignment("transformer")
 MODULES = ASSIGNMENT.modules
 
 
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
-
-
 def sources(folder: Path) -> dict[str, str]:
     return read_submission(folder, ASSIGNMENT).sources
 

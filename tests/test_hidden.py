@@ -9,20 +9,12 @@ import pytest
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.grading.reference_answers import AnswerBook
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.hidden_grading import ASSIGNMENT, ROOT, SOURCES, changed, hidden_only, lost
 from tests.worth import FULL
 
 ENCODER = ASSIGNMENT.stage("encoder")
 STUBS = read_submission(ROOT / "notebooks" / "transformer", ASSIGNMENT)
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 # Correct code

@@ -5,17 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from autograder.grading.grade_submission import grade
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission
 from tests.hidden_grading import ASSIGNMENT, changed, hidden_only, lost
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
-
 
 # Bugs that the visible tests miss
 

@@ -7,7 +7,6 @@ import pytest
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report
 from autograder.manifest import assignment
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 ASSIGNMENT = assignment("transformer")
@@ -15,13 +14,6 @@ SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 REQUIRED = ["mha", "pe", "encoder", "decoder"]
 NORM = "x = self.self_attn_layer_norm(x + self.dropout(attended))"
 ADD_NORM = "\n\ndef add_norm(norm, x, y):\n    return norm(x + y)\n"
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def changed(sources: dict[str, str], module: str, *changes: tuple[str, str]) -> dict[str, str]:

@@ -19,20 +19,12 @@ from autograder.reports.gradescope_results import results
 from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.traces import Unreadable, read_trace
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError
 from tests.pages import Checker, make_report, make_test, text_of
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def changed(module: str, old: str, new: str) -> tuple[dict[str, str], int]:

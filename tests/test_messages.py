@@ -11,18 +11,10 @@ from autograder.manifest import assignment
 from autograder.reports.console import print_total
 from autograder.sandbox.student_faults import fault_of
 from autograder.sandbox.wire import Tuple, flatten, unflatten
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def failed(workers, stage: str, module: str, old: str, new: str) -> list[TestResult]:

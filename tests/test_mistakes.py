@@ -9,7 +9,6 @@ from autograder.diagnosis.mistake_signatures import Named, Signature, hints, nam
 from autograder.diagnosis.mistakes import Mistake, all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
@@ -23,13 +22,6 @@ MISTAKES = all_mistakes("transformer")
 def test_a_text_that_does_not_stand_exactly_once_is_refused(old, number):
     with pytest.raises(LookupError, match=f"stands {number} times in mha.py"):
         replace(MISTAKES[0], module="mha", old=old).apply(SOURCES)
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 WRONG = {

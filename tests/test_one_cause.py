@@ -11,20 +11,12 @@ from autograder.manifest import assignment
 from autograder.reports.console import print_stage
 from autograder.reports.one_cause import SAME, told_once
 from autograder.reports.student_feedback import feedback_html
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 TESTS = list(ASSIGNMENT.stage("mha").points)
 WORTH = ASSIGNMENT.stage("mha").max_points
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def shown(report, verbose=False) -> str:

@@ -9,7 +9,6 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
@@ -212,13 +211,6 @@ BUGS = [
     ),
     Bug("tokens compared by identity", "inference", "transformer", STOP, STOP.replace("==", "is"), "goes on after eos"),
 ]
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def hidden_results(workers, sources: dict[str, str], stage_name: str, seeds):

@@ -65,13 +65,6 @@ def test_honest_submissions_are_not_flagged():
     assert {name for name, findings in found.items() if findings} == {"chatty", "lazy", "self_tests"}
 
 
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
-
-
 def solution() -> dict[str, str]:
     return dict(read_submission(SOLUTION, ASSIGNMENT).sources)
 

@@ -29,13 +29,6 @@ def may_leave_no_times() -> bool:
 SEED = 0x1234_5678_9ABC_DEF1
 
 
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_all_that_a_student_reads_comes_before_anything_hidden(jobs, workers, monkeypatch):
     order = []

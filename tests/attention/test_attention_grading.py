@@ -13,7 +13,6 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import ROOT
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 from tests.attention.loading import ASSIGNMENT
@@ -21,13 +20,6 @@ from tests.attention.loading import ASSIGNMENT
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 MISTAKES = {mistake.id: mistake for mistake in all_mistakes(ASSIGNMENT.name)}
 FULL = {stage.name: stage.max_points for stage in ASSIGNMENT.stages}
-
-
-@pytest.fixture(scope="module")
-def workers():
-    workers = make_workers()
-    yield workers
-    workers.close()
 
 
 def graded(workers, sources, stages=None, seed=None):
