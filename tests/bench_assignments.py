@@ -41,7 +41,7 @@ def of_class(goal: Assignment, folder: Path, size: int) -> tuple[float, float, f
     batch = [sys.executable, "-m", "autograder", "batch", str(folder / str(size)), "--assignment", goal.name]
     figure = measure([*batch, "--out", str(folder / f"out{size}"), "--seed", "1", "--jobs", "1"])
     floors = []
-    for submission in made[:: max(1, size // 6)]:
+    for submission in made[:: size // 6 | 1]:  # an odd step: right ones and wrong ones
         command = [sys.executable, "-m", "tests.bench_floor", str(submission), "--assignment", goal.name, "--runs", "2"]
         floors.append(float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[1]))
     return figure.cpu, figure.peak, statistics.mean(floors)

@@ -15,10 +15,13 @@ from typing import Any
 from unittest import mock
 
 from autograder.grading import grade_submission as grading
+from autograder.grading import stage_run
 from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.worker_processes import make_workers
+from autograder.sandbox.remote_values import Code
+from autograder.sandbox.total_time import Clock
+from autograder.sandbox.worker_processes import Workers, make_workers
 from autograder.submissions.read_submission import read_submission
 
 Request = tuple[dict[str, Any], bytes, bool]  # header, body, whether it fails: some tests ask for an error
@@ -26,11 +29,17 @@ Session = list[Request]  # the requests to one worker, from its start to its end
 
 
 class RecordedStudent(Student):
-    """A student whose requests are written down."""
+    """A student whose requests are written down; not those of the reference, which has no clock."""
 
     sessions: list[Session] = []  # noqa: RUF012, shared on purpose
 
+    def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
+        super().__init__(workers, code, dtype, clock)
+        self.counts = clock is not None
+
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
+        if not self.counts:
+            return super()._ask(request, body, call)
         if request["do"] == "load":
             self.sessions.append([])
         fails = True
@@ -49,10 +58,15 @@ def record(folder: Path, name: str) -> list[Session]:
     try:
         submission, book = read_submission(folder, chosen), AnswerBook(chosen, workers, 1)
         grading.grade(submission, chosen, workers, hidden_seed=1, book=book)  # finds out the reference's answers
-        with mock.patch.object(grading, "Student", RecordedStudent):
-            grading.grade(submission, chosen, workers, hidden_seed=1, book=book)
+        with (
+            mock.patch.object(grading, "Student", RecordedStudent),
+            mock.patch.object(stage_run, "Student", RecordedStudent),
+            mock.patch.object(stage_run, "point_at_line", lambda result, *_: result),  # what explains is no floor
+        ):
+            grading.grade(submission, chosen, workers, hidden_seed=1, book=book, clock=Clock())
     finally:
         workers.close()
+    assert len(RecordedStudent.sessions) >= len(chosen.stages), "a stage's requests were not written down"
     return RecordedStudent.sessions
 
 
