@@ -8,8 +8,11 @@ import torch
 
 from course.errors import UserError
 from course.modules import load_modules
+from course.notebook.attention_questions import ATTENTION_QUESTIONS
 from course.notebook.questions import QUESTIONS
-from course.notebook.quiz import Reply, ask
+from course.notebook.questions_models import MODEL_QUESTIONS
+from course.notebook.quiz import KNOWN, Reply, ask
+from course.notebook.variants_questions import VARIANTS_QUESTIONS
 from course.text import edit_distance
 
 
@@ -63,9 +66,13 @@ def test_the_answers_are_right():
         assert ask(name, value).right is True, f"{name}: {value} against {QUESTIONS[name].answer}"
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_name_stands_twice():
+    assert len(KNOWN) == sum(map(len, (QUESTIONS, ATTENTION_QUESTIONS, VARIANTS_QUESTIONS, MODEL_QUESTIONS)))
+
+
+@pytest.mark.parametrize("name", KNOWN)
 def test_a_mistake_is_told_from_the_answer(name):
-    question = QUESTIONS[name]
+    question = KNOWN[name]
     assert ask(name, question.answer).right is True
     for mistaken, remark in question.wrong:
         reply = ask(name, mistaken)

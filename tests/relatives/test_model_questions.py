@@ -6,11 +6,8 @@ import pytest
 import torch
 
 from course.modules import ROOT
-from course.notebook.attention_questions import ATTENTION_QUESTIONS
-from course.notebook.questions import QUESTIONS
 from course.notebook.questions_models import MODEL_QUESTIONS
-from course.notebook.quiz import KNOWN, ask
-from course.notebook.variants_questions import VARIANTS_QUESTIONS
+from course.notebook.quiz import ask
 
 
 @pytest.fixture
@@ -67,13 +64,3 @@ def test_answers_are_right(answers):
 def test_letters():
     assert ask("tagger-causal", "d").right
     assert ask("training-stuck", "b").right
-
-
-def test_mistakes_have_remarks():
-    everywhere = (QUESTIONS, ATTENTION_QUESTIONS, VARIANTS_QUESTIONS, MODEL_QUESTIONS)
-    assert len(KNOWN) == sum(map(len, everywhere))  # no name stands twice
-    for name, question in MODEL_QUESTIONS.items():
-        for mistaken, remark in question.wrong:
-            reply = ask(name, mistaken)
-            assert not reply.right, name
-            assert remark in reply.remark, name

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from course.modules import ROOT
-from course.notebook.questions import QUESTIONS
 from course.notebook.quiz import ask
 from course.notebook.variants_questions import VARIANTS_QUESTIONS
 
@@ -61,12 +60,3 @@ def test_letters(modules):
     assert ask("heads-mask", "b").right
     padding = torch.tensor([[[False, True]], [[True, False]], [[False, False]]])
     assert padding.unsqueeze(1).expand(3, 4, 2, 2)[1, 3, 1].tolist() == [True, False]
-
-
-def test_mistakes_have_remarks():
-    assert not set(QUESTIONS) & set(VARIANTS_QUESTIONS)
-    for name, question in VARIANTS_QUESTIONS.items():
-        for mistaken, remark in question.wrong:
-            reply = ask(name, mistaken)
-            assert not reply.right, name
-            assert remark in reply.remark, name
