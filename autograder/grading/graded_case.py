@@ -1,6 +1,7 @@
 """The base class of the graded tests: ordinary unittest test cases with the student's modules at hand."""
 
 import contextlib
+import math
 import unittest
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -126,10 +127,16 @@ class StageTestCase(unittest.TestCase):
         where: np.ndarray | None = None,
         limit: float = 0.0,
         groups: Mapping[str, np.ndarray] | None = None,
+        at_most: float = math.inf,
     ) -> None:
-        """Fail unless `actual` is the expected tensor; see `autograder.diagnosis.compare_tensors`."""
+        """Fail unless `actual` is the expected tensor; see `autograder.diagnosis.compare_tensors`.
+
+        Args:
+            limit: in place of the usual one, if it is larger.
+            at_most: what the limit is in no precision larger than, where something wrong is near.
+        """
         self.checks += 1
-        limit = max(limit, LIMITS[self.student.dtype])
+        limit = min(max(limit, LIMITS[self.student.dtype]), at_most)
         if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
             self.measured.append((deviation(actual, expected, where), limit))
         if wrong := compare(name, axes, actual, expected, limit, where, groups, self.masked):

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -182,10 +183,11 @@ class HiddenTestCase(StageTestCase):
         axes: str,
         where: np.ndarray | None = None,
         limit: float = 0.0,
+        at_most: float = math.inf,
     ) -> np.ndarray:
         """Fail unless a call gives the same tensor as with the reference; it is given back."""
         actual: np.ndarray = call(twins.student)
-        self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit)
+        self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit, at_most=at_most)
         return actual
 
     def unchanged(

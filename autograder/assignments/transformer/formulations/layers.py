@@ -186,13 +186,6 @@ DECODER = [
         """,
     ),
     _step(
-        "recompute-all",
-        """
-        y = self.forward(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
-        return y if cache is None else torch.cat((cache, y[:, -1:, :]), dim=1)
-        """,
-    ),
-    _step(
         "attend-all-then-cut",
         """
         y = self.self_attn(x, x, x, self_attn_padding_mask, self_attn_mask)

@@ -11,6 +11,8 @@ NORM = "last = self.self_attn_layer_norm(last + self.dropout(attended))"
 ATTEND_ENCODER = "attended = self.encoder_attn(last, encoder_out, encoder_out, key_padding_mask=encoder_padding_mask)"
 CROSS = f"{ATTEND_ENCODER}\n            last = self.encoder_attn_layer_norm(last + self.dropout(attended))"
 HIDDEN = "hidden = self.activation_fn(self.fc1(last))"
+RECOMPUTE = """y = self.forward(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
+        return y if cache is None else torch.cat((cache, y[:, -1:, :]), dim=1)"""
 GROW = "return last if cache is None else torch.cat([cache, last], dim=1)"
 # Lines of the reference: the stack.
 NEW_CACHE = "new_cache = []"
@@ -30,6 +32,14 @@ MISTAKES: tuple[Mistake, ...] = (
         new="last_mask = self_attn_mask",
         looks_like="The attention mask has a row for each position, but there is one query only.",
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
+    ),
+    Mistake(
+        id="inference.all-positions-again",
+        module="decoder",
+        old=LAST,
+        new=f"{RECOMPUTE}\n        {LAST}",
+        looks_like="Your step computes all positions again, and uses only the last one.",
+        read_again="The result is right, but the cache saves nothing. " + SEE_LAYER,
     ),
     Mistake(
         id="inference.cache-not-grown",

@@ -1,5 +1,6 @@
 """What the hidden tests share: random weights, sizes, masks, and functions that get a model."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -34,10 +35,11 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         """Fail unless a call with these arguments gives the same tensor as with the reference; it is given back."""
         return self.same(lambda model: model(*arguments), twins, name, axes, where)
 
-    def same_result(self, function: str, name: str, axes: str, *arguments: Any) -> None:
+    def same_result(self, function: str, name: str, axes: str, *arguments: Any, at_most: float = math.inf) -> None:
         """Fail unless a function, "module.name", gives the same tensor as the reference's."""
         module, _, short = function.partition(".")
-        self.same(lambda modules: getattr(getattr(modules, module), short)(*arguments), self.modules, name, axes)
+        call = lambda modules: getattr(getattr(modules, module), short)(*arguments)  # noqa: E731
+        self.same(call, self.modules, name, axes, at_most=at_most)
 
     def same_dropout(
         self, build: Callable[[Any, float], Any], call: Callable[[Any], Any], axes: str, where: np.ndarray | None = None
