@@ -39,7 +39,8 @@ class TestMultiHeadAttention(StageTestCase):
     def test_mha_no_mask(self):
         """Project to queries, keys and values, split them into heads, and attend without a mask."""
         with self.part("projections"):
-            self.check_projections(self.stored("no_mask"))
+            for case in ("no_mask", "cross"):  # as many queries as keys, and fewer
+                self.check_projections(self.stored(case))
         with self.part("attention"):
             self.check_attention("no_mask")
         masks = self.masks("both_masks")
