@@ -143,8 +143,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=ONE,
         new="valid_lens = valid_lens[None, :]",
-        looks_like="The lengths of the sequences are given to the queries: the axis of the batch meets another one.",
-        read_again="With as many queries as sequences the shapes fit by chance. " + SHAPES,
+        looks_like="Query 0 of every sequence gets the length of sequence 0, query 1 that of sequence 1, and so on.",
+        read_again="A length belongs to all queries of its sequence. With as many queries as sequences the numbers fit "
+        "by chance. " + SHAPES,
     ),
     Mistake(
         id="scoring.length-of-the-first-sequence",

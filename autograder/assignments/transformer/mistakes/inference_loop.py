@@ -41,9 +41,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=APPEND,
         new=f"{STOP}\n                    break\n                {APPEND}",
-        looks_like="Your translations lack the end token: the loop is left before the token is appended.",
-        read_again="The end token is part of the translation, if the model produced it. See under Returns in the "
-        "docstring.",
+        looks_like="Your translations lack the end token that the model produces.",
+        read_again="The end token is part of the translation, if the model produced it: it is appended before the loop "
+        "ends. See under Returns in the docstring.",
     ),
     Mistake(
         id="inference.starts-with-eos",

@@ -19,7 +19,9 @@ def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...]) -> torch.T
     """
     sizes = tuple(mask.shape)
     if len(sizes) != len(shape) or any(size not in (1, full) for size, full in zip(sizes, shape, strict=True)):
-        raise ValueError(f"the attention of this batch needs {name} of shape {shape}, but got {sizes}")
+        raise ValueError(
+            f"the attention of this batch needs {name} of shape {shape}, or with 1 for a size, but got {sizes}"
+        )
     return mask != 0
 
 
