@@ -33,6 +33,7 @@ COMMANDS = {
     "new": "autograder.authoring.new",
     "release": "autograder.authoring.release",
     "site": "autograder.authoring.site.command",
+    "term": "autograder.classroom.term",
     "tolerance": "autograder.authoring.audit.tolerance_table",
 }
 
