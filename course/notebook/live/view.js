@@ -214,7 +214,7 @@
       });
       scores.replaceChildren(make("table", {},
         make("thead", {}, make("tr", {}, ...["token", "score", "probability", ""].map(
-          name => make("th", { scope: "col" }, name)))),
+          name => name ? make("th", { scope: "col" }, name) : make("td")))),
         make("tbody", {}, ...rows)));
     }
 
