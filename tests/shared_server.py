@@ -65,9 +65,9 @@ def make_environment(folder: Path) -> None:
     (site_packages,) = folder.glob("lib/python*/site-packages")
     shutil.rmtree(site_packages)
     site_packages.symlink_to(PACKAGES)
-    for name in ("share", "etc"):
-        (folder / name).mkdir(exist_ok=True)
-        (folder / name / "jupyter").symlink_to(Path(sys.prefix) / name / "jupyter")
+    (folder / "share").mkdir(exist_ok=True)
+    (folder / "share" / "jupyter").symlink_to(Path(sys.prefix) / "share" / "jupyter")
+    shutil.copytree(Path(sys.prefix) / "etc" / "jupyter", folder / "etc" / "jupyter")
     for name, module in PROGRAMS.items():
         program = folder / "bin" / name
         program.write_text(f'#!/bin/sh\nexec {folder}/bin/python -m {module} "$@"\n', encoding="utf-8")
@@ -103,7 +103,6 @@ class Server:
             "LANG": "C.UTF-8",
             "PATH": f"{self.base}/venv/bin:/usr/bin:/bin",
             "PYTHONPATH": library,
-            "JUPYTER_CONFIG_PATH": str(self.base / "etc"),
             "OMP_NUM_THREADS": "1",
             "LD_LIBRARY_PATH": f"{self.base}/python/lib",  # if the Python is a copy, its library is too
         }
@@ -153,10 +152,9 @@ def a_server(*students: str) -> Iterator[Server]:
             server.home(name).mkdir(mode=0o700)
         server.exchange.mkdir()
         server.exchange.chmod(0o777)
-        (base / "etc").mkdir()
         make_environment(base / "venv")
         settings = SETTINGS.format(exchange=str(server.exchange), course=COURSE)
-        (base / "etc" / "nbgrader_config.py").write_text(settings, encoding="utf-8")
+        (base / "venv" / "etc" / "jupyter" / "nbgrader_config.py").write_text(settings, encoding="utf-8")
         assert main(["handout", str(base / "transformer-student.zip")]) == 0
         with zipfile.ZipFile(base / "transformer-student.zip") as packed:
             packed.extractall(base)

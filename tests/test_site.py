@@ -3,11 +3,13 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 
 import course
+from autograder.authoring.release import secret_lines
 from autograder.authoring.site.check_pages import broken_links, external_links, solution_lines
-from autograder.authoring.site.run_notebooks import WIDGET, digest_of, still_widget
+from autograder.authoring.site.run_notebooks import WIDGET, digest_of, still_widget, without_solution
 from autograder.authoring.site.write_sources import assignment_page, library_page, modules_page, only_links_to
 from autograder.manifest import assignment, every_assignment
 
@@ -76,6 +78,18 @@ def test_a_widget_becomes_what_it_shows():
     assert WIDGET not in sliders["data"]
     assert not still_widget(box, notebook)
     assert still_widget({"output_type": "stream"}, notebook)
+
+
+def test_a_cell_that_shows_the_module_does_not_show_the_solution():
+    one = assignment("transformer")
+    secrets = secret_lines(one.solution, one)
+    source = (one.solution / "pe.py").read_text(encoding="utf-8")
+    printed = nbformat.v4.new_output("stream", name="stdout", text=source)
+    result = nbformat.v4.new_output("execute_result", data={"text/plain": source})
+    honest = nbformat.v4.new_output("stream", name="stdout", text="0.5\n")
+    assert without_solution(honest, secrets) is honest
+    for output in (printed, result):
+        assert without_solution(output, secrets).text == "(Here you see what you have written.)\n"
 
 
 def test_the_reference_has_all_that_students_import_and_write():

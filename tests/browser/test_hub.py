@@ -69,7 +69,7 @@ def a_hub(server: Server) -> Iterator[str]:
     token = uuid.uuid4().hex
     settings = server.base / "hub"
     settings.mkdir(mode=0o700)
-    page_config(server.base / "etc" / "labconfig", disabled=True)
+    page_config(server.base / "venv" / "etc" / "jupyter" / "labconfig", disabled=True)
     page_config(server.home("prof") / ".jupyter" / "labconfig", disabled=False)
     root = str(server.home("prof") / "course")
     server.write("prof", ".jupyter/nbgrader_config.py", f"c = get_config()\nc.CourseDirectory.root = {root!r}\n")

@@ -14,8 +14,8 @@ HOW = """\
 
 1. Open a notebook of the table, in its order. It explains, lets you experiment, and says what to write in which module.
 2. Write in the module, where `raise NotImplementedError` stands, and save.
-3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}` in a terminal. You may ask as often as
-   you like, and never have to restart the kernel.
+3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}` in a terminal (on a shared server
+   `autograde {stage}`). You may ask as often as you like, and never have to restart the kernel.
 
 At the end `python grade.py --zip` packs what you hand in. The [student guide](../../docs/student-guide.md) says how to
 read a verdict and what to do when you are stuck.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.packing.handout import contents
-from autograder.authoring.release import RELEASE
+from autograder.authoring.release import RELEASE, TRIVIAL, secret_lines
 from autograder.manifest import ROOT, Assignment
 from course.errors import UserError
 
@@ -94,11 +94,24 @@ def _run(source: Path, one: Assignment) -> Any:
             client.execute(env=environment)
         except CellExecutionError as error:
             raise UserError(f"{one.name}/{source.name} does not run with the solution:\n{error}") from error
+    secrets = {line for line in secret_lines(one.solution, one) if not TRIVIAL.fullmatch(line)}
     for cell in notebook.cells:
         if "outputs" in cell:
-            cell.outputs = [output for output in cell.outputs if still_widget(output, notebook)]
+            shown = (output for output in cell.outputs if still_widget(output, notebook))
+            cell.outputs = [without_solution(output, secrets) for output in shown]
     notebook.metadata.pop("widgets", None)
     return notebook
+
+
+def without_solution(output: Any, secrets: Iterable[str]) -> Any:
+    """An output, or words in its place if the cell has shown what stands in a module."""
+    import nbformat
+
+    data = [text for text in output.get("data", {}).values() if isinstance(text, str)]
+    texts = "\n".join([output.get("text", ""), *data])
+    if any(line in texts for line in secrets):
+        return nbformat.v4.new_output("stream", name="stdout", text="(Here you see what you have written.)\n")
+    return output
 
 
 def still_widget(output: Any, notebook: Any) -> bool:
