@@ -158,12 +158,12 @@ def test_another_sentence_takes_the_place_of_the_first(view, monkeypatch):
         def update(self, data, raw):
             shown.append(data["text/plain"])
 
-    class Box(ipywidgets.Text):
+    class Box(ipywidgets.Text):  # type: ignore[misc]
         def __init__(self, **settings):
             super().__init__(**settings)
             boxes.append(self)
 
-    class Said(ipywidgets.Label):
+    class Said(ipywidgets.Label):  # type: ignore[misc]
         def __init__(self):
             super().__init__()
             labels.append(self)

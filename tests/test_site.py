@@ -7,6 +7,7 @@ import nbformat
 import pytest
 
 import course
+from autograder.authoring.packing.handout import contents
 from autograder.authoring.release import secret_lines
 from autograder.authoring.site.check_pages import broken_links, external_links, solution_lines
 from autograder.authoring.site.run_notebooks import WIDGET, digest_of, still_widget, without_solution
@@ -72,7 +73,7 @@ def test_a_widget_becomes_what_it_shows():
     }
     widgets = {"application/vnd.jupyter.widget-state+json": {"state": states}}
     notebook = SimpleNamespace(metadata={"widgets": widgets})
-    sliders, box = ({"data": {WIDGET: {"model_id": number}}} for number in "14")
+    sliders, box = (nbformat.v4.new_output("display_data", data={WIDGET: {"model_id": one}}) for one in "14")
     assert still_widget(sliders, notebook)
     assert sliders["data"]["text/html"].startswith("<p>temperature: 0.7</p><p>text</p>")
     assert WIDGET not in sliders["data"]
@@ -101,15 +102,12 @@ def test_the_reference_has_all_that_students_import_and_write():
 
 
 def test_outputs_are_kept_until_something_changes(monkeypatch: pytest.MonkeyPatch):
-    from autograder.authoring.site import run_notebooks
-
     one = assignment("transformer")
     before = digest_of(one)
     assert digest_of(one) == before
-    whole = run_notebooks.contents
 
     def changed(root, chosen):
-        return whole(root, chosen) | {"course/new.py": b""}
+        return contents(root, chosen) | {"course/new.py": b""}
 
-    monkeypatch.setattr(run_notebooks, "contents", changed)
+    monkeypatch.setattr("autograder.authoring.site.run_notebooks.contents", changed)
     assert digest_of(one) != before
