@@ -23,6 +23,9 @@ from course.errors import UserError
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
+# nbgrader compares the time stamp to find out whether a submission is newer than its grade, and finds the way of the
+# feedback through the exchange by the secret.
+OF_NBGRADER = {"timestamp.txt", "submission_secret.txt"}
 UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
 
 
@@ -76,8 +79,7 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         known = assignment(ids["assignment"])
         folder = course.format_path(course.autograded_directory, ids["student"], known.name)
         modules = {f"{module}.py" for module in known.modules}
-        # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
-        drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
+        drop_other_files(Path(folder), notebook_names(known) | modules | OF_NBGRADER)
         submitted = Path(course.format_path(course.submitted_directory, ids["student"], known.name))
         for file in modules:
             if is_linked(submitted / file, Path(course.root)):  # nbgrader has copied what the link leads to

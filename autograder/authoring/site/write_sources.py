@@ -163,6 +163,6 @@ def modules_page(one: Assignment) -> str:
     """The reference of the modules that students write: the stubs' classes and functions."""
     parts = [f"# What you write: {one.title}\n"]
     for module in one.modules:
-        options = ":members:\n   :undoc-members:\n   :special-members: __init__\n   :member-order: bysource"
+        options = ":members:\n   :undoc-members:\n   :member-order: bysource"
         parts.append(f"## `{module}.py`\n\n```{{eval-rst}}\n.. automodule:: {module}\n   {options}\n```\n")
     return "\n".join(parts)
