@@ -44,6 +44,11 @@ c.Spawner.environment = {{
     name: (lambda spawner, name=name: everything[spawner.user.name][name]) for name in {variables!r}
 }}
 """
+# Formgrader stands in a frame, which JupyterHub forbids otherwise.
+FRAMES = """
+c = get_config()
+c.ServerApp.tornado_settings = {"headers": {"Content-Security-Policy": "frame-ancestors 'self'"}}
+"""
 # Students have no use for the instructor's entries of the menu Nbgrader.
 ONLY_FOR_STAFF = ("formgrader", "create-assignment", "course-list")
 
@@ -73,6 +78,7 @@ def a_hub(server: Server) -> Iterator[str]:
     page_config(server.home("prof") / ".jupyter" / "labconfig", disabled=False)
     root = str(server.home("prof") / "course")
     server.write("prof", ".jupyter/nbgrader_config.py", f"c = get_config()\nc.CourseDirectory.root = {root!r}\n")
+    server.write("prof", ".jupyter/jupyter_server_config.py", FRAMES)
     for path in (server.home("prof") / ".jupyter").rglob("*"):
         shutil.chown(path, server.users["prof"])
     shutil.chown(server.home("prof") / ".jupyter", server.users["prof"])
