@@ -3,9 +3,12 @@
 import json
 import re
 from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from autograder.classroom.batch import print_end
 from autograder.classroom.term import main
 from autograder.grading.results import to_json
 from autograder.reports.class_report import class_html
@@ -86,3 +89,11 @@ def test_a_term_side_by_side(graded, capsys):
 def test_a_folder_without_results_is_named(tmp_path, capsys):
     assert main([str(tmp_path)]) == 2
     assert "holds no results of batch" in capsys.readouterr().err
+
+
+def test_who_was_looked_at_is_no_longer_to_review(capsys):
+    students: Any = [SimpleNamespace(student=name) for name in ("anna", "ben")]
+    seen = {"ben": [Decision("ben", "", None, "", "X", "")]}
+    records: Any = SimpleNamespace(review=seen, report=lambda one: make_report(name=one.student, review=("look",)))
+    print_end(students, records)
+    assert "1 to review, see review.html and the pages in staff: anna." in capsys.readouterr().out
