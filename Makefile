@@ -15,7 +15,7 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test browser attacks mutants term lint format audit release expected figures gradescope handout tolerance bench train evaluate constraints clean
+.PHONY: help grade test browser attacks mutants term lint format audit release expected figures gradescope handout site tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
@@ -31,6 +31,7 @@ help:
 	@echo "make figures    draw the figures in img/ and docs/ anew"
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
 	@echo "make handout    what students get, build/transformer-student.zip   ARGS=\"--assignment NAME\""
+	@echo "make site       the course as pages for a web server, build/site; notebooks that have not changed are not run again"
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
 	@echo "make bench      what grading, decoding and training cost, as ratios"
 	@echo "make train      train the checkpoint       CORPORA=folder ARGS=..."
@@ -89,6 +90,10 @@ gradescope: $(VENV)/installed
 
 handout: $(VENV)/installed
 	$(RUN) -m autograder handout $(ARGS)
+
+site: $(VENV)/installed
+	$(RUN) -m pip install --disable-pip-version-check --quiet -c constraints.txt -e ".[site]"
+	$(RUN) -m autograder site $(ARGS)
 
 tolerance: $(VENV)/installed
 	$(RUN) -m autograder tolerance --out docs/tolerance.md $(ARGS)

@@ -32,6 +32,8 @@ COMMANDS = {
     "handout": "autograder.authoring.packing.handout",
     "new": "autograder.authoring.new",
     "release": "autograder.authoring.release",
+    "site": "autograder.authoring.site.command",
+    "term": "autograder.classroom.term",
     "tolerance": "autograder.authoring.audit.tolerance_table",
 }
 
@@ -44,7 +46,10 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("stage", nargs="*", help="stages to grade (all)")
     parser.add_argument(
-        "--submission", type=Path, metavar="DIR", help="folder or zip file of the modules (notebooks/NAME)"
+        "--submission",
+        type=Path,
+        metavar="DIR",
+        help="folder or zip file of the modules (this folder or notebooks/NAME)",
     )
     parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write Gradescope's results.json as well")
@@ -79,9 +84,9 @@ def run(args: argparse.Namespace) -> int:
 
         if args.hidden or args.json or args.zip:
             raise UserError("--watch is for your own modules: it goes with none of --hidden, --json and --zip")
-        return watch(args.submission or ROOT / "notebooks" / chosen.name, chosen, stages, args.verbose)
+        return watch(args.submission or own_folder(chosen), chosen, stages, args.verbose)
     seed = hidden_seed(args, chosen)
-    folder = args.submission or ROOT / "notebooks" / chosen.name
+    folder = args.submission or own_folder(chosen)
     check_writable(args.json)
     archive = Path(f"{chosen.name}.zip") if args.zip == Path() else args.zip
     check_writable(archive, "--zip")
@@ -139,6 +144,16 @@ def run(args: argparse.Namespace) -> int:
 
         write_summary(report, args.summary)
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
+
+
+def own_folder(chosen: Assignment) -> Path:
+    """The folder that is graded where none is named: this one, if modules lie in it, else that of the course.
+
+    On a shared server students work in folders of their own, and the course lies elsewhere.
+    """
+    here = Path.cwd()
+    in_it = any((here / f"{module}.py").is_file() for module in chosen.modules)
+    return here if in_it else ROOT / "notebooks" / chosen.name
 
 
 def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:

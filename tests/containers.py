@@ -110,7 +110,7 @@ def valid(text: str, goal: Assignment = ASSIGNMENT) -> dict[str, Any]:
     """The results, if they have the form that Gradescope's specification wants, with every test in it."""
     found: dict[str, Any] = json.loads(text, parse_constant=no_constant)
     expected = [(name, points) for stage in goal.stages for name, points in stage.points.items()]
-    assert [(test["name"], test["max_score"]) for test in found["tests"]] == expected
+    assert [(test["extra_data"]["test"], test["max_score"]) for test in found["tests"]] == expected
     for test in found["tests"]:
         assert 0 <= test["score"] <= test["max_score"]
         assert test["status"] == ("passed" if test["score"] == test["max_score"] else "failed")
@@ -124,4 +124,4 @@ def valid(text: str, goal: Assignment = ASSIGNMENT) -> dict[str, Any]:
 
 
 def statuses(found: dict[str, Any]) -> dict[str, str]:
-    return {test["name"]: test["extra_data"]["status"] for test in found["tests"]}
+    return {test["extra_data"]["test"]: test["extra_data"]["status"] for test in found["tests"]}

@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.grading.results import STATUSES, Report, StageResult, TestResult
 from autograder.manifest import assignment
-from autograder.reports.html_pages import LOOKS
+from autograder.reports.html_pages import LOOKS, TEMPLATES
 from autograder.submissions.read_submission import read_submission
 
 ASSIGNMENT = assignment("transformer")
@@ -104,8 +104,20 @@ class Checker(HTMLParser):
             self.wrong.append(f"</{tag}> closes nothing")
 
 
-def check(page: str) -> Checker:
-    """Fail unless the page is valid and accessible, and complete in itself."""
+def without_script(page: str, script: str) -> str:
+    """A page of the staff without its script, which must be in it once, as it lies beside the templates."""
+    program = f"<script>{(TEMPLATES / script).read_text(encoding='utf-8')}</script>\n"
+    assert page.count(program) == 1
+    return page.replace(program, "")
+
+
+def check(page: str, script: str = "") -> Checker:
+    """Fail unless the page is valid and accessible, and complete in itself.
+
+    Args:
+        script: the one script that a page of the staff has.
+    """
+    page = without_script(page, script) if script else page
     checker = Checker(page)
     assert checker.wrong == []
     assert checker.open == []

@@ -66,6 +66,13 @@ def test_extra_credit_is_not_required(tmp_path):
     assert done.returncode == 0
 
 
+def test_modules_in_the_current_folder_are_meant(tmp_path):
+    """On a shared server the course lies in one place, and what a student fetched in another."""
+    (tmp_path / "pe.py").write_bytes((SOLUTION / "pe.py").read_bytes())
+    done = grade("pe", cwd=tmp_path)
+    assert f"Total: {of(FULL['pe'], FULL['pe'])} points" in done.stdout
+
+
 def test_a_torch_py_beside_the_modules_is_not_imported(tmp_path):
     for module in SOLUTION.glob("*.py"):
         (tmp_path / module.name).write_bytes(module.read_bytes())

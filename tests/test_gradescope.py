@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from autograder.authoring.packing import gradescope_container as in_container
-from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings
+from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings, parse_arguments
 from autograder.reports.gradescope_results import FAULT, results
 from autograder.sandbox import confine
 from autograder.sandbox.remote_modules import Student
@@ -122,7 +122,6 @@ def test_nothing_done_is_no_fault(container, source):
     found = container.grade()
     assert found["score"] == 0
     assert set(statuses(found).values()) <= ({"not started"} if source else {"no file", "blocked"}), container.printed
-    assert "output" not in found or UNCONFINED
     if source is None:
         assert "mha.py is missing from the submission" in found["tests"][0]["output"]
 
@@ -152,7 +151,7 @@ def test_a_grader_that_fails_says_so(container, script):
     assert found["output"] == FAULT
     assert set(statuses(found).values()) == {"fault"}
     assert all("this says nothing about your code" in test["output"] for test in found["tests"])
-    assert "Project to queries" in found["tests"][0]["output"]
+    assert "Project to queries" in found["tests"][0]["name"]
 
 
 @needs_bash
@@ -165,7 +164,12 @@ def test_a_container_without_a_submission_is_a_fault_of_the_grader(container):
 
 def test_a_fault_in_one_test_is_said_above_all():
     assert results(make_report(make_test("a"), make_test("b", "fault")))["output"] == FAULT
-    assert "output" not in results(make_report(make_test("a"), make_test("b", "failed")))
+    words = results(make_report(make_test("a"), make_test("b", "failed")))["output"]
+    assert words.splitlines() == [
+        "Not all required points yet: the tests below say what is wrong.",
+        "1. Attention: 4 of 8",
+        "2. Inference: 1.5 of 2 (extra credit)",
+    ]
     both = results(make_report(make_test("a", "fault"), confined=False, hidden_seed=1))["output"]
     assert both.startswith("Graded without confinement")
     assert both.endswith(FAULT)
@@ -255,3 +259,29 @@ def test_without_landlock_the_grades_are_the_same(as_another_user):
         read_submission(SOLUTION, ASSIGNMENT), ASSIGNMENT, as_another_user, [ASSIGNMENT.stage("mha")], hidden_seed=SEED
     )
     assert (report.points, report.confined) == (FULL["mha"], True)
+
+
+# When students see what
+
+
+def test_hidden_results_are_seen_later_and_nothing_tells_them_before():
+    tests = (make_test("a"), make_test("b", "failed"), make_test("c", "failed", hidden=True))
+    found = results(make_report(*tests), "after_due_date")
+    later = "after_due_date"
+    assert [test.get("visibility") for test in found["tests"]] == [later, None, later, later]
+    passing = results(make_report(make_test("a"), make_test("b", "failed"), make_test("c")), "after_due_date")
+    assert passing["output"] == found["output"]
+    assert "1 of 4 tests do not pass the visible tests" in found["output"]
+    assert not any("visibility" in test for test in results(make_report(*tests))["tests"])
+
+
+def test_settings_come_from_a_file(tmp_path, capsys):
+    settings = tmp_path / "gradescope.toml"
+    settings.write_text('hidden_results = "after_due_date"\ntime_limit = 100\n', encoding="utf-8")
+    args = parse_arguments([str(tmp_path / "a.zip"), "--settings", str(settings), "--time-limit", "90"])
+    assert (args.hidden_results, args.time_limit, args.seed) == ("after_due_date", 90, None)
+    wrong = {"limit = 3": "there is no limit", 'seed = "x"': "seed cannot be 'x'", "=": "cannot read"}
+    for text, complaint in wrong.items():
+        settings.write_text(text, encoding="utf-8")
+        assert pack(tmp_path / "a.zip", "--settings", str(settings)) == 2
+        assert complaint in capsys.readouterr().err

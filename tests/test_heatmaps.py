@@ -154,7 +154,7 @@ def test_a_figure_in_words_and_on_a_ground_of_its_own():
         "2 heatmaps of attention weight, 2 queries by 2 keys. a: largest 0.75 at r, x. b: largest 0.50 at q, <y>."
     )
     html = figure._repr_html_()
-    assert html.startswith('<img alt="2 heatmaps of attention weight')
+    assert '<img class="tc-light" alt="2 heatmaps of attention weight' in html
     assert "at q, &lt;y&gt;." in html
     assert "background:white" in html
     assert show_heatmaps(matrices, "k", "q", alt="my words").alt == "my words"

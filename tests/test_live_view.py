@@ -13,6 +13,7 @@ import torch
 from course import explore_attention, explore_model, trained
 from course.errors import UserError
 from course.modules import load_modules
+from course.notebook.live.sentence_box import show_with_box
 from course.notebook.live.trace import trace
 from course.notebook.live.view import TEMPERATURES
 
@@ -94,7 +95,8 @@ def test_without_scripts_there_is_a_picture_with_words_and_a_table(view):
             self.found.append((tag, dict(attrs)))
 
     tags = Tags(view.still()).found
-    (image,) = [attributes for tag, attributes in tags if tag == "img"]
+    image, dark = [attributes for tag, attributes in tags if tag == "img"]
+    assert dark["alt"] == image["alt"]
     assert image["alt"].startswith("4 heatmaps of cross-attention weight")
     assert image["src"].startswith("data:image/png;base64,")
     assert sum(tag == "tr" for tag, _ in tags) == 1 + view.trace.steps
@@ -143,3 +145,39 @@ def test_a_mask_that_does_not_hide_the_future_is_seen():
     assert traced.steps > 1
     assert traced.maps.decoder is not None
     assert traced.maps.decoder.triu(1).max() > 0.01
+
+
+def test_another_sentence_takes_the_place_of_the_first(view, monkeypatch):
+    """The box that a notebook shows above the view."""
+    import IPython.display
+    import ipywidgets
+
+    boxes, labels, shown = [], [], []
+
+    class Handle:
+        def update(self, data, raw):
+            shown.append(data["text/plain"])
+
+    class Box(ipywidgets.Text):  # type: ignore[misc]
+        def __init__(self, **settings):
+            super().__init__(**settings)
+            boxes.append(self)
+
+    class Said(ipywidgets.Label):  # type: ignore[misc]
+        def __init__(self):
+            super().__init__()
+            labels.append(self)
+
+    monkeypatch.setattr(ipywidgets, "Text", Box)
+    monkeypatch.setattr(ipywidgets, "Label", Said)
+    monkeypatch.setattr(IPython.display, "display", lambda data, raw, display_id=None: Handle())
+    show_with_box(view, view.look_at)
+    (box,), (said,) = boxes, labels
+    assert box.value == SENTENCE
+    box.value = "Der Hund schläft unter dem Tisch."
+    assert shown == ["Der Hund schläft unter dem Tisch. → The dog is sleeping under the table."]
+    box.value = "Hund " * 300
+    assert "the model takes at most" in said.value
+    box.value = SENTENCE
+    assert said.value == ""
+    assert shown[1:] == [repr(view)]

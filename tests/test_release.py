@@ -94,6 +94,7 @@ def test_the_committed_release_is_what_the_command_generates(generated):
 def test_only_the_modules_and_notebooks_are_released(generated):
     expected = {f"{name}/{module}.py" for name, known in assignments().items() for module in known.modules}
     expected |= {f"{name}/{notebook}" for name, known in assignments().items() for notebook in known.notebooks}
+    expected |= {f"{name}/0_start.ipynb" for name in assignments()}
     assert set(files(generated / "notebooks")) == expected
     assert {path.name for path in generated.iterdir()} == {"nbgrader_config.py", "notebooks", "solutions"}
 

@@ -1,4 +1,4 @@
-"""The pages of the HTML reports: valid, accessible, legible in light and dark, without scripts."""
+"""The pages of the HTML reports: valid, accessible, legible in light and dark; those for students have no scripts."""
 
 import base64
 import hashlib
@@ -11,6 +11,7 @@ import pytest
 from autograder.grading.results import STATUSES, Report
 from autograder.reports.class_report import class_html
 from autograder.reports.html_pages import LOOKS, TEMPLATES
+from autograder.reports.review_page import review_html
 from autograder.reports.student_feedback import feedback_html
 from tests.pages import (
     Checker,
@@ -38,22 +39,26 @@ def test_feedback_is_a_valid_page(report):
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 40])
 def test_the_class_report_is_a_valid_page(number):
-    check(class_html(a_class(number), {"student-1": "student-1.html"}, {"late": "the zip file is damaged"}))
+    check(class_html(a_class(number), {"student-1": "student-1.html"}, {"late": "the zip file is damaged"}), "class.js")
 
 
-def test_the_policy_allows_the_style_of_the_page_and_nothing_else():
-    for page in (feedback_html(make_report()), class_html([make_report()])):
+def test_the_policy_allows_the_style_and_the_script_of_the_page_and_nothing_else():
+    staff = {"class.js": class_html([make_report()]), "review.js": review_html([], {}, {})}
+    for script, page in {"": feedback_html(make_report()), **staff}.items():
         style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
         policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
         assert style
         assert policy
         digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
+        program = (TEMPLATES / script).read_bytes() if script else b""
+        allowed = base64.b64encode(hashlib.sha256(program).digest()).decode()
         rules = dict(rule.strip().split(" ", 1) for rule in unescape(policy[1]).split(";"))
         assert rules == {
             "default-src": "'none'",
             "style-src": f"'sha256-{digest}'",
             "base-uri": "'none'",
             "form-action": "'none'",
+            **({"script-src": f"'sha256-{allowed}'"} if script else {}),
         }
         assert page.index("Content-Security-Policy") < page.index("<style>")
 

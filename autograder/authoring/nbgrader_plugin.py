@@ -16,17 +16,21 @@ from nbgrader import utils
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from autograder.authoring.packing.start_notebook import NAME, start_notebook, title_of, way_on
 from autograder.authoring.release import make_stubs, notebook_names
 from autograder.manifest import assignment
 from course.errors import UserError
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
+# nbgrader compares the time stamp to find out whether a submission is newer than its grade, and finds the way of the
+# feedback through the exchange by the secret.
+OF_NBGRADER = {"timestamp.txt", "submission_secret.txt"}
 UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
-    """Releases each notebook, with the points of the manifest, and the stubs of the modules; nothing else."""
+    """Releases each notebook, with the points of the manifest, the stubs of the modules and the page to start from."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Drop what nbgrader has copied, and hand the stubs to the writer of the notebook."""
@@ -42,8 +46,13 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         drop_other_files(Path(release), notebook_names(known))
         source = course.format_path(course.source_directory, ".", known.name)
         stubs = make_stubs(Path(source), known)
+        notebooks = {name: Path(source, name).read_bytes() for name in known.notebooks}
+        titles = {name: title_of(data) for name, data in notebooks.items()}
+        words = way_on(known, f"{ids['notebook']}.ipynb", titles)
+        nb.cells.append(nbformat.v4.new_markdown_cell(words, id="way-on"))
         # nbconvert writes these beside the notebook once all preprocessors have succeeded.
-        resources.setdefault("outputs", {}).update({name: text.encode() for name, text in stubs.items()})
+        beside = {name: text.encode() for name, text in stubs.items()} | {NAME: start_notebook(known, notebooks)}
+        resources.setdefault("outputs", {}).update(beside)
         return nb, resources
 
 
@@ -70,8 +79,7 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         known = assignment(ids["assignment"])
         folder = course.format_path(course.autograded_directory, ids["student"], known.name)
         modules = {f"{module}.py" for module in known.modules}
-        # nbgrader compares the time stamp to find out whether a submission is newer than its grade.
-        drop_other_files(Path(folder), notebook_names(known) | modules | {"timestamp.txt"})
+        drop_other_files(Path(folder), notebook_names(known) | modules | OF_NBGRADER)
         submitted = Path(course.format_path(course.submitted_directory, ids["student"], known.name))
         for file in modules:
             if is_linked(submitted / file, Path(course.root)):  # nbgrader has copied what the link leads to

@@ -213,12 +213,12 @@ def print_end(found: list[Found], records: Records) -> None:
     for one in found:
         if report := records.report(one):
             total, number, most = total + report.points, number + 1, max(most, report.max_points)
-            notes += [one.student] if report.review else []
+            notes += [one.student] if report.review and one.student not in records.review else []
     if number:
         print(f"The mean of {number} is {total / number:.1f} of {most:g} points.")
     if notes:
         more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
-        print(f"{len(notes)} to review, see report.html and the pages in staff: {', '.join(notes[:10])}{more}.")
+        print(f"{len(notes)} to review, see review.html and the pages in staff: {', '.join(notes[:10])}{more}.")
     known = {one.student for one in found}
     changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
     if records.review:

@@ -188,16 +188,19 @@ class Records:
         write_whole(self.folder / "grades.csv", text.getvalue().encode("utf-8-sig", errors="replace"))
 
     def write_report(self, students: Sequence[Found]) -> None:
-        """Write report.html."""
+        """Write report.html and review.html."""
         from autograder.reports.class_report import class_html
+        from autograder.reports.review_page import review_html
 
         ungraded = {found.student: self.read(found).get("fault", "not graded") for found in students}
         graded = [found for found in students if self.report(found) is not None]
         for found in graded:
             del ungraded[found.student]
         feedback = {found.student: self.feedback_path(found).name for found in graded}
-        html = class_html(Reports(self, graded), feedback, ungraded, staff=True)
+        html = class_html(Reports(self, graded), feedback, ungraded, staff=True, decided=self.review)
         write_whole(self.folder / "report.html", html.encode(errors="replace"))
+        html = review_html(Reports(self, graded), self.review, feedback)
+        write_whole(self.folder / "review.html", html.encode(errors="replace"))
 
 
 class Reports(Sequence[Report]):

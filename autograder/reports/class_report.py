@@ -26,8 +26,13 @@ class Student:
     total: float
     complete: bool
     sound: bool  # False if the grader failed in a test; then the points say nothing
-    notes: tuple[str, ...]  # what to look at, of "grader failed", "not confined" and "review"
+    notes: tuple[str, ...]  # what to look at, of "grader failed", "not confined", "review" and "reviewed"
     seconds: float
+
+    @property
+    def kinds(self) -> str:
+        """By what the table can be filtered."""
+        return ",".join([*self.notes, "complete" if self.complete else "not complete"])
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Summary:
     unnamed: int = 0  # tests that failed and look like no known mistake
     review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes stand together
     faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # those with the same message stand together
+    decided: frozenset[str] = frozenset()  # about whom the staff wrote something into review.csv
 
     def add(self, report: Report) -> None:
         """Take in a report."""
@@ -102,7 +108,7 @@ class Summary:
         self.seeds[report.hidden_seed] += 1
         if report.review:
             self.review.setdefault(report.review, Note("", report.review)).students.append(name)
-        self.students.append(_student(report))
+        self.students.append(_student(report, name in self.decided))
 
 
 def part_name(test: TestResult, part: PartResult) -> str:
@@ -110,11 +116,12 @@ def part_name(test: TestResult, part: PartResult) -> str:
     return f"{test.name}: {part.name}"
 
 
-def _student(report: Report) -> Student:
+def _student(report: Report, decided: bool) -> Student:
     notes = {
         "grader failed": report.faulty,
         "not confined": report.confined is False,
-        "review": bool(report.review),
+        "review": bool(report.review) and not decided,
+        "reviewed": decided,
     }
     return Student(
         name=report.submission,
@@ -134,6 +141,7 @@ def class_html(
     feedback: Mapping[str, str] | None = None,
     ungraded: Mapping[str, str] | None = None,
     staff: bool = False,
+    decided: Iterable[str] = (),
 ) -> str:
     """The report about all submissions of one assignment, for the instructor. Write it as UTF-8.
 
@@ -143,8 +151,10 @@ def class_html(
         feedback: file names of the feedback pages in the folder `feedback` beside this report, by `Report.submission`:
             {"anna": "anna.html"} links to feedback/anna.html. Names that are left out are not linked.
         ungraded: why there is no report, by name, of submissions that could not be read or graded at all.
+        staff: whether there are pages of the staff beside this report, and the page for review.
+        decided: those about whom the staff wrote something.
     """
-    summary = Summary()
+    summary = Summary(decided=frozenset(decided))
     for report in reports:
         summary.add(report)
     # Where the grader failed the points say nothing, so these submissions are left out of the statistics.
@@ -154,6 +164,7 @@ def class_html(
     stages = sorted(summary.stages.values(), key=lambda stage: stage.number)
     return render(
         "class.html",
+        script="class.js",
         summary=summary,
         ungraded=ungraded or {},
         staff={name: "staff/" + quote(file, safe="") for name, file in (feedback or {}).items() if staff},

@@ -2,12 +2,14 @@
 
 import base64
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from autograder.reports.console import clean, points
 
@@ -86,10 +88,26 @@ def _environment() -> Environment:
     return environment
 
 
-def render(template: str, **values: Any) -> str:
-    """A page, complete in itself: its policy allows nothing but its own style, so no script in it can run."""
+def render(template: str, script: str = "", **values: Any) -> str:
+    """A page, complete in itself: its policy allows nothing but its own style and script, so no other can run.
+
+    Args:
+        script: the name of a file beside the templates, for pages of the staff. Pages for students have none.
+    """
     environment = _environment()
     style = environment.get_template("style.css").render()
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return environment.get_template(template).render(policy=policy, **values)
+    policy = f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
+    program = (TEMPLATES / script).read_text(encoding="utf-8") if script else ""
+    if program:
+        policy += f"; script-src '{_digest(program)}'"
+    return environment.get_template(template).render(policy=policy, script=Markup(program), **values)
+
+
+def _digest(text: str) -> str:
+    """What stands for an inline style or script in the content security policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def as_json(value: Any) -> Markup:
+    """Data for a script of the page. Whatever stands in it, it does not end the element that holds it."""
+    return Markup(json.dumps(value, ensure_ascii=False).replace("<", "\\u003c"))

@@ -2,6 +2,7 @@
 
 A row: student, test, points, reason, who, when. With points it sets those of a test; of several rows for the same test
 the last counts. Without points it is a comment, on a test or, without one, on the whole. The reason is for the student.
+A row without points and reason says that somebody has looked at the submission; the student does not see it.
 """
 
 import csv
@@ -112,9 +113,10 @@ def with_review(report: Report, decisions: list[Decision]) -> Report:
             most = f"{tests[one.test].max_points:g}"
             raise UserError(f"{NAME}: {one.student} gets {one.points} points for {one.test}, which has {most}")
     changed = set_points(decisions)
+    said = [one for one in decisions if one.reason]
 
     def reviewed(test: TestResult) -> TestResult:
-        notes = [f"{one.reason} ({one.by})" if one.by else one.reason for one in decisions if one.test == test.name]
+        notes = [f"{one.reason} ({one.by})" if one.by else one.reason for one in said if one.test == test.name]
         if (decision := changed.get(test.name)) is None:
             return replace(test, reviewed="; ".join(notes))
         was, now = f"{test.points:g}", f"{decision.points:g}"
@@ -122,5 +124,5 @@ def with_review(report: Report, decisions: list[Decision]) -> Report:
         return replace(test, points=float(decision.points or 0), reviewed=words)
 
     stages = tuple(replace(stage, tests=tuple(map(reviewed, stage.tests))) for stage in report.stages)
-    general = tuple(f"{one.reason} ({one.by})" if one.by else one.reason for one in decisions if not one.test)
+    general = tuple(f"{one.reason} ({one.by})" if one.by else one.reason for one in said if not one.test)
     return replace(report, stages=stages, comments=general)

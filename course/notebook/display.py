@@ -1,8 +1,6 @@
 """What the notebooks show with: tables, and figures with a description for those who cannot see them."""
 
-import base64
 import html
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +34,12 @@ class Table:
 
 
 def show(figure: "Figure", description: str) -> None:
-    """Display a figure on a white ground, readable on a dark page too, with a text for those who cannot see it."""
+    """Display a figure, light or dark as the page is, with a text for those who cannot see it."""
     from IPython.display import HTML, display
     from matplotlib import pyplot as plt
 
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110, facecolor="white", bbox_inches="tight")
+    from course.figure_with_alt_text import image
+
+    picture = image(figure, description, 110, bbox_inches="tight")
     plt.close(figure)  # otherwise the notebook would show it a second time, without the description
-    picture = base64.b64encode(buffer.getvalue()).decode()
-    text = html.escape(description, quote=True)
-    display(HTML(f'<img alt="{text}" src="data:image/png;base64,{picture}" style="max-width: 100%">'))  # type: ignore[no-untyped-call]
+    display(HTML(picture))  # type: ignore[no-untyped-call]

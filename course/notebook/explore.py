@@ -16,7 +16,8 @@ def explore_attention(model: Any, sentence: str) -> "LiveView":
         sentence: German text.
 
     Returns:
-        HTML that works without a kernel too, with a still picture where no script runs.
+        HTML that works without a kernel too, with a still picture where no script runs. In a notebook there is a box
+        above it for another sentence.
 
     Raises:
         UserError: if the sentence is empty or too long.
@@ -48,6 +49,7 @@ def _view(model: Any, sentence: str, sections: tuple[str, ...]) -> "LiveView":
     from course.notebook.live.trace import trace
     from course.notebook.live.view import LiveView
 
+    given = model
     if isinstance(model, Checkpoint):
         model, source, target = model.model, model.source, model.target
     else:
@@ -58,7 +60,9 @@ def _view(model: Any, sentence: str, sections: tuple[str, ...]) -> "LiveView":
     longest = model.positional_encoding.pe.size(1)
     if len(tokens) > longest:
         raise UserError(f"the sentence has {len(tokens)} tokens, but the model takes at most {longest}")
-    return LiveView(trace(model, tokens), sentence, source, target, sections)
+    view = LiveView(trace(model, tokens), sentence, source, target, sections)
+    view.look_at = lambda other: _view(given, other, sections)
+    return view
 
 
 def _tokenizers() -> Any:

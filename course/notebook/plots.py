@@ -80,7 +80,7 @@ def draw_curves(axes: Any, panel: Curves) -> None:
 def show_words(
     panels: Mapping[str, Sequence[Sequence[str]]], xlabel: str, ylabel: str, description: str, cell: float = 0.55
 ) -> None:
-    """Draw tables of short words side by side, each word on a colour of its own, empty cells white.
+    """Draw tables of short words side by side, each word on a colour of its own, empty cells without one.
 
     Args:
         panels: rows of words, by title.
@@ -99,7 +99,7 @@ def show_words(
     for axes, (title, rows) in zip(grid[0], panels.items(), strict=True):
         for i, row in enumerate(rows):
             for j, word in enumerate(row):
-                face = colours[words.index(word) % len(colours)] if word else "white"
+                face = colours[words.index(word) % len(colours)] if word else "none"
                 axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=face, edgecolor="0.6"))
                 axes.text(j, i, word, ha="center", va="center", fontsize=8, color="black")
         axes.set(title=title, xlabel=xlabel, xlim=(-0.5, len(rows[0]) - 0.5), ylim=(len(rows) - 0.5, -0.5))

@@ -105,7 +105,7 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     assert "not started" in notebook.verdict()
     heatmaps = notebook.page.locator('.jp-OutputArea img[alt*="heatmap"]')
     assert heatmaps.count() > 0
-    notebook.see(heatmaps.first, "heatmap")
+    notebook.see(heatmaps.locator("visible=true").first, "heatmap")
     put_modules(folder, RIGHT, WRONG)
     words = notebook.run_graded()
     assert f"{of(WRONG_MASK, FULL['mha'])} points" in words
@@ -122,7 +122,7 @@ def test_a_mistake_its_hint_and_its_correction(browser, lab, course_copy, screen
     notebook.run_all()
     notebook.no_errors()
     # A heatmap of the student's own code shows the mistake, and its correction.
-    own = notebook.page.locator(".jp-CodeCell").filter(has_text="INVERTED").locator(".jp-OutputArea img")
+    own = notebook.page.locator(".jp-CodeCell").filter(has_text="INVERTED").locator(".jp-OutputArea img:visible")
     notebook.see(own, "heatmap-wrong")
     wrong = own.get_attribute("src")
     put_modules(folder)
@@ -178,7 +178,9 @@ def test_every_notebook_runs_before_and_after(goal: Assignment, stage: Stage, br
     notebook.run_all()
     notebook.no_errors()
     assert f"{stage.max_points:g} of {stage.max_points:g} points" in notebook.verdict()
-    for number, image in enumerate(notebook.page.locator(".jp-MarkdownOutput img, .jp-OutputArea img").all()[:12]):
+    for number, image in enumerate(
+        notebook.page.locator(".jp-MarkdownOutput img, .jp-OutputArea img:visible").all()[:12]
+    ):
         notebook.see(image, f"image-{number:02}")
     notebook.page.close()
 
@@ -206,5 +208,14 @@ def test_the_live_view_moves(browser, lab, course_copy, screenshots):
     page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     notebook.see(live, "moved-dark")
     notebook.menu("Settings", "Theme", "JupyterLab Light")
+    box = page.get_by_label("sentence")
+    box.fill(" ")
+    box.press("Enter")
+    page.get_by_text("the sentence is empty").wait_for()
+    box.fill("Der Hund schläft unter dem Tisch.")
+    box.press("Enter")
+    page.locator(".tc-live[data-live]").get_by_text("The dog is sleeping under the table.").first.wait_for()
+    assert page.locator(".tc-live[data-live]").count() == 1
+    notebook.see(page.locator(".jp-OutputArea").first, "another-sentence")
     notebook.no_errors()
     page.close()

@@ -15,13 +15,20 @@ import argparse
 import json
 import re
 import secrets
+import sys
 import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 from autograder.authoring.packing.zip_files import ROOT, check_target, collect, write_zip
 from autograder.manifest import Assignment
+from autograder.reports.gradescope_results import WHEN
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
@@ -30,6 +37,14 @@ PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "r
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
 SETTINGS = "settings.json"
+# What a file of settings may say, and as what.
+OPTIONS: dict[str, tuple[type, ...]] = {
+    "assignment": (str,),
+    "seed": (int,),
+    "time_limit": (int, float),
+    "unconfined": (bool,),
+    "hidden_results": (str,),
+}
 ROOMS = ("authoring", "diagnosis", "forbidden", "grading", "manifest", "reports", "sandbox", "submissions")
 GRADER = (
     *("autograder/*.py", *(f"autograder/{room}/**/*.py" for room in ROOMS), "autograder/assignments/__init__.py"),
@@ -45,6 +60,7 @@ class Settings:
     seed: int  # of the hidden tests
     time_limit: float  # seconds for everything that the code of a submission does
     unconfined: bool  # run it even where nothing can hold it
+    hidden_results: str = "visible"  # when students see what hidden tests decide
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
@@ -64,7 +80,35 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--unconfined", action="store_true", help="grade even where the container cannot confine submissions"
     )
+    parser.add_argument(
+        "--hidden-results",
+        choices=WHEN,
+        default=WHEN[0],
+        help="when students see the tests that hidden tests decide, and their points (%(default)s)",
+    )
+    parser.add_argument("--settings", type=Path, metavar="FILE", help="these options as a TOML file: seed = 7")
+    given = parser.parse_args(arguments)
+    if given.settings:
+        parser.set_defaults(**from_file(given.settings))
     return parser.parse_args(arguments)
+
+
+def from_file(path: Path) -> dict[str, Any]:
+    """The options that a file gives in place of their defaults.
+
+    Raises:
+        UserError: if it cannot be read, or there is no such option.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    for name, value in found.items():
+        if name not in OPTIONS:
+            raise UserError(f"{path}: there is no {name}; there are {', '.join(OPTIONS)}")
+        if type(value) not in OPTIONS[name] or (name == "hidden_results" and value not in WHEN):
+            raise UserError(f"{path}: {name} cannot be {value!r}")
+    return found
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seed is not None and args.seed < 0:
         raise UserError(f"the seed must not be negative: {args.seed}")
     seed = seed_of(args.archive, chosen, args.seed)
-    files = contents(chosen, Settings(chosen.name, seed, args.time_limit, args.unconfined))
+    files = contents(chosen, Settings(chosen.name, seed, args.time_limit, args.unconfined, args.hidden_results))
     write_zip(args.archive, files, {"setup.sh": 0o755, "run_autograder": 0o755, SETTINGS: 0o600})
     size = args.archive.stat().st_size / 1e6
     print(f"Wrote {args.archive} ({size:.1f} MB), solutions and hidden tests included: give it to Gradescope only.")
@@ -170,5 +214,4 @@ def nothing_graded(chosen: Assignment) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    args = parse_arguments(arguments)
-    return run_command(lambda: run(args))
+    return run_command(lambda: run(parse_arguments(arguments)))

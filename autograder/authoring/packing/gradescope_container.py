@@ -73,7 +73,7 @@ def run(root: Path) -> int:
         print_stage(console, stage, verbose=True)
     print_total(console, report)
     # The seed is that of the whole class, and Gradescope hands the results of one submission to the next.
-    write_results(replace(report, hidden_seed=None), root / "results" / "results.json")
+    write_results(replace(report, hidden_seed=None), root / "results" / "results.json", settings.hidden_results)
     return 0
 
 

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from autograder.authoring.packing.start_notebook import NAME, start_notebook
+from autograder.authoring.packing.start_notebook import NAME, title_of
 from autograder.authoring.packing.zip_files import BINARY, ROOT, check_target, collect, write_zip
 from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, make_stubs, secret_lines
 from autograder.manifest import Assignment, every_assignment
@@ -28,7 +28,7 @@ ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograde
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
     *("grading/named_steps.py", "reports/item_analysis.py", "reports/gradescope_results.py", "reports/write_files.py"),
-    *("reports/review_file.py", "reports/staff_page.py"),
+    *("reports/review_file.py", "reports/review_page.py", "reports/staff_page.py", "reports/term_page.py"),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
@@ -60,7 +60,7 @@ def shipped(chosen: Assignment) -> list[str]:
         *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
         *(f"autograder/assignments/{owner}/standins/*.py" for owner in sorted(owners)),
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
-        *(f"{RELEASE}/{chosen.name}/{notebook}" for notebook in chosen.notebooks),
+        *(f"{RELEASE}/{chosen.name}/{notebook}" for notebook in (NAME, *chosen.notebooks)),
     ]
 
 
@@ -95,9 +95,6 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> 
     templates = {"README.md": "student_readme.md", "Makefile": "student.mk"}
     for name, template in templates.items():
         files[name] = collect(root, [f"{PACKING}/{template}"])[f"{PACKING}/{template}"]
-    for one in chosen:
-        folder = f"{RELEASE}/{one.name}"
-        files[f"{folder}/{NAME}"] = start_notebook(one, {name: files[f"{folder}/{name}"] for name in one.notebooks})
     for name in ("README.md", "docs/student-guide.md", "Makefile"):
         files[name] = adapted(files[name].decode(), chosen[0], files).encode()
     if more := chosen[1:]:
@@ -167,8 +164,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
         text = block.sub(lambda found, keep=other.name == chosen.name: found[1] if keep else "", text)  # type: ignore[misc]
     others = re.compile(r"<!-- others: (.*?)\s*-->\n?", re.DOTALL)
     text = others.sub(lambda found: f"{found[1]}\n" if chosen.name != first.name else "", text)
-    cells = {name: json.loads(files[f"{RELEASE}/{chosen.name}/{name}"])["cells"] for name in chosen.notebooks}
-    titles = {name: "".join(found[0]["source"]).splitlines()[0].lstrip("# ") for name, found in cells.items()}
+    titles = {name: title_of(files[f"{RELEASE}/{chosen.name}/{name}"]) for name in chosen.notebooks}
     written: dict[str, list[str]] = {name: [] for name in chosen.notebooks}  # the modules that are written for it
     for stage in chosen.stages:
         written[stage.notebook] += [f"`{module}.py`" for module in stage.modules]

@@ -1,4 +1,4 @@
-"""The page to start from in a handout, `0_start.ipynb`: what there is to do, how long it takes, and how far one is."""
+"""The page to start from, `0_start.ipynb`: what there is to do, how long it takes, how far one is; and the way on."""
 
 import json
 import re
@@ -14,8 +14,8 @@ HOW = """\
 
 1. Open a notebook of the table, in its order. It explains, lets you experiment, and says what to write in which module.
 2. Write in the module, where `raise NotImplementedError` stands, and save.
-3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}` in a terminal. You may ask as often as
-   you like, and never have to restart the kernel.
+3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}` in a terminal (on a shared server
+   `autograde {stage}`). You may ask as often as you like, and never have to restart the kernel.
 
 At the end `python grade.py --zip` packs what you hand in. The [student guide](../../docs/student-guide.md) says how to
 read a verdict and what to do when you are stuck.
@@ -34,12 +34,12 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
     rows = []
     for name in chosen.notebooks:
         introduction = "".join(json.loads(notebooks[name])["cells"][0]["source"])
-        title = introduction.splitlines()[0].lstrip("# ")
         stages = [stage for stage in chosen.stages if stage.notebook == name]
         written = ", ".join(dict.fromkeys(f"`{module}.py`" for stage in stages for module in stage.modules))
         worth = f"{sum(stage.max_points for stage in stages):g}" if stages else ""
         extra = ", extra credit" if any(stage.extra_credit for stage in stages) else ""
-        rows.append(f"| [{title}]({name}) | {written or 'nothing'} | {worth}{extra} | {_time(introduction)} |")
+        title, time = title_of(notebooks[name]), _time(introduction)
+        rows.append(f"| [{title}]({name}) | {written or 'nothing'} | {worth}{extra} | {time} |")
     table = ["| notebook | you write in | points | time |", "|---|---|---|---|", *rows]
     example = chosen.stages[0].name
     cells = [
@@ -50,6 +50,23 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def title_of(notebook: bytes) -> str:
+    """The heading that a notebook begins with."""
+    return "".join(json.loads(notebook)["cells"][0]["source"]).splitlines()[0].lstrip("# ")
+
+
+def way_on(chosen: Assignment, name: str, titles: Mapping[str, str]) -> str:
+    """The last words of a notebook, in Markdown: links to the one before, to the start and to the next.
+
+    Args:
+        titles: of the notebooks, by name.
+    """
+    place = chosen.notebooks.index(name)
+    before = [f"[← {titles[one]}]({one})" for one in chosen.notebooks[max(0, place - 1) : place]]
+    after = [f"[{titles[one]} →]({one})" for one in chosen.notebooks[place + 1 : place + 2]]
+    return "---\n\n" + " | ".join([*before, f"[Start]({NAME})", *after])
 
 
 def _time(introduction: str) -> str:

@@ -70,7 +70,7 @@
       timer = setInterval(() => state.step < steps ? stepper.set(state.step + 1) : stop(), 900);
     } }, "play");
     function stop() { clearInterval(timer); timer = null; play.textContent = "play"; }
-    const top = make("div", {}, caption, ...(steps ? [make("div", { class: "row" }, stepper.element, play)] : []));
+    const top = make("div", {}, caption, ...(steps ? [make("div", { class: "tc-row" }, stepper.element, play)] : []));
     function drawTop() {
       caption.textContent = steps
         ? `${data.sentence} → ${data.texts[state.step - 1] || "(nothing yet)"} | next: ${data.chosen[state.step - 1]}`
@@ -115,7 +115,7 @@
           data.chosen[state.step - 1]) : []),
         strips(rows));
     }
-    const tokenMenus = make("div", { class: "row" },
+    const tokenMenus = make("div", { class: "tc-row" },
       menu("side", sides, state.embedded, value => { state.embedded = value; drawTokens(); }),
       menu("show", [["embedding + position", "sum"], ["embedding", "embedding"], ["position", "position"]], "sum",
         value => { state.part = value; drawTokens(); }));
@@ -174,7 +174,7 @@
       maps.replaceChildren(...chosen.map(head => heatmap(state.kind, state.layer, head)));
     }
     const numbers = count => Array.from({ length: count }, (_, i) => [String(i), String(i)]);
-    const mapMenus = make("div", { class: "row" },
+    const mapMenus = make("div", { class: "tc-row" },
       menu("kind", kinds.map(kind => [attention[kind].name, kind]), state.kind,
         value => { state.kind = value; drawMaps(); }),
       menu("layer", numbers(layers), String(state.layer), value => { state.layer = Number(value); drawMaps(); }),
@@ -182,7 +182,7 @@
       make("span", {}, "dark: 0, bright: 1, hatched: forbidden by the mask"));
 
     // The residual stream of one token
-    const stream = make("div"), streamMenus = make("div", { class: "row" });
+    const stream = make("div"), streamMenus = make("div", { class: "tc-row" });
     function drawStream() {
       const count = visible(state.side);
       state.token = Math.min(state.token, count - 1);
@@ -214,7 +214,7 @@
       });
       scores.replaceChildren(make("table", {},
         make("thead", {}, make("tr", {}, ...["token", "score", "probability", ""].map(
-          name => make("th", { scope: "col" }, name)))),
+          name => name ? make("th", { scope: "col" }, name) : make("td")))),
         make("tbody", {}, ...rows)));
     }
 
@@ -223,7 +223,7 @@
       attention: ["Attention", [mapMenus, maps, cell], drawMaps],
       stream: ["Residual stream of one token, from below to above", [streamMenus, stream], drawStream],
       scores: ["Scores and probabilities of the next token",
-        [make("div", { class: "row" }, temperature.element, degrees), scores], drawScores],
+        [make("div", { class: "tc-row" }, temperature.element, degrees), scores], drawScores],
     };
     const shown = data.sections.filter(name => name !== "scores" || steps).map(name => sections[name]);
     function draw() { drawTop(); shown.forEach(([, , drawOne]) => drawOne()); }

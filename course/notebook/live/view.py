@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 
 from course.heatmaps import KINDS, show_attention
+from course.notebook.live.sentence_box import show_with_box
 from course.notebook.live.trace import Trace
 
 HERE = Path(__file__).parent
@@ -23,6 +25,7 @@ class LiveView:
 
     def __init__(self, traced: Trace, sentence: str, source: Any, target: Any, sections: tuple[str, ...]) -> None:
         self.trace, self.sentence, self.source, self.target, self.sections = traced, sentence, source, target, sections
+        self.look_at: Callable[[str], LiveView] | None = None  # the view of another sentence, if there can be one
 
     @property
     def text(self) -> str:
@@ -103,6 +106,15 @@ class LiveView:
             f'<div class="tc-live"><style>{style}</style><div class="tc-still">{self.still()}</div>'
             f'<script type="application/json">{data}</script></div><script>{script}</script>'
         )
+
+    def _ipython_display_(self) -> None:
+        from IPython import get_ipython
+        from IPython.display import display
+
+        if self.look_at is not None and hasattr(get_ipython(), "kernel"):
+            show_with_box(self, self.look_at)
+        else:
+            display({"text/html": self._repr_html_(), "text/plain": repr(self)}, raw=True)  # type: ignore[no-untyped-call]
 
     def __repr__(self) -> str:
         return self.text

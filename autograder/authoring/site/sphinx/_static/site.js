@@ -1,0 +1,7 @@
+// What scrolls to the side can be scrolled by the keyboard, and what unfolds in the sidebar has a name.
+window.addEventListener("load", () => {
+  for (const box of document.querySelectorAll(".bd-content pre, .output.text_html, mjx-container"))
+    if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+  for (const fold of document.querySelectorAll(".bd-sidebar-primary summary"))
+    fold.setAttribute("aria-label", `Pages of ${fold.closest("li").querySelector("a").textContent.trim()}`);
+});

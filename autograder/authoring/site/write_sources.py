@@ -1,0 +1,168 @@
+"""Write what Sphinx reads: the notebooks as they were run, the guides, a page for each assignment, the reference."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import course
+from autograder.authoring.packing.start_notebook import NAME
+from autograder.authoring.release import RELEASE
+from autograder.manifest import ROOT, Assignment
+from course.errors import UserError
+
+HERE = Path(__file__).parent / "sphinx"
+FOR_STUDENTS = ("student-guide", "glossary", "shapes", "written-exercises/exercises")
+ANSWERS = "written-exercises/answers.md"  # for instructors, and not shown
+MATHJAX = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?://|#|mailto:)([^)\s]+)\)")
+
+
+def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterable[tuple[Assignment, str, Any]]) -> None:
+    """Write the folder anew, but for `extra`, which holds the handouts.
+
+    Args:
+        notebooks: assignment, file name and content, with outputs.
+
+    Raises:
+        UserError: if a package is missing, or there is a guide that the table of contents does not name.
+    """
+    import nbformat
+
+    for old in folder.glob("*"):
+        if old.name != "extra":
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    shutil.copytree(HERE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("index.md", "__pycache__"))
+    copy_mathjax(folder / "_static" / "mathjax")
+    shutil.copytree(ROOT / "img", folder / "img")
+    for path in ROOT.glob("docs/**/*.svg"):
+        _put(folder / path.relative_to(ROOT), path.read_bytes())
+    for path in ROOT.glob("checkpoints/*/curves.svg"):
+        _put(folder / path.relative_to(ROOT), path.read_bytes())
+
+    guides = [path for path in ROOT.glob("docs/**/*.md") if path != ROOT / "docs" / ANSWERS]
+    cards = list(ROOT.glob("checkpoints/*/MODEL_CARD.md"))
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in [*guides, *cards]}
+    for path in cards:
+        texts[path.relative_to(ROOT).as_posix()] = "---\norphan: true\n---\n" + path.read_text(encoding="utf-8")
+    for one in chosen:
+        texts[f"{RELEASE}/{one.name}/index.md"] = assignment_page(one)
+        texts[f"reference/{one.name}.md"] = modules_page(one)
+    texts["reference/course.md"] = library_page()
+    instructors = sorted(name for name in texts if name.startswith("docs/") and name[5:-3] not in FOR_STUDENTS)
+    instructors.sort(key=lambda name: name != "docs/instructor-guide.md")
+    texts["index.md"] = (
+        (HERE / "index.md")
+        .read_text(encoding="utf-8")
+        .format(
+            assignments=handouts_table(chosen),
+            pages="\n".join(f"{RELEASE}/{one.name}/index" for one in chosen),
+            references="\n".join(f"reference/{one.name}" for one in chosen),
+            instructors="\n".join(name.removesuffix(".md") for name in instructors),
+        )
+    )
+    there = {*texts, *(f"{RELEASE}/{one.name}/{name}" for one in chosen for name in one.notebooks)}
+    there |= {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    there |= {f"handouts/{one.name}-student.zip" for one in chosen}
+    for name, text in texts.items():
+        _put(folder / name, only_links_to(there, name, text).encode())
+    for one, name, notebook in notebooks:
+        place = f"{RELEASE}/{one.name}/{name}"
+        notebook.cells = [cell for cell in notebook.cells if cell.id != "way-on"]  # the theme has its own
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = only_links_to(there, place, cell.source)
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, folder / place)
+
+
+def _put(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def copy_mathjax(folder: Path) -> None:
+    """MathJax as the package sphinx-mathjax-offline brings it, without what is not used.
+
+    Raises:
+        UserError: if it is not installed.
+    """
+    found = importlib.util.find_spec("sphinx-mathjax-offline")
+    if found is None or not found.submodule_search_locations:
+        raise UserError('the packages for the site are missing: pip install -c constraints.txt -e ".[site]"')
+    source = Path(found.submodule_search_locations[0]) / "static" / "mathjax"
+    for name in MATHJAX:
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (source / name).is_dir() else shutil.copy)(source / name, place)
+
+
+def only_links_to(there: set[str], page: str, text: str) -> str:
+    """A text in Markdown in which links to what the site does not have are plain words."""
+
+    def checked(found: re.Match[str]) -> str:
+        picture, words, target = found.groups()
+        path = os.path.normpath(os.path.join(os.path.dirname(page), target.partition("#")[0])).replace(os.sep, "/")
+        if path in there or picture:
+            return found[0]
+        return f"[{words}]({target}/index.md)" if f"{path}/index.md" in there else str(words)
+
+    return LINK.sub(checked, text)
+
+
+def handouts_table(chosen: Sequence[Assignment]) -> str:
+    """The assignments with their handouts, as a table in Markdown."""
+    rows = [
+        f"| [{one.title}]({RELEASE}/{one.name}/index.md) | {len(one.stages)} "
+        f"| {sum(stage.max_points for stage in one.stages if not stage.extra_credit):g} "
+        f'| <a href="handouts/{one.name}-student.zip" download>{one.name}-student.zip</a> |'
+        for one in chosen
+    ]
+    return "\n".join(["| assignment | stages | points | handout |", "|---|---|---|---|", *rows])
+
+
+def assignment_page(one: Assignment) -> str:
+    """What there is to do in an assignment, how long it takes, and its notebooks."""
+    folder = ROOT / RELEASE / one.name
+    start = json.loads((folder / NAME).read_text(encoding="utf-8"))
+    table = "".join(start["cells"][0]["source"]).partition("\n")[2].strip()
+    notebooks = "\n".join(name.removesuffix(".ipynb") for name in one.notebooks)
+    return (
+        f"# {one.title}\n\n"
+        f'The handout: <a href="../../handouts/{one.name}-student.zip" download>{one.name}-student.zip</a>. '
+        f"The [student guide](../../docs/student-guide.md) says what to do with it.\n\n{table}\n\n"
+        f"What the classes and functions take and return: [reference](../../reference/{one.name}.md).\n\n"
+        f"```{{toctree}}\n:hidden:\n{notebooks}\n```\n"
+    )
+
+
+def library_page() -> str:
+    """The reference of what notebooks import from `course`, by the module that each name comes from."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for name in course.__all__:
+        homes[getattr(course, name).__module__].append(name)
+    parts = ["# What notebooks import\n\n`from course import check, load, ...`\n"]
+    for home, names in homes.items():
+        purpose = (importlib.import_module(home).__doc__ or "").partition("\n")[0]
+        entries = "".join(_entry(f"course.{name}", getattr(course, name)) for name in sorted(names))
+        parts.append(f"## `{home}`\n\n{purpose}\n\n```{{eval-rst}}\n{entries}```\n")
+    return "\n".join(parts)
+
+
+def _entry(name: str, thing: Any) -> str:
+    kind = "autoclass" if isinstance(thing, type) else "autofunction"
+    return f".. {kind}:: {name}\n"
+
+
+def modules_page(one: Assignment) -> str:
+    """The reference of the modules that students write: the stubs' classes and functions."""
+    parts = [f"# What you write: {one.title}\n"]
+    for module in one.modules:
+        options = ":members:\n   :undoc-members:\n   :member-order: bysource"
+        parts.append(f"## `{module}.py`\n\n```{{eval-rst}}\n.. automodule:: {module}\n   {options}\n```\n")
+    return "\n".join(parts)

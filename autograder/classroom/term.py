@@ -1,0 +1,79 @@
+"""`python -m autograder term GRADED ...`: the points of a whole term, as a table in term.csv and a page, term.html."""
+
+import argparse
+import csv
+import io
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from autograder.classroom.compare import read_run
+from autograder.reports.console import points
+from autograder.reports.review_file import read_review
+from autograder.reports.term_page import Assessed, rows_of, term_html
+from autograder.reports.write_files import harmless, write_whole
+from course.errors import UserError, run_command
+
+
+def assessed(folder: Path, page: Path) -> Assessed:
+    """What batch has found out in a folder, with what the staff decided.
+
+    Raises:
+        UserError: if it holds no results.
+    """
+    found = read_run(folder)
+    graded = {student: report for student, report in found.reports.items() if report is not None and not report.faulty}
+    if not graded:
+        raise UserError(f"{folder} holds no grades: run batch first")
+    first = next(iter(graded.values()))
+    reviewed = read_review(folder)
+    required = sum(stage.max_points for stage in first.stages if not stage.extra_credit)
+    report = folder / "report.html"
+    return Assessed(
+        name=folder.resolve().name,
+        title=first.title,
+        full=required,
+        extra=first.max_points - required,
+        points={student: one.points for student, one in graded.items()},
+        ungraded=len(found.reports) - len(graded),
+        open=sum(bool(one.review) and student not in reviewed for student, one in graded.items()),
+        report=quote(Path(os.path.relpath(report, page.parent)).as_posix()) if report.is_file() else "",
+    )
+
+
+def table(assignments: list[Assessed]) -> bytes:
+    """A row a student, a column an assignment, for a spreadsheet."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["student", *(one.name for one in assignments), "sum"])
+    for row in rows_of(assignments):
+        cells = ["" if value is None else points(value) for value in row.points]
+        writer.writerow([harmless(row.name), *cells, points(row.total)])
+    return text.getvalue().encode("utf-8-sig", errors="replace")
+
+
+def run(args: argparse.Namespace) -> int:
+    page = args.out / "term.html"
+    assignments = [assessed(folder, page) for folder in args.graded]
+    if len({one.name for one in assignments}) < len(assignments):
+        raise UserError("two of the folders have the same name, which heads their column: rename one")
+    args.out.mkdir(parents=True, exist_ok=True)
+    write_whole(page, term_html(assignments).encode(errors="replace"))
+    write_whole(args.out / "term.csv", table(assignments))
+    rows = rows_of(assignments)
+    complete = sum(None not in row.points for row in rows)
+    print(f"{len(rows)} students, {complete} with a grade in all {len(assignments)} assignments.")
+    for one in assignments:
+        print(f"  {one.name}: mean {one.mean:.1f} of {one.full:g}, {one.number} graded, {one.open} to review")
+    print(f"{page} and {args.out / 'term.csv'} have all of them.")
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder term", description="Put the results of all assignments of a term side by side."
+    )
+    parser.add_argument("graded", type=Path, nargs="+", metavar="GRADED", help="folders that batch has written")
+    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="for term.html and term.csv (here)")
+    args = parser.parse_args(arguments)
+    return run_command(lambda: run(args))

@@ -1,0 +1,57 @@
+"""The overview of a term: the points of every student in every assignment. For the staff."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograder.reports.html_pages import render
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """An assignment of the term."""
+
+    name: str
+    title: str
+    full: float  # required points
+    extra: float
+    points: dict[str, float]  # by student, with extra credit
+    ungraded: int  # handed in, but the grader failed
+    open: int  # to review, and nobody has looked yet
+    report: str  # the address of its report, from the page
+
+    @property
+    def number(self) -> int:
+        return len(self.points)
+
+    @property
+    def mean(self) -> float | None:
+        return sum(self.points.values()) / len(self.points) if self.points else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A student."""
+
+    name: str
+    points: tuple[float | None, ...]  # by assignment; None without a grade
+
+    @property
+    def total(self) -> float:
+        return sum(points or 0 for points in self.points)
+
+    @property
+    def kinds(self) -> str:
+        """By what the table can be filtered."""
+        return "missing" if None in self.points else ""
+
+
+def rows_of(assignments: Sequence[Assessed]) -> list[Row]:
+    """All students who have a grade in any assignment, by name."""
+    names = sorted({name for one in assignments for name in one.points})
+    return [Row(name, tuple(one.points.get(name) for one in assignments)) for name in names]
+
+
+def term_html(assignments: Sequence[Assessed]) -> str:
+    """The page. Write it as UTF-8."""
+    full = sum(one.full for one in assignments)
+    return render("term.html", script="class.js", assignments=assignments, students=rows_of(assignments), full=full)
