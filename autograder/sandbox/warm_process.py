@@ -41,6 +41,9 @@ MODULES = (
 )
 
 
+Rules = tuple[int | None, bool]  # what `confine` has to be told
+
+
 def call_prctl(option: int, value: int) -> None:
     """Set something of this process (prctl(2))."""
     import ctypes
@@ -60,7 +63,7 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
         return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in self.known else None
 
 
-def be_worker(connection: int, output: int, rules: tuple[int | None, bool] | None, parent: int) -> None:
+def be_worker(connection: int, output: int, rules: Rules | None, finder: LibraryFinder, parent: int) -> None:
     """The life of a worker, from the fork to its end."""
     os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -75,7 +78,7 @@ def be_worker(connection: int, output: int, rules: tuple[int | None, bool] | Non
         os.environ.clear()
         # torch's optimizers ask for the user and for folders, in which they then write nothing.
         os.environ.update(HOME="/", USER="student", TORCHINDUCTOR_CACHE_DIR="/", OMP_NUM_THREADS="1")
-        sys.meta_path[sys.meta_path.index(PathFinder)] = LibraryFinder()
+        sys.meta_path[sys.meta_path.index(PathFinder)] = finder
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
     if os.getppid() != parent:
@@ -84,7 +87,7 @@ def be_worker(connection: int, output: int, rules: tuple[int | None, bool] | Non
         serve(requests, replies)
 
 
-def prepare_confinement(landlock: bool) -> tuple[int | None, bool]:
+def prepare_confinement(landlock: bool) -> Rules:
     """Import what modules will want, make the rules, and see that a fork can be confined.
 
     Args:
@@ -135,6 +138,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
     gc.disable()  # imports leave nothing to collect, but much to look through
     prepare_torch()
     rules = prepare_confinement(landlock) if confined else None
+    finder = LibraryFinder()  # made here, since a fork would copy what it looks at
     # What is here now is never garbage. A fork that looked through it for garbage would copy the memory that it shares.
     gc.freeze()
     gc.enable()
@@ -151,7 +155,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
                 with contextlib.suppress(BaseException):
                     control.close()
                     connection, output = descriptors
-                    be_worker(connection, output, rules, own)
+                    be_worker(connection, output, rules, finder, own)
                 with contextlib.suppress(BaseException):
                     sys.stdout.flush()
                 os._exit(0)
@@ -162,6 +166,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
         elif message[:1] == b"I":
             with contextlib.suppress(Exception):
                 importlib.import_module(OPTIONAL[ID.unpack(message[1:])[0]])
+            finder = LibraryFinder()
         else:
             pid = ID.unpack(message[1:])[0]
             _, status = os.waitpid(pid, 0)

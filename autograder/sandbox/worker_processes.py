@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.limits import KEPT_OUTPUT
+from autograder.sandbox.limits import KEPT_OUTPUT, WAITING
 from autograder.sandbox.wire import PROCESS_ID as ID
 from course.errors import UserError
 
@@ -79,6 +79,12 @@ class WorkerProcess(Protocol):
     writer: Any
     printed: Printed
 
+    def rest(self) -> bool:
+        """Have the worker stand still until `wake`; whether it may, since one that holds much memory may not."""
+
+    def wake(self) -> None:
+        """Have it go on."""
+
     def kill(self) -> None:
         """End the worker now, whatever it does; a blocked read or write of ours returns."""
 
@@ -93,6 +99,15 @@ class ForkedWorker:
         self.pid, self.channel, self.printed, self._wait = pid, channel, printed, wait
         self.reader = self.writer = channel.makefile("rwb")
         self._code: int | None = None
+
+    def rest(self) -> bool:
+        # Whatever its code is at: between two calls nobody counts what it takes.
+        os.kill(self.pid, signal.SIGSTOP)
+        _, resident, shared, *_ = map(int, Path(f"/proc/{self.pid}/statm").read_text().split())
+        return (resident - shared) * os.sysconf("SC_PAGESIZE") <= WAITING
+
+    def wake(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         if self._code is None:
@@ -187,6 +202,12 @@ class PlainWorker:
         )
         self.writer: Any = self._process.stdin
         self.reader: Any = self._process.stdout
+
+    def rest(self) -> bool:
+        return True
+
+    def wake(self) -> None:
+        """It was not stopped: this code is trusted, and stopping needs another call on each system."""
 
     def kill(self) -> None:
         self._process.kill()

@@ -1,8 +1,10 @@
 """What a worker of the hidden tests has seen cannot be shown: nothing that a student reads runs after it."""
 
+import contextlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,13 @@ import pytest
 from autograder.grading import stage_run
 from autograder.grading.grade_submission import grade
 from autograder.grading.hidden_case import HiddenTestCase
+from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.run_test import run_test
 from autograder.manifest import assignment
+from autograder.sandbox.limits import WAITING
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
+from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
 
@@ -54,6 +59,92 @@ def test_all_that_a_student_reads_comes_before_anything_hidden(jobs, workers, mo
     assert report.end_to_end.status == "passed"
     tests = sum(len(stage.points) for stage in ASSIGNMENT.stages)
     assert order == ["visible"] * (tests + 1) + ["hidden"] * tests
+
+
+BUSY = """
+import ctypes
+import os
+import time
+
+held = []
+
+
+def cheat(megabytes):
+    held.append(bytearray(b"x") * (megabytes << 20))
+    return 1
+
+
+def work(descriptor):
+    # Answers before it is done, and works on while the grader believes that it waits.
+    header = b'{"value": 1}'
+    os.write(descriptor, b"GRD1" + len(header).to_bytes(4, "big") + bytes(8) + header)
+    while True:
+        pass
+"""
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.fixture
+def resting():
+    workers = make_workers(confined=True)
+    student = Student(workers, Code({"busy": BUSY}, {}, ("busy",)))
+    yield student
+    student.close()
+    workers.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are stopped on Linux only")
+def test_a_worker_that_waits_stands_still(resting):
+    """Between two calls nobody counts its time."""
+    assert resting.busy.cheat(1) == 1
+    descriptor = 0
+    for number in range(3, 64):  # the connection
+        with contextlib.suppress(StudentFault):
+            if resting.busy.work(number) == 1:
+                descriptor = number
+                break
+    assert descriptor
+    pid = resting._worker.pid
+    assert state_of(pid) == "R"
+    resting.rest()
+    deadline = time.monotonic() + 10
+    while state_of(pid) != "T" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert state_of(pid) == "T"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are stopped on Linux only")
+def test_a_worker_that_holds_much_memory_does_not_wait(resting):
+    assert resting.busy.cheat(1) == 1
+    resting.rest()
+    first = resting._worker.pid
+    assert resting.busy.cheat(1) == 1
+    assert resting._worker.pid == first
+    assert resting.busy.cheat(WAITING >> 20) == 1
+    resting.rest()
+    assert resting._worker is None
+    assert resting.busy.cheat(1) == 1
+
+
+def test_a_stage_is_graded_in_one_worker(workers, monkeypatch):
+    """What a worker has at hand, the weights of the checkpoint say, serves the visible tests and the hidden ones."""
+    started = []
+    start = type(workers).start
+
+    def counted(self):
+        started.append(1)
+        return start(self)
+
+    monkeypatch.setattr(type(workers), "start", counted)
+    book = AnswerBook(ASSIGNMENT, workers, SEED)
+    solution = read_submission(ASSIGNMENT.solution, ASSIGNMENT)
+    for _ in range(2):
+        started.clear()
+        assert grade(solution, ASSIGNMENT, workers, book=book).complete
+    assert len(started) == len(ASSIGNMENT.stages) + 2  # the search of the text, and the look at the whole
 
 
 TRACE = """
