@@ -56,7 +56,7 @@ def check_modules(
     trees = {}
     for module, text in sources.items():
         with contextlib.suppress(SyntaxError):
-            trees[module] = without_main_block(ast.parse(text))
+            trees[module] = without_main_block(ast.parse(text), text)
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
     names = {module: Names(node for node, _ in nodes) for module, nodes in scoped.items()}
     through_stars(names)

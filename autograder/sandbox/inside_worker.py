@@ -54,6 +54,8 @@ class Worker:
         """Take the source texts."""
         import torch
 
+        from autograder.sandbox.take_away import take_away
+
         if self.finder is not None:
             sys.meta_path.remove(self.finder)
             for name in self.finder.sources:
@@ -62,6 +64,7 @@ class Worker:
         self.makers.clear()
         self.weights.clear()
         self.finder = SourceFinder(request)
+        take_away(text for name, text in request["sources"].items() if name not in request["own"])
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
