@@ -17,15 +17,14 @@ import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, libraries_are_public, packages, prepare
+from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, end_reading, libraries_are_public, packages, prepare
 from autograder.sandbox.inside_worker import serve
 from autograder.sandbox.limits import PRINTED
-from autograder.sandbox.no_traces import leave_no_times
 from autograder.sandbox.warm_torch import prepare_torch
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.worker_processes import OPTIONAL
@@ -36,8 +35,10 @@ MODULES = (
     "__future__ abc array bisect cmath collections.abc copy csv dataclasses datetime decimal enum fractions functools "
     "getpass heapq inspect io itertools json linecache logging math numbers operator os.path pathlib pprint random re "
     "secrets statistics string struct textwrap time timeit token tokenize traceback types typing unittest warnings "
-    "weakref numpy.linalg numpy.random torch.linalg torch.nn.functional torch.nn.init torch.nn.utils.rnn "
-    "typing_extensions encodings.ascii encodings.idna encodings.latin_1 encodings.utf_8_sig einops tqdm"
+    "weakref numpy.fft numpy.linalg numpy.ma numpy.random numpy.testing torch.linalg torch.nn.functional "
+    "torch.nn.init torch.nn.utils.rnn typing_extensions encodings.ascii encodings.cp1252 encodings.idna "
+    "encodings.latin_1 encodings.punycode encodings.utf_16 encodings.utf_32 encodings.utf_8_sig _strptime einops tqdm "
+    "torch.profiler._cupti_monitor torch.utils.serialization.config torch._subclasses.schema_check_mode"
 )
 
 
@@ -70,6 +71,7 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    ends: Callable[[], None] = lambda: None  # noqa: E731
     if rules is None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
         os.closerange(3, connection)
@@ -81,10 +83,11 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
         sys.meta_path[sys.meta_path.index(PathFinder)] = finder
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
+        ends = end_reading
     if os.getppid() != parent:
         return  # it ended before this process asked to end with it
     with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:
-        serve(requests, replies)
+        serve(requests, replies, ends)
 
 
 def prepare_confinement(landlock: bool) -> Rules:
@@ -106,7 +109,6 @@ def prepare_confinement(landlock: bool) -> Rules:
             importlib.import_module(name)
     # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
     torch.set_num_threads = lambda nthreads: None
-    leave_no_times()
     rules = prepare() if landlock else None, libraries_are_public()
     pid = os.fork()
     if pid == 0:
@@ -165,7 +167,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
             control.sendall(ID.pack(pid))
         elif message[:1] == b"I":
             with contextlib.suppress(Exception):
-                importlib.import_module(OPTIONAL[ID.unpack(message[1:])[0]])
+                importlib.import_module([*OPTIONAL][ID.unpack(message[1:])[0]])
             finder = LibraryFinder()
         else:
             pid = ID.unpack(message[1:])[0]

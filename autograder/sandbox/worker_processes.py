@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,8 +19,9 @@ from autograder.sandbox.limits import KEPT_OUTPUT, WAITING
 from autograder.sandbox.wire import PROCESS_ID as ID
 from course.errors import UserError
 
-# What honest modules import although they do not need it. A confined worker cannot: it writes files when imported.
-OPTIONAL = ("matplotlib.pyplot",)
+# What takes long to import, and the words of a text that ask for it. Matplotlib, which honest modules import without
+# need, writes files then. Optimizers and others import a part of torch when used, and a confined worker cannot.
+OPTIONAL = {"matplotlib.pyplot": "matplotlib", "torch._dynamo": r"\boptim\b|torch\.func\b|functorch|checkpoint\("}
 
 
 def python_command(call: str) -> list[str]:
@@ -158,11 +160,12 @@ class ForkingWorkers:
 
     def provide(self, sources: Iterable[str]) -> None:
         """Have what confined workers cannot import ready for modules with these texts."""
-        wanted = [name for name in OPTIONAL if self.confined and name.partition(".")[0] in " ".join(sources)]
+        text = " ".join(sources) if self.confined else ""
+        wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
         for name in set(wanted) - self._provided:
             self._provided.add(name)
             with self._asking:
-                self._control.sendall(b"I" + ID.pack(OPTIONAL.index(name)))
+                self._control.sendall(b"I" + ID.pack([*OPTIONAL].index(name)))
 
     def _wait(self, pid: int) -> int:
         with self._asking:

@@ -1,8 +1,6 @@
 """What a worker of the hidden tests has seen cannot be shown: nothing that a student reads runs after it."""
 
 import contextlib
-import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,14 +21,6 @@ from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
 
 ASSIGNMENT = assignment("transformer")
-CAN = "from autograder.sandbox.no_traces import leave_no_times; raise SystemExit(not leave_no_times())"
-
-
-def may_leave_no_times() -> bool:
-    """Whether this process may, asked in another one."""
-    return sys.platform.startswith("linux") and subprocess.run([sys.executable, "-c", CAN]).returncode == 0
-
-
 SEED = 0x1234_5678_9ABC_DEF1
 
 
@@ -145,38 +135,6 @@ def test_a_stage_is_graded_in_one_worker(workers, monkeypatch):
         started.clear()
         assert grade(solution, ASSIGNMENT, workers, book=book).complete
     assert len(started) == len(ASSIGNMENT.stages) + 2  # the search of the text, and the look at the whole
-
-
-TRACE = """
-import os
-
-def trace(path):
-    with open(path, "rb") as file:
-        return len(file.read(1))
-"""
-
-
-@pytest.mark.skipif(not may_leave_no_times(), reason="only root with all capabilities can have times of access kept")
-def test_a_worker_leaves_no_times_of_access(tmp_path):
-    """A later worker could read them: a bit for each file of a library."""
-    path, old = Path(this_file := os.__file__).with_name("antigravity.py"), 1_000_000_000
-
-    def age() -> None:
-        os.utime(path, (old, path.stat().st_mtime))
-
-    age()
-    path.read_bytes()
-    if path.stat().st_atime == old:
-        pytest.skip(f"the file system of {this_file} keeps no times of access")
-    age()
-    workers = make_workers(confined=True)
-    student = Student(workers, Code({"trace": TRACE}, {}, ("trace",)))
-    try:
-        assert student.trace.trace(str(path)) == 1
-    finally:
-        student.close()
-        workers.close()
-    assert path.stat().st_atime == old
 
 
 def test_no_number_that_reaches_a_worker_tells_the_seed(workers, monkeypatch):
