@@ -239,6 +239,7 @@ LATE = {
     "over lines": "from html.parser import (\n    HTMLParser,\n)\nreturn len(HTMLParser.__name__)",
     "numpy's own": "import numpy as np; np.testing.assert_allclose(np.fft.fft([1.0]), 1); return np.ma.ones(2).size",
     "encodings": "return len('\u00e9'.encode('utf-16') + 'e'.encode('cp1252'))",
+    "deterministic algorithms": "torch.use_deterministic_algorithms(True); return 1",
     "text of a tensor": "return len(repr(torch.ones(2)))",
     "a warning": "import warnings; warnings.warn('slow'); return 1",
     "an exception in a library": (

@@ -21,7 +21,11 @@ from course.errors import UserError
 
 # What takes long to import, and the words of a text that ask for it. Matplotlib, which honest modules import without
 # need, writes files then. Optimizers and others import a part of torch when used, and a confined worker cannot.
-OPTIONAL = {"matplotlib.pyplot": "matplotlib", "torch._dynamo": r"\boptim\b|torch\.func\b|functorch|checkpoint\("}
+OPTIONAL = {
+    "matplotlib.pyplot": "matplotlib",
+    "torch._dynamo": r"\boptim\b|torch\.func\b|functorch|checkpoint\(",
+    "torch._inductor.config": "use_deterministic_algorithms",
+}
 
 
 def python_command(call: str) -> list[str]:
