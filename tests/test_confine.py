@@ -56,6 +56,15 @@ FORBIDDEN = {
     "list its own folder": "return len(os.listdir(folder))",
     "read its own memory": "return len(open('/proc/self/maps').read())",
     "read an environment": "return len(open('/proc/self/environ').read()) + 1",
+    "read a library": "return len(open(os.__file__).read())",
+    "list a library": "return len(os.listdir(os.path.dirname(os.__file__)))",
+    "look at a library": "return os.stat(os.__file__).st_size",
+    "look at it by the C library": (
+        "if ctypes.CDLL(None).statx(-100, os.__file__.encode(), 0, 0x7ff, bytes(256)): raise PermissionError\nreturn 1"
+    ),
+    "look for a file": "os.lstat('/etc/passwd'); return 1",
+    "ask for access": "if not os.access(os.__file__, os.R_OK): raise PermissionError\nreturn 1",
+    "follow a link": "return len(os.readlink('/proc/self/cwd'))",
     "write a file": "open(folder + '/written', 'w').write('x'); return 1",
     "overwrite a file": "open(folder + '/mine', 'r+').write('x'); return 1",
     "remove a file": "os.remove(folder + '/mine'); return 1",
@@ -146,9 +155,9 @@ def test_the_state_of_a_worker(confined):
 @needs_confinement
 def test_only_the_connection_and_the_output_are_open(confined):
     body = (
-        "found = []\n"
+        "import fcntl\nfound = []\n"
         "for number in range(1024):\n"
-        "    try: os.fstat(number); found.append(number)\n"
+        "    try: fcntl.fcntl(number, fcntl.F_GETFD); found.append(number)\n"
         "    except OSError: pass\n"
         "return found"
     )
@@ -214,6 +223,38 @@ return losses
 """
     losses = run(confined, body.strip())
     assert losses[2] < losses[0]
+
+
+LATE = {
+    "optimizers": (
+        "from torch import nn, optim\ntorch.set_grad_enabled(True)\nmodel = nn.Linear(2, 2)\n"
+        "step = optim.SGD(model.parameters(), lr=1.0)\nmodel(torch.ones(2)).sum().backward()\n"
+        "step.step(); step.zero_grad(); return 1"
+    ),
+    "gradients of functions": "return torch.func.grad(lambda x: (x * x).sum())(torch.ones(3)).sum().item()",
+    "a module with a dot": "import html.entities; return len(html.entities.html5)",
+    "from a package": "from concurrent import futures; return len(futures.FIRST_COMPLETED)",
+    "several": "import wave, colorsys as c, html; return len(html.escape('<')) + len(c.rgb_to_hsv(1, 1, 1))",
+    "behind a colon": "if True: import calendar; return len(calendar.month_name)",
+    "over lines": "from html.parser import (\n    HTMLParser,\n)\nreturn len(HTMLParser.__name__)",
+    "numpy's own": "import numpy as np; np.testing.assert_allclose(np.fft.fft([1.0]), 1); return np.ma.ones(2).size",
+    "encodings": "return len('\u00e9'.encode('utf-16') + 'e'.encode('cp1252'))",
+    "deterministic algorithms": "torch.use_deterministic_algorithms(True); return 1",
+    "text of a tensor": "return len(repr(torch.ones(2)))",
+    "a warning": "import warnings; warnings.warn('slow'); return 1",
+    "an exception in a library": (
+        "import traceback\ntry: torch.nn.functional.one_hot(torch.ones(2))\n"
+        "except RuntimeError: return len(traceback.format_exc())"
+    ),
+    "nothing to be had": "try: import no_such_module\nexcept ImportError: return 1",
+}
+
+
+@needs_confinement
+@pytest.mark.parametrize("what", LATE)
+def test_what_is_imported_late(confined, what):
+    """No file is read when the code of a submission runs: what it imports, and what that imports late, is there."""
+    assert run(confined, f"import torch\n{LATE[what]}") >= 1
 
 
 @needs_confinement

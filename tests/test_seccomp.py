@@ -27,10 +27,10 @@ DANGEROUS = {
 }  # fmt: skip
 
 
-def verdict(machine, architecture, number, *arguments, pid=77):
+def verdict(machine, architecture, number, *arguments, pid=77, reading=True):
     """What the filter decides, by an interpreter of the four instructions that it uses."""
     data = struct.pack("<IIQ6Q", number, architecture, 0, *arguments, *[0] * (6 - len(arguments)))
-    program = [struct.unpack("=HBBI", instruction) for instruction in confine.program(machine, pid)]
+    program = [struct.unpack("=HBBI", instruction) for instruction in confine.program(machine, pid, reading)]
     place = accumulator = 0
     while True:
         code, if_true, if_false, value = program[place]
@@ -58,6 +58,12 @@ def test_the_filter(machine):
     assert decide("openat", 0, 0, os.O_RDONLY | os.O_CLOEXEC) == allow
     for flag in (os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_TRUNC):
         assert decide("openat", 0, 0, flag) == refuse
+    for name in confine.NAMES:
+        if (number := confine.CALLS[name][column]) is not None:
+            assert verdict(machine, architecture, number) == allow
+            assert verdict(machine, architecture, number, reading=False) == refuse
+    assert decide("prctl", confine.PR_SET_SECCOMP) == allow  # one filter more, after the imports
+    assert verdict(machine, architecture, confine.CALLS["prctl"][column], 22, reading=False) == refuse
     assert decide("tgkill", 77, 80) == allow
     assert decide("tgkill", 78, 78) == refuse
     assert decide("prlimit64", 0, 3, 0) == allow

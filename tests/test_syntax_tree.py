@@ -1,48 +1,24 @@
 """Modules are parsed by several threads at once: CPython's own counter of the depth is shared by all of them."""
 
-import gc
-import sys
-import threading
-import time
+import re
+from pathlib import Path
 
-import pytest
+from tests.stress_parsing import errors_of
 
-from autograder.submissions.syntax_tree import parse
-
-SOURCE = "x = " + "+".join(["a"] * 80) + "\ndef f():\n    " + "\n    ".join(["if a: b(c(d(e(f(g)))))"] * 40)
+ROOT = Path(__file__).resolve().parent.parent
+# In a worker, or in the process of the search, there is one thread.
+ALONE = {"sandbox/unwritten.py", "sandbox/modules_from_text.py", "sandbox/follow.py", "forbidden/rules.py"}
 
 
-@pytest.fixture
-def switching(monkeypatch):
-    """Threads take turns in the middle of what C does for Python: whenever garbage is collected there."""
-
-    def give_way(phase, info):
-        time.sleep(0)
-
-    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
-    sys.setswitchinterval(1e-7)
-    gc.set_threshold(20, 5, 5)
-    gc.callbacks.append(give_way)
-    yield
-    gc.callbacks.remove(give_way)
-    gc.set_threshold(*threshold)
-    sys.setswitchinterval(interval)
+def test_threads_that_parse_at_once_do_not_disturb_each_other():
+    assert errors_of(40) == []
 
 
-def test_threads_that_parse_at_once_do_not_disturb_each_other(switching):
-    """`ast.parse` itself, in four threads with collections like these, raised SystemError once in 160 calls."""
-    errors = []
-
-    def work():
-        try:
-            for _ in range(10):
-                parse(SOURCE)
-        except SystemError as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+def test_the_grader_parses_in_one_place():
+    files = [path for path in (ROOT / "autograder").rglob("*.py") if "assignments" not in path.parts]
+    parsing = {
+        path.relative_to(ROOT / "autograder").as_posix()
+        for path in files
+        if re.search(r"\bast\.parse\(", path.read_text(encoding="utf-8"))
+    }
+    assert parsing - ALONE == {"submissions/syntax_tree.py"}

@@ -130,9 +130,13 @@ def is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-def without_main_block(tree: ast.Module) -> ast.Module:
-    """A module without its blocks `if __name__ == "__main__":`. The grader neither searches nor runs them."""
-    tree.body = [node for node in tree.body if not _is_main_block(node)]
+def without_main_block(tree: ast.Module, text: str) -> ast.Module:
+    """A module without its blocks `if __name__ == "__main__":`. The grader neither searches nor runs them.
+
+    Only where its text holds the word: what is searched is what is run, and a text without it is not parsed to be run.
+    """
+    if "__main__" in text:
+        tree.body = [node for node in tree.body if not _is_main_block(node)]
     return tree
 
 

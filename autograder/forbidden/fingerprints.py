@@ -15,11 +15,20 @@ Bag = dict[str, int]  # how often each kind of node occurs
 
 def fingerprints(tree: ast.Module) -> Iterator[tuple[str, Bag]]:
     """For each function that is not trivial its name and its nodes, in which names and order do not count."""
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    for prefix, body in [("", tree.body), *((f"{node.name}.", node.body) for node in classes)]:
-        for node in body:
-            if isinstance(node, Function) and sum((bag := _bag(node)).values()) >= MIN_NODES:
-                yield prefix + node.name, bag
+    for name, node in _defined(tree, ""):
+        if sum((bag := _bag(node)).values()) >= MIN_NODES:
+            yield name, bag
+
+
+def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions and methods of a module, those in blocks such as `if True:` among them."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield prefix + child.name, child
+        elif isinstance(child, ast.ClassDef):
+            yield from _defined(child, f"{child.name}.")
+        elif isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            yield from _defined(child, prefix)
 
 
 def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, str]]:

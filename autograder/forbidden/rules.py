@@ -5,7 +5,6 @@ search is not complete: Python has more ways to reach a name than any list.
 """
 
 import ast
-import contextlib
 import gc
 import json
 import re
@@ -37,6 +36,9 @@ from autograder.forbidden.lists import (
     USUAL_DUNDERS,
 )
 
+DEPTH = 50_000  # of the search, which is Python alone: more than a syntax tree that was made can need
+LONGEST = 200  # characters of a name or of what is said, so that all that was found fits into an answer
+
 
 def check_modules(
     sources: dict[str, str], known: dict[str, Bag] | None = None
@@ -48,20 +50,22 @@ def check_modules(
 
     Returns:
         What was found, with the name of the module, and each function that is nearly one of `known`, with the name of
-        that. A module with a syntax error gives nothing, since it cannot be imported either.
-
-    Raises:
-        MemoryError, RecursionError, ValueError: if a module is nested too deeply, or is no text of a program.
+        that. A module with a syntax error gives nothing, since it cannot be imported either. One that cannot be
+        searched for another reason is a note, and the others are searched all the same.
     """
-    trees = {}
+    trees, found = {}, []
     for module, text in sources.items():
-        with contextlib.suppress(SyntaxError):
-            trees[module] = without_main_block(ast.parse(text))
+        try:
+            trees[module] = without_main_block(ast.parse(text), text)
+        except SyntaxError:
+            continue
+        except (MemoryError, RecursionError, ValueError) as error:
+            found.append((module, Finding(False, 1, "", f"cannot be searched: {type(error).__name__}")))
+    sys.setrecursionlimit(DEPTH)
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
     names = {module: Names(node for node, _ in nodes) for module, nodes in scoped.items()}
     through_stars(names)
     own = {member for each in names.values() for member in each.members}
-    found = []
     for module, nodes in scoped.items():
         found += [(module, finding) for finding in Search(names[module], sources.keys(), own).run(nodes)]
     copied = [
@@ -91,7 +95,8 @@ def answer(sources: dict[str, str], known: dict[str, Bag]) -> list[Any]:
     """What `check_modules` gives, as lists, for the process that asked."""
     gc.disable()  # syntax trees are many small objects, and the process ends soon
     findings, copied = check_modules(sources, known)
-    return [[[module, list(finding)] for module, finding in findings], [list(pair) for pair in copied[:MAX_FINDINGS]]]
+    copied = [(name[:LONGEST], title) for name, title in copied[:MAX_FINDINGS]]
+    return [[[module, list(finding)] for module, finding in findings], [list(pair) for pair in copied]]
 
 
 def main() -> None:
@@ -121,7 +126,7 @@ class Search:
     def report(self, node: ast.AST, what: str, forbidden: bool = True) -> None:
         line = getattr(node, "lineno", 1)
         key = (line, what)
-        self.found.setdefault(key, Finding(forbidden, line, self.scope, what))
+        self.found.setdefault(key, Finding(forbidden, line, self.scope[:LONGEST], what[:LONGEST]))
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
         """The origins that are neither the student's own nor of the modules of the assignment."""

@@ -66,7 +66,7 @@ def with_names(sources: Mapping[str, str], names: Names) -> dict[str, str]:
             for function, steps in wanted.items():
                 _mark(_function(tree, function), function, steps)
             start = 1 + max((i for i, node in enumerate(tree.body) if _first(node)), default=-1)
-            tree.body.insert(start, ast.parse(f"from autograder.sandbox.follow import step as {MARK}").body[0])
+            tree.body.insert(start, parse(f"from autograder.sandbox.follow import step as {MARK}").body[0])
             changed[module] = ast.unparse(ast.fix_missing_locations(tree))
     return changed
 
@@ -88,7 +88,7 @@ def _function(tree: ast.Module, path: str) -> ast.AST:
 
 
 def _mark(function: ast.AST, path: str, steps: Mapping[str, str]) -> None:
-    wanted = {ast.unparse(ast.parse(text, mode="eval").body): name for text, name in steps.items()}
+    wanted = {ast.unparse(parse(text)): name for text, name in steps.items()}
     found: set[str] = set()
 
     class Marking(ast.NodeTransformer):

@@ -73,8 +73,9 @@ class StageRun:
         try:
             if not self.lines:
                 self.run(stage_tests(self.stage).items())
-            if self.book is not None:  # workers that wait hold memory, and start again in milliseconds
-                self.close()
+            if self.book is not None:
+                for student in self.students:
+                    student.rest()
         except BaseException:
             self.close()
             raise

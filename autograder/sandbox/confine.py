@@ -53,7 +53,7 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     # on descriptors that are open: the connection, what is printed, files that Landlock lets a worker open
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "pread64": (17, 67),
     "lseek": (8, 62), "close": (3, 57), "fstat": (5, 80), "getdents64": (217, 61),
-    # names: Landlock does not hide whether a file exists; imports have to look
+    # names, while there are imports: Landlock does not hide whether a file exists; see NAMES
     "stat": (4, None), "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "access": (21, None),
     "faccessat": (269, 48), "faccessat2": (439, 439), "readlink": (89, None), "readlinkat": (267, 78),
     "getcwd": (79, 17),
@@ -72,8 +72,13 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "getgid": (104, 176), "getegid": (108, 177), "uname": (63, 160), "sysinfo": (99, 179), "getcpu": (309, 168),
     "sched_getaffinity": (204, 123), "getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94),
     # only with certain arguments, see `allowed`
-    "openat": (257, 56), "fcntl": (72, 25), "prlimit64": (302, 261), "tgkill": (234, 131),
+    "openat": (257, 56), "fcntl": (72, 25), "prlimit64": (302, 261), "tgkill": (234, 131), "prctl": (157, 167),
 }  # fmt: skip
+# What takes the name of a file, or lists names: over when the imports are.
+NAMES = {
+    *("openat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2"),
+    *("readlink", "readlinkat", "getdents64"),
+}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC if sys.platform.startswith("linux") else 0
 F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL = 1030, 1, 2, 3  # linux/fcntl.h, asm-generic/fcntl.h
 
@@ -197,10 +202,20 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
         if first <= last:
             _checked(libc.syscall(CLOSE_RANGE, ctypes.c_uint(first), ctypes.c_uint(last), 0))
     limit(resource.RLIMIT_NOFILE, DESCRIPTORS)
-    code = b"".join(program(platform.machine(), os.getpid()))
+    _filter(reading=True)
+
+
+def end_reading() -> None:
+    """Let this confined process open, look for, and list no file any more."""
+    _filter(reading=False)
+
+
+def _filter(reading: bool) -> None:
+    """Put a seccomp filter before those that there are: what one of them refuses is refused."""
+    code = b"".join(program(platform.machine(), os.getpid(), reading))
     buffer = ctypes.create_string_buffer(code)
     filter_ = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))  # struct sock_fprog
-    _checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter_, 0, 0))
+    _checked(_libc().prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter_, 0, 0))
 
 
 def limit(what: int, most: int) -> None:
@@ -221,14 +236,18 @@ def drop_user() -> None:
             os.setresuid(NOBODY, NOBODY, NOBODY)
 
 
-def program(machine: str, pid: int) -> Iterator[bytes]:
-    """The seccomp filter: instructions of a BPF program that lets through what the rules allow, and nothing else."""
+def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
+    """The seccomp filter: instructions of a BPF program that lets through what the rules allow, and nothing else.
+
+    Args:
+        reading: let through what imports need, and a further filter.
+    """
     architecture, column = ARCHITECTURES[machine]
     # A number means another call on another architecture.
     yield _instruction(LOAD, ARCHITECTURE)
     yield _instruction(JUMP_IF_EQUAL, architecture, 1, 0)
     yield _instruction(RETURN, SECCOMP_RET_KILL_PROCESS)
-    for name, checks in allowed(pid):
+    for name, checks in allowed(pid, reading):
         if (number := CALLS[name][column]) is not None:
             steps = [(NUMBER, JUMP_IF_EQUAL, number), *checks]
             for place, (word, test, value) in enumerate(steps):
@@ -240,11 +259,13 @@ def program(machine: str, pid: int) -> Iterator[bytes]:
     yield _instruction(RETURN, SECCOMP_RET_ERRNO | EPERM)
 
 
-def allowed(pid: int) -> Iterator[tuple[str, list[Check]]]:
+def allowed(pid: int, reading: bool) -> Iterator[tuple[str, list[Check]]]:
     """Every call that is allowed, with the checks of its arguments. No call that makes a process or thread is there."""
-    restricted = ("openat", "fcntl", "prlimit64", "tgkill")
-    yield from ((name, []) for name in CALLS if name not in restricted)
-    yield "openat", [(_low(2), JUMP_IF_SET, WRITING)]
+    restricted = ("openat", "fcntl", "prlimit64", "tgkill", "prctl")
+    yield from ((name, []) for name in CALLS if name not in restricted and (reading or name not in NAMES))
+    if reading:
+        yield "openat", [(_low(2), JUMP_IF_SET, WRITING)]
+        yield "prctl", [(_low(0), JUMP_IF_EQUAL, PR_SET_SECCOMP)]
     for command in (F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL):  # not F_SETOWN, which sends signals
         yield "fcntl", [(_low(1), JUMP_IF_EQUAL, command)]
     # Asking for limits: no new limit is given.

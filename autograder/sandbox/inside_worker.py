@@ -34,6 +34,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from autograder.forbidden import rules
+from autograder.sandbox.late_imports import import_all
 from autograder.sandbox.modules_from_text import STANDIN, SourceFinder, put_in
 from autograder.sandbox.unwritten import unwritten
 from autograder.sandbox.warm_torch import STORED, prepare_torch
@@ -43,7 +44,8 @@ from autograder.sandbox.wire import flatten, pack_tensors, read_frame, unflatten
 class Worker:
     """The modules and objects of one submission."""
 
-    def __init__(self) -> None:
+    def __init__(self, end_reading: Callable[[], None] = lambda: None) -> None:
+        self.end_reading = end_reading  # called before anything of a submission runs
         self.objects: dict[int, Any] = {}
         self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
         self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
@@ -54,6 +56,8 @@ class Worker:
         """Take the source texts."""
         import torch
 
+        from autograder.sandbox.take_away import take_away
+
         if self.finder is not None:
             sys.meta_path.remove(self.finder)
             for name in self.finder.sources:
@@ -62,6 +66,9 @@ class Worker:
         self.makers.clear()
         self.weights.clear()
         self.finder = SourceFinder(request)
+        import_all([*request["sources"].values(), *request["lent"].values()], request["sources"])
+        self.end_reading()
+        take_away(text for name, text in request["sources"].items() if name not in request["own"])
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
@@ -295,9 +302,9 @@ def _arguments(error: BaseException) -> str:
     return lines
 
 
-def serve(reader: BinaryIO, writer: BinaryIO) -> None:
+def serve(reader: BinaryIO, writer: BinaryIO, end_reading: Callable[[], None] = lambda: None) -> None:
     """Answer requests until the grader closes the connection."""
-    worker = Worker()
+    worker = Worker(end_reading)
     while True:
         try:
             request, body = read_frame(reader)

@@ -21,6 +21,7 @@ from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
 SHOWN = 80  # items or characters of an argument in a message
 MOST_SHOWN = 1000  # characters of a call
+LOADED = ("sources", "replace", "lent", "withheld", "locked", "graded")  # what a worker has to know of the code
 
 
 class Student:
@@ -37,6 +38,7 @@ class Student:
         self.noted: dict[str, Recipe] | None = None  # takes down how the calls come about, if somebody wants that
         self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
+        self._rests = False
         self._failed: StudentFault | None = None
         self._again, self._recipes = LastCall(), Recipes()
         self._printed = ""
@@ -67,17 +69,8 @@ class Student:
         )
         self._worker = self._workers.start()
         code = self.code
-        load = {"do": "load", "sources": code.sources, "own": code.modules, "replace": code.replace}
-        self._ask(
-            {
-                **load,
-                "lent": code.lent,
-                "withheld": code.withheld,
-                "locked": code.locked,
-                "graded": code.graded,
-                "dtype": self.dtype,
-            }
-        )
+        texts = {name: getattr(code, name) for name in LOADED}
+        self._ask({"do": "load", "own": code.modules, "dtype": self.dtype, **texts})
         for module in self.code.modules:
             try:
                 if module in self.code.unreadable:
@@ -133,6 +126,9 @@ class Student:
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
         worker = self._worker
         assert worker is not None
+        if self._rests:
+            worker.wake()
+            self._rests = False
         expired = threading.Event()
 
         def expire() -> None:
@@ -164,7 +160,7 @@ class Student:
         code = self._worker.exit_code()
         self._printed += self._worker.printed.take()
         self._worker.printed.close()
-        self._worker = None
+        self._worker, self._rests = None, False
         return code
 
     def take_printed(self) -> str:
@@ -174,6 +170,13 @@ class Student:
             text += self._worker.printed.take()
         self._printed = ""
         return text
+
+    def rest(self) -> None:
+        """Let the worker wait for the next call, while others work."""
+        if self._worker is not None:
+            self._rests = self._worker.rest()
+            if not self._rests:
+                self._end_worker()
 
     def close(self) -> None:
         """End the worker."""

@@ -78,7 +78,8 @@ def ending(code: int) -> str:
 def fault_of(error: Any, call: str) -> StudentFault:
     """The exception of an error reply, of which nothing is believed but that it is an error."""
     error = error if isinstance(error, dict) else {}
-    kind, message = str(error.get("kind", ""))[:80], str(error.get("message", ""))[:4000]
+    # The name of a class may be any text, and would stand as lines of its own in a report.
+    kind, message = re.sub(r"\W", "_", str(error.get("kind", ""))[:80]), str(error.get("message", ""))[:4000]
     message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []
     for place in error.get("where", []) if isinstance(error.get("where"), list) else []:

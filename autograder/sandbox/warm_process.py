@@ -17,15 +17,14 @@ import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, libraries_are_public, packages, prepare
+from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, end_reading, libraries_are_public, packages, prepare
 from autograder.sandbox.inside_worker import serve
 from autograder.sandbox.limits import PRINTED
-from autograder.sandbox.no_traces import leave_no_times
 from autograder.sandbox.warm_torch import prepare_torch
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.worker_processes import OPTIONAL
@@ -36,9 +35,14 @@ MODULES = (
     "__future__ abc array bisect cmath collections.abc copy csv dataclasses datetime decimal enum fractions functools "
     "getpass heapq inspect io itertools json linecache logging math numbers operator os.path pathlib pprint random re "
     "secrets statistics string struct textwrap time timeit token tokenize traceback types typing unittest warnings "
-    "weakref numpy.linalg numpy.random torch.linalg torch.nn.functional torch.nn.init torch.nn.utils.rnn "
-    "typing_extensions encodings.ascii encodings.idna encodings.latin_1 encodings.utf_8_sig einops tqdm"
+    "weakref numpy.fft numpy.linalg numpy.ma numpy.random numpy.testing torch.linalg torch.nn.functional "
+    "torch.nn.init torch.nn.utils.rnn typing_extensions encodings.ascii encodings.cp1252 encodings.idna "
+    "encodings.latin_1 encodings.punycode encodings.utf_16 encodings.utf_32 encodings.utf_8_sig _strptime einops tqdm "
+    "torch.profiler._cupti_monitor torch.utils.serialization.config torch._subclasses.schema_check_mode"
 )
+
+
+Rules = tuple[int | None, bool]  # what `confine` has to be told
 
 
 def call_prctl(option: int, value: int) -> None:
@@ -60,13 +64,14 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
         return PathFinder.find_spec(fullname, path, target) if fullname.partition(".")[0] in self.known else None
 
 
-def be_worker(connection: int, output: int, rules: tuple[int | None, bool] | None, parent: int) -> None:
+def be_worker(connection: int, output: int, rules: Rules | None, finder: LibraryFinder, parent: int) -> None:
     """The life of a worker, from the fork to its end."""
     os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    ends: Callable[[], None] = lambda: None  # noqa: E731
     if rules is None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
         os.closerange(3, connection)
@@ -75,16 +80,17 @@ def be_worker(connection: int, output: int, rules: tuple[int | None, bool] | Non
         os.environ.clear()
         # torch's optimizers ask for the user and for folders, in which they then write nothing.
         os.environ.update(HOME="/", USER="student", TORCHINDUCTOR_CACHE_DIR="/", OMP_NUM_THREADS="1")
-        sys.meta_path[sys.meta_path.index(PathFinder)] = LibraryFinder()
+        sys.meta_path[sys.meta_path.index(PathFinder)] = finder
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
+        ends = end_reading
     if os.getppid() != parent:
         return  # it ended before this process asked to end with it
     with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:
-        serve(requests, replies)
+        serve(requests, replies, ends)
 
 
-def prepare_confinement(landlock: bool) -> tuple[int | None, bool]:
+def prepare_confinement(landlock: bool) -> Rules:
     """Import what modules will want, make the rules, and see that a fork can be confined.
 
     Args:
@@ -103,7 +109,6 @@ def prepare_confinement(landlock: bool) -> tuple[int | None, bool]:
             importlib.import_module(name)
     # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
     torch.set_num_threads = lambda nthreads: None
-    leave_no_times()
     rules = prepare() if landlock else None, libraries_are_public()
     pid = os.fork()
     if pid == 0:
@@ -135,6 +140,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
     gc.disable()  # imports leave nothing to collect, but much to look through
     prepare_torch()
     rules = prepare_confinement(landlock) if confined else None
+    finder = LibraryFinder()  # made here, since a fork would copy what it looks at
     # What is here now is never garbage. A fork that looked through it for garbage would copy the memory that it shares.
     gc.freeze()
     gc.enable()
@@ -151,7 +157,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
                 with contextlib.suppress(BaseException):
                     control.close()
                     connection, output = descriptors
-                    be_worker(connection, output, rules, own)
+                    be_worker(connection, output, rules, finder, own)
                 with contextlib.suppress(BaseException):
                     sys.stdout.flush()
                 os._exit(0)
@@ -161,7 +167,8 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
             control.sendall(ID.pack(pid))
         elif message[:1] == b"I":
             with contextlib.suppress(Exception):
-                importlib.import_module(OPTIONAL[ID.unpack(message[1:])[0]])
+                importlib.import_module([*OPTIONAL][ID.unpack(message[1:])[0]])
+            finder = LibraryFinder()
         else:
             pid = ID.unpack(message[1:])[0]
             _, status = os.waitpid(pid, 0)

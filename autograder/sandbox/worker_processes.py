@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,12 +15,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.limits import KEPT_OUTPUT
+from autograder.sandbox.limits import KEPT_OUTPUT, WAITING
 from autograder.sandbox.wire import PROCESS_ID as ID
 from course.errors import UserError
 
-# What honest modules import although they do not need it. A confined worker cannot: it writes files when imported.
-OPTIONAL = ("matplotlib.pyplot",)
+# What takes long to import, and the words of a text that ask for it. Matplotlib, which honest modules import without
+# need, writes files then. Optimizers and others import a part of torch when used, and a confined worker cannot.
+OPTIONAL = {
+    "matplotlib.pyplot": "matplotlib",
+    "torch._dynamo": r"\boptim\b|torch\.func\b|functorch|checkpoint\(",
+    "torch._inductor.config": "use_deterministic_algorithms",
+}
 
 
 def python_command(call: str) -> list[str]:
@@ -79,6 +85,12 @@ class WorkerProcess(Protocol):
     writer: Any
     printed: Printed
 
+    def rest(self) -> bool:
+        """Have the worker stand still until `wake`; whether it may, since one that holds much memory may not."""
+
+    def wake(self) -> None:
+        """Have it go on."""
+
     def kill(self) -> None:
         """End the worker now, whatever it does; a blocked read or write of ours returns."""
 
@@ -93,6 +105,15 @@ class ForkedWorker:
         self.pid, self.channel, self.printed, self._wait = pid, channel, printed, wait
         self.reader = self.writer = channel.makefile("rwb")
         self._code: int | None = None
+
+    def rest(self) -> bool:
+        # Whatever its code is at: between two calls nobody counts what it takes.
+        os.kill(self.pid, signal.SIGSTOP)
+        _, resident, shared, *_ = map(int, Path(f"/proc/{self.pid}/statm").read_text().split())
+        return (resident - shared) * os.sysconf("SC_PAGESIZE") <= WAITING
+
+    def wake(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         if self._code is None:
@@ -143,11 +164,12 @@ class ForkingWorkers:
 
     def provide(self, sources: Iterable[str]) -> None:
         """Have what confined workers cannot import ready for modules with these texts."""
-        wanted = [name for name in OPTIONAL if self.confined and name.partition(".")[0] in " ".join(sources)]
+        text = " ".join(sources) if self.confined else ""
+        wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
         for name in set(wanted) - self._provided:
             self._provided.add(name)
             with self._asking:
-                self._control.sendall(b"I" + ID.pack(OPTIONAL.index(name)))
+                self._control.sendall(b"I" + ID.pack([*OPTIONAL].index(name)))
 
     def _wait(self, pid: int) -> int:
         with self._asking:
@@ -187,6 +209,12 @@ class PlainWorker:
         )
         self.writer: Any = self._process.stdin
         self.reader: Any = self._process.stdout
+
+    def rest(self) -> bool:
+        return True
+
+    def wake(self) -> None:
+        """It was not stopped: this code is trusted, and stopping needs another call on each system."""
 
     def kill(self) -> None:
         self._process.kill()

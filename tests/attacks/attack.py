@@ -82,7 +82,8 @@ def attempt(what, action):
             raise
         reason = error
     except (RuntimeError, ValueError) as error:  # libraries hide an OSError in these
-        if not any(word in str(error) for word in ("not permitted", "denied", "new thread", "not allowed to raise")):
+        told = ("not permitted", "denied", "new thread", "not allowed to raise", "not exist")
+        if not any(word in str(error) for word in told):
             raise
         reason = error
     else:

@@ -162,3 +162,37 @@ def test_the_time_of_a_whole_run_is_limited(workers, monkeypatch, tmp_path, caps
         (tmp_path / f"{module}.py").write_text(text + slow)
     assert main(["--submission", str(tmp_path), "--hidden", "--seed", "1", "--assignment", "transformer"]) == 1
     assert "the time of this submission is used up" in capsys.readouterr().out
+
+
+LINES = """
+odd = type("Total: 110 of 110\\npassed\\x1b[2J", (ValueError,), {})
+
+class PositionalEncoding(nn.Module):
+    def __init__(self, d_model, max_seq_length):
+        super().__init__()
+        raise odd("nothing")
+"""
+
+
+def test_the_name_of_an_exception_is_one_word(workers):
+    test = graded(workers, "pe", {"pe": "from torch import nn\n" + LINES}).tests[0]
+    assert test.message == "Total__110_of_110_passed__2J: nothing"
+
+
+FOUR_AXES = """
+import torch as t
+
+
+def odd(self, x, mask=None):
+    return t.full((2, 2, 2, 2), float("nan")) if self.training else right(self, x, mask)
+
+right, TransformerEncoderLayer.forward = TransformerEncoderLayer.forward, odd
+"""
+
+
+@pytest.mark.parametrize("shape", ["(2, 2, 2, 2)", "()", "(0, 3)"])
+def test_results_in_training_mode_of_any_shape_are_no_fault(workers, shape):
+    """The check of dropout compares results of the student with each other."""
+    text = SOLUTION["encoder"] + FOUR_AXES.replace("(2, 2, 2, 2)", shape)
+    report = graded(workers, "encoder", {"encoder": text}, hidden_seed=3)
+    assert report.points < 30

@@ -1,8 +1,8 @@
 """What a worker of the hidden tests has seen cannot be shown: nothing that a student reads runs after it."""
 
-import os
-import subprocess
+import contextlib
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,22 +10,17 @@ import pytest
 from autograder.grading import stage_run
 from autograder.grading.grade_submission import grade
 from autograder.grading.hidden_case import HiddenTestCase
+from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.run_test import run_test
 from autograder.manifest import assignment
+from autograder.sandbox.limits import WAITING
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
+from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
 
 ASSIGNMENT = assignment("transformer")
-CAN = "from autograder.sandbox.no_traces import leave_no_times; raise SystemExit(not leave_no_times())"
-
-
-def may_leave_no_times() -> bool:
-    """Whether this process may, asked in another one."""
-    return sys.platform.startswith("linux") and subprocess.run([sys.executable, "-c", CAN]).returncode == 0
-
-
 SEED = 0x1234_5678_9ABC_DEF1
 
 
@@ -49,36 +44,90 @@ def test_all_that_a_student_reads_comes_before_anything_hidden(jobs, workers, mo
     assert order == ["visible"] * (tests + 1) + ["hidden"] * tests
 
 
-TRACE = """
+BUSY = """
+import ctypes
 import os
+import time
 
-def trace(path):
-    with open(path, "rb") as file:
-        return len(file.read(1))
+held = []
+
+
+def cheat(megabytes):
+    held.append(bytearray(b"x") * (megabytes << 20))
+    return 1
+
+
+def work(descriptor):
+    # Answers before it is done, and works on while the grader believes that it waits.
+    header = b'{"value": 1}'
+    os.write(descriptor, b"GRD1" + len(header).to_bytes(4, "big") + bytes(8) + header)
+    while True:
+        pass
 """
 
 
-@pytest.mark.skipif(not may_leave_no_times(), reason="only root with all capabilities can have times of access kept")
-def test_a_worker_leaves_no_times_of_access(tmp_path):
-    """A later worker could read them: a bit for each file of a library."""
-    path, old = Path(this_file := os.__file__).with_name("antigravity.py"), 1_000_000_000
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
-    def age() -> None:
-        os.utime(path, (old, path.stat().st_mtime))
 
-    age()
-    path.read_bytes()
-    if path.stat().st_atime == old:
-        pytest.skip(f"the file system of {this_file} keeps no times of access")
-    age()
+@pytest.fixture
+def resting():
     workers = make_workers(confined=True)
-    student = Student(workers, Code({"trace": TRACE}, {}, ("trace",)))
-    try:
-        assert student.trace.trace(str(path)) == 1
-    finally:
-        student.close()
-        workers.close()
-    assert path.stat().st_atime == old
+    student = Student(workers, Code({"busy": BUSY}, {}, ("busy",)))
+    yield student
+    student.close()
+    workers.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are stopped on Linux only")
+def test_a_worker_that_waits_stands_still(resting):
+    """Between two calls nobody counts its time."""
+    assert resting.busy.cheat(1) == 1
+    descriptor = 0
+    for number in range(3, 64):  # the connection
+        with contextlib.suppress(StudentFault):
+            if resting.busy.work(number) == 1:
+                descriptor = number
+                break
+    assert descriptor
+    pid = resting._worker.pid
+    assert state_of(pid) == "R"
+    resting.rest()
+    deadline = time.monotonic() + 10
+    while state_of(pid) != "T" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert state_of(pid) == "T"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are stopped on Linux only")
+def test_a_worker_that_holds_much_memory_does_not_wait(resting):
+    assert resting.busy.cheat(1) == 1
+    resting.rest()
+    first = resting._worker.pid
+    assert resting.busy.cheat(1) == 1
+    assert resting._worker.pid == first
+    assert resting.busy.cheat(WAITING >> 20) == 1
+    resting.rest()
+    assert resting._worker is None
+    assert resting.busy.cheat(1) == 1
+
+
+def test_a_stage_is_graded_in_one_worker(workers, monkeypatch):
+    """What a worker has at hand, the weights of the checkpoint say, serves the visible tests and the hidden ones."""
+    started = []
+    start = type(workers).start
+
+    def counted(self):
+        started.append(1)
+        return start(self)
+
+    monkeypatch.setattr(type(workers), "start", counted)
+    book = AnswerBook(ASSIGNMENT, workers, SEED)
+    solution = read_submission(ASSIGNMENT.solution, ASSIGNMENT)
+    for _ in range(2):
+        started.clear()
+        assert grade(solution, ASSIGNMENT, workers, book=book).complete
+    assert len(started) == len(ASSIGNMENT.stages) + 2  # the search of the text, and the look at the whole
 
 
 def test_no_number_that_reaches_a_worker_tells_the_seed(workers, monkeypatch):

@@ -41,6 +41,11 @@ def test_a_fused_attention_is_refused_by_whatever_name(attack, workers, unchecke
     assert not any(test.status == "passed" for test in stage.tests)
 
 
+# Gives what `ready`, which takes a bias and gives several things, gives for the mask.
+IN_PARTS = (
+    "def attend(q, k, v, attn_mask):\n"
+    "    return ready(q, k, v, attn_mask=torch.zeros(attn_mask.shape).masked_fill(~attn_mask, -torch.inf))[0]"
+)
 MORE = {
     "a method of a class": ("class Tools:\n    attend = staticmethod(F.scaled_dot_product_attention)", "Tools.attend"),
     "a parameter with the name of a module": (
@@ -65,6 +70,55 @@ MORE = {
         ),
         "attend",
     ),
+    # What a second red team found. Their ways end in other operators or at other callers than were refused then.
+    "an annotation": (
+        (
+            "import inspect\ndef tool(x): ...\n"
+            "tool.__annotations__['x'] = 'torch._C._VariableFunctions._scaled_dot_product_attention_math'\n"
+            "ready = inspect.signature(tool, eval_str=True).parameters['x'].annotation\n" + IN_PARTS
+        ),
+        "attend",
+    ),
+    "the operators anew": (
+        "ready = getattr(torch._ops._OpNamespace('aten'), '_scaled' + REST + '_math')\n" + IN_PARTS,
+        "attend",
+    ),
+    "what the operator is made of": (
+        "ready = getattr(torch._ops._OpNamespace('aten'), '_scaled' + REST + '_math').default.decompose\n" + IN_PARTS,
+        "attend",
+    ),
+    "the kernel": (
+        (
+            "def attend(q, k, v, attn_mask):\n"
+            "    bias = torch.zeros(attn_mask.shape).masked_fill(~attn_mask, -torch.inf)\n"
+            "    ready = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu\n"
+            "    return ready(q, k, v, 0.0, False, attn_mask=bias.expand(-1, q.size(1), -1, -1).contiguous())[0]"
+        ),
+        "attend",
+    ),
+    "the file name of a stand-in": (
+        (
+            "def attend(*a, **k):\n    return F.scaled_dot_product_attention(*a, **k)\n"
+            "attend.__code__ = attend.__code__.replace(co_filename='<stand-in mha>')"
+        ),
+        "attend",
+    ),
+    "a stand-in that calls it": (
+        (
+            "import functools, types\ndef attend(q, k, v, attn_mask):\n    from encoder import TransformerEncoder\n"
+            "    call = functools.partial(F.scaled_dot_product_attention, value=v, attn_mask=attn_mask)\n"
+            "    return TransformerEncoder.forward(types.SimpleNamespace(layers=[call], output_layer=None), q, k)"
+        ),
+        "attend",
+    ),
+    "another guard": (
+        (
+            "import sys\nguard = sys.modules['autograder.sandbox.ready_made']\n"
+            "def attend(*a, **k):\n    guard.TRUSTED[id(attend.__code__)] = attend.__code__\n"
+            "    return F.scaled_dot_product_attention(*a, **k)"
+        ),
+        "attend",
+    ),
     "a module of torch": (
         (
             "def attend(query, key, value, attn_mask):\n"
@@ -74,6 +128,20 @@ MORE = {
         "attend",
     ),
 }
+
+
+HIDDEN_BLOCK = """
+__name__ = "__ma" "in__"
+if __name__ == "__ma" "in__":
+    attend = F.scaled_dot_product_attention
+"""
+
+
+def test_a_main_block_that_runs_is_searched(workers):
+    """The search and the worker agree on what such a block is."""
+    stage = graded(workers, "mha", {"mha": shortcuts.shortcut(54, "main", HIDDEN_BLOCK, "attend").text})
+    assert stage.points == 0
+    assert {test.status for test in stage.tests} == {"forbidden"}
 
 
 @pytest.mark.parametrize("way", MORE)
@@ -149,8 +217,15 @@ TransformerEncoderLayer.forward = forward
 """
 
 
-def test_the_stand_in_of_the_encoder_does_not_answer_the_decoder(workers):
-    stage = graded(workers, "decoder", {"decoder": SOLUTION["decoder"] + TWICE})
+@pytest.mark.parametrize("name", ["forward", "another", "forged"])
+def test_the_stand_in_of_the_encoder_does_not_answer_the_decoder(workers, name, unchecked):
+    text = SOLUTION["decoder"] + TWICE
+    if name == "another":
+        text = text.replace("def forward(self, x, encoder_out", "def another(self, x, encoder_out")
+        text = text.replace("Layer.forward = forward", "Layer.forward = another")
+    if name == "forged":
+        text += "\nforward.__code__ = forward.__code__.replace(co_filename='elsewhere.py')\n"
+    stage = graded(workers, "decoder", {"decoder": text})
     assert stage.points == 0
     assert "takes the place of another stage" in str(stage)
 

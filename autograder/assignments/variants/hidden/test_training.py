@@ -104,6 +104,7 @@ class TestTraining(VariantsTestCase):
         pair = self.beside(model)
         right_losses, *right = self.right(call, pair.reference)
         losses, *weights = self.items(call(pair.student), 1 + len(right), "the run")
+        losses = self.items(losses, len(batches), "the list of the losses")
         for step, (loss, expected) in enumerate(zip(losses, right_losses, strict=True), start=1):
             self.assert_number(loss, expected, f"the loss of step {step}")
         for number, (weight, expected) in enumerate(zip(weights, right, strict=True)):

@@ -53,6 +53,7 @@ class TestTraining(CheckingTestCase):
         result = self.student.drivers.train_steps(model, batches, made.RATES, made.MAX_NORM)
         names = sorted(self.stored("weights"))
         losses, *weights = self.items(result, 1 + len(names), "the run")
+        losses = self.items(losses, len(batches), "the list of the losses")
         for step, (loss, right) in enumerate(zip(losses, stored["losses"], strict=True), start=1):
             self.assert_number(loss, right, f"the loss of step {step}")
         for name, weight in zip(names, weights, strict=True):
