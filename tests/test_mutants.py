@@ -7,8 +7,8 @@ import pytest
 
 from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
-from tests.mutants.__main__ import all_mutants, outcome, table
 from tests.mutants.changes import changes
+from tests.mutants.outcomes import all_mutants, outcome, table
 
 ASSIGNMENT = assignment("transformer")
 SAMPLE = 14
@@ -49,7 +49,9 @@ def test_a_sample_of_mutants():
     try:
         for name, _, module, change in random.Random(4).sample(wanted, SAMPLE):
             entry = outcome(ASSIGNMENT, name, stage, module, [change], workers, hidden=False)
-            results.append({"stage": stage.name, "program": name, "change": change, **entry})
+            results.append(
+                {"assignment": "transformer", "stage": stage.name, "program": name, "change": change, **entry}
+            )
     finally:
         workers.close()
     wrong = [entry for entry in results if entry.get("verdict") == "another" and entry["values"]]
@@ -67,7 +69,7 @@ def test_a_larger_sample_of_all_stages():
             list(all_mutants(ASSIGNMENT, ASSIGNMENT.stages)), 100
         ):
             entry = outcome(ASSIGNMENT, name, stage, module, [change], workers, hidden=True)
-            results.append({"stage": stage.name, **entry})
+            results.append({"assignment": "transformer", "stage": stage.name, **entry})
     finally:
         workers.close()
     values = [entry for entry in results if entry.get("values")]

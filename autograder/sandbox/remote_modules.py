@@ -116,15 +116,17 @@ class Student:
 
     def follow(self, recipe: Recipe, limit: float = TRACE_SECONDS) -> Any:
         """Make a call once more, from new objects: the record of what was computed, unchecked; see `traces`."""
+        if self._clock.short:
+            raise TimedOut("what is left of the time of this submission is for its tests")
         self.start()
-        seconds, self._seconds = self._seconds, limit + 2
+        seconds, clock, self._seconds, self._clock = self._seconds, self._clock, limit + 2, self._clock.aside
         try:
             files = [f"{module}.py" for module in self.code.modules]
             self._ask({"do": "follow", "files": files, "seconds": limit})
             recipe.repeat(lambda request, tensors: getattr(self._ask(request, body_of(tensors)), "_handle", None))
             return self._ask({"do": "record"})
         finally:
-            self._seconds = seconds
+            self._seconds, self._clock = seconds, clock
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
         """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""
