@@ -93,9 +93,12 @@ def record(**changes):
         "edges": np.array([[0, 1]]),
         "signatures": np.zeros((2, 7)),
         "steps": [["a step", 1]],
-        "calls": [["W_q", 0, -1, [0], [1]]],
+        "calls": [["W_q", 0, -1, [0], [1], 0]],
         "results": [1],
         "raised": None,
+        "numbers": [[0, "root", 2.5]],
+        "shapes": [[2, 3]],
+        "turns": [[[1, 0], [0.5] * 7]],
     }
     return list({**fields, **changes}.values())
 
@@ -105,6 +108,10 @@ def test_a_record_is_read():
     assert trace.inputs == ((), (0,))
     assert trace.lines[1] is not None
     assert trace.lines[1].number == 3
+    assert trace.calls[0].returns == trace.lines[1]
+    assert trace.numbers[trace.lines[1]] == {"root": 2.5}
+    assert trace.shapes == ((2, 3),)
+    assert trace.turns[0][0] == (1, 0)
 
 
 FORGED = [
@@ -130,8 +137,19 @@ FORGED = [
     {"signatures": np.zeros((2, 6))},
     {"signatures": np.zeros((1, 7))},
     {"steps": [["a step", 2]]},
-    {"calls": [["W_q", 0, 0, [0], [1]]]},
-    {"calls": [["W_q", 0, -1, [0] * 1001, [1]]]},
+    {"calls": [["W_q", 0, 0, [0], [1], 0]]},
+    {"calls": [["W_q", 0, -1, [0] * 1001, [1], 0]]},
+    {"calls": [["W_q", 0, -1, [0], [1], 1]]},
+    {"calls": [["W_q", 0, -1, [0], [1]]]},
+    {"numbers": [[0, "root", 2]]},
+    {"numbers": [[1, "root", 2.5]]},
+    {"numbers": [[0, "x" * 81, 2.5]]},
+    {"numbers": [2.5]},
+    {"shapes": [[-1]]},
+    {"shapes": [[1] * 40]},
+    {"turns": [[[1, 0], [0.5] * 6]]},
+    {"turns": [[[1, 0], [float("nan")] * 7]]},
+    {"turns": [[[1, 0], [0.5] * 7]] * 25},
     {"results": [-1]},
     {"results": [0.5]},
     {"raised": [0, 7]},

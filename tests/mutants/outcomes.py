@@ -17,11 +17,13 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.mutants.caught import caught_by
 from tests.mutants.changes import GONE, Change, changes
 
-# right: only the changed statement is named (of two, one of them or both). next: the one that goes on without what was
-# dropped. mixed: the right one and another. another: only others. nothing: none.
-VERDICTS = ("right", "next", "mixed", "another", "nothing")
+# right: only the changed statement is named (of two, one of them or both). number: another one, with a number that it
+# has from the changed one. next: one that goes on without a step, after the changed one. mixed: the right one and
+# another. another: only others. nothing: none.
+VERDICTS = ("right", "number", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
-LEFT_OUT = "goes on without a step"
+LEFT_OUT = re.compile(r" goes on(?: after line (\d+))? without a step")
+NUMBER = re.compile(r" = \S+ of line (\d+)")
 
 
 @cache
@@ -83,13 +85,14 @@ def outcome(
     lines = _lines_of(sources[module], parts)
     wrong = {(file, line) for line, _ in lines}
     gone = [line for line, change in lines if change.kind in GONE and _computes_nothing(text, line)]
-    named = [_named(test) for test in pointing]
+    values = any(test.status == "failed" for test in pointing)
+    named = [_named(test, not values) for test in pointing]
     after = (file, min(gone)) if gone else None
     judged = [_judged(own, test, wrong, after) for own, test in zip(named, pointing, strict=True) if own]
     return {
         "caught": "visible" if visible else "hidden" if failed else "no",
         "verdict": _of_all(judged),
-        "values": any(test.status == "failed" for test in pointing),
+        "values": values,
         "named": named,
         "tests": [[test.name, test.status, test.message[:200], list(test.pointed)] for test in pointing],
     }
@@ -115,10 +118,10 @@ def _computes_nothing(text: str, line: int) -> bool:
     return False
 
 
-def _named(test: TestResult) -> list[tuple[str, int]]:
-    """The lines that a test calls wrong; an exception names its line itself."""
+def _named(test: TestResult, only_raises: bool) -> list[tuple[str, int]]:
+    """The lines that a test calls wrong. Where nothing but exceptions comes, these name their lines themselves."""
     lines = [(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"]
-    if test.status == "error" and not lines:
+    if only_raises and test.status == "error" and not lines:
         traced = [re.match(r"(\w+\.py), line (\d+)", detail) for detail in test.details]
         lines = [(found[1], int(found[2])) for found in traced if found]
     return lines
@@ -130,7 +133,14 @@ def _judged(
     if wrong & set(lines):
         # The lines of an exception lead to the place where it was raised; of others each is called wrong.
         return "right" if wrong >= set(lines) or test.status == "error" else "mixed"
-    if gone is not None and (LEFT_OUT in " ".join(test.pointed) or lines[0][0] != gone[0] or lines[0] > gone):
+    told = " ".join(test.pointed)
+    numbers = {int(found) for found in NUMBER.findall(told)}
+    if any(line in numbers for _, line in wrong):
+        return "number"
+    left_out = LEFT_OUT.search(told)
+    if left_out and left_out[1] and any(line == int(left_out[1]) for _, line in wrong):
+        return "next"
+    if gone is not None and (left_out or lines[0][0] != gone[0] or lines[0] > gone):
         return "next"
     return "another"
 
@@ -139,9 +149,9 @@ def _of_all(judged: Sequence[str]) -> str:
     kinds = set(judged)
     if not kinds:
         return "nothing"
-    if kinds <= {"right", "next"}:
-        return "next" if "next" in kinds else "right"
-    return "another" if kinds == {"another"} else "mixed"
+    if "another" in kinds or "mixed" in kinds:
+        return "another" if kinds == {"another"} else "mixed"
+    return max(kinds, key=VERDICTS.index)
 
 
 def table(results: Iterable[dict[str, Any]]) -> str:
@@ -151,7 +161,7 @@ def table(results: Iterable[dict[str, Any]]) -> str:
         if entry["caught"] not in ("syntax", "no"):
             for row in ((entry["assignment"], entry["stage"]), ("all", "")):
                 counts.setdefault((*row, entry["values"]), Counter())[entry["verdict"]] += 1
-    rows = [f"| wrong | assignment | stage | caught | {' | '.join(VERDICTS)} |", "|---" * 9 + "|"]
+    rows = [f"| wrong | assignment | stage | caught | {' | '.join(VERDICTS)} |", "|---" * (4 + len(VERDICTS)) + "|"]
     for (name, stage, values), count in sorted(counts.items(), key=lambda row: (not row[0][2], row[0][0] == "all")):
         numbers = " | ".join(str(count[verdict]) for verdict in VERDICTS)
         kind = "values" if values else "exception"
