@@ -163,12 +163,10 @@ class _Search:
             if entry.line and self._wrongly_given(entry):
                 return self._passed_through(entry, entry.line), self._called(entry)
         line, caller = trace.lines[node], trace.callers[node]
-        # A function that gives something right elsewhere was called here with something wrong.
-        elsewhere = {
-            trace.callers[other]
-            for other, own in enumerate(trace.lines)
-            if own == line and self.seen.proven[other] and trace.callers[other] != caller
-        }
+        # A function that gives nothing but what is right elsewhere was called here with something wrong.
+        others = [one for one, own in enumerate(trace.lines) if own == line and trace.callers[one] != caller]
+        elsewhere = {trace.callers[one] for one in others if self.seen.proven[one]}
+        elsewhere -= {trace.callers[one] for one in others if not self.seen.fine[one]}
         return (caller if caller and elsewhere else line), None
 
     def _wrongly_given(self, entry: Call) -> bool:
