@@ -2,6 +2,8 @@
 
 import ast
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from autograder.sandbox.traces import Line
 from autograder.submissions.syntax_tree import functions
@@ -17,9 +19,9 @@ def in_given(sources: Mapping[str, str], names: Collection[str]) -> Callable[[Li
         names: the given functions, "module.Class.method".
     """
     spans = [
-        (file, node.lineno, node.end_lineno or node.lineno)
+        (file, function.first, function.last)
         for file, text in sources.items()
-        for path, node in _functions(file, text).items()
+        for path, function in _functions(file, text).items()
         if path in names
     ]
     return lambda line: any(file == line.file and first <= line.number <= last for file, first, last in spans)
@@ -34,28 +36,36 @@ def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, fl
     Returns:
         for each its name, its value and the number of the line that made it.
     """
-    for node in _functions(line.file, sources.get(line.file, "")).values():
-        if node.lineno <= line.number <= (node.end_lineno or node.lineno):
-            return _numbers_in(node, line, values)
+    for function in _functions(line.file, sources.get(line.file, "")).values():
+        if function.first <= line.number <= function.last:
+            used = dict.fromkeys(name for number, name in function.used if line.number <= number <= line.end)
+            made = {name: number for number, name in function.made if number < line.number}
+            return tuple((name, values[name], made[name]) for name in used if name in made and name in values)
     return ()
 
 
-def _functions(file: str, text: str) -> dict[str, ast.FunctionDef]:
+@dataclass(frozen=True)
+class _Function:
+    """A function or a method: its lines, and where names are used and given to something."""
+
+    first: int
+    last: int
+    used: tuple[tuple[int, str], ...]
+    made: tuple[tuple[int, str], ...]
+
+
+@lru_cache(maxsize=64)
+def _functions(file: str, text: str) -> dict[str, _Function]:
     try:
-        return functions(file.removesuffix(".py"), text)
+        found = functions(file.removesuffix(".py"), text)
     except (SyntaxError, ValueError, RecursionError):
         return {}
+    return {path: _read(node) for path, node in found.items()}
 
 
-def _numbers_in(
-    function: ast.FunctionDef, line: Line, values: Mapping[str, float]
-) -> tuple[tuple[str, float, int], ...]:
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    used = [node.id for node in names if isinstance(node.ctx, ast.Load) and line.number <= node.lineno <= line.end]
-    made: dict[str, int] = {}
-    for statement in ast.walk(function):
-        if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and statement.lineno < line.number:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    made[node.id] = max(made.get(node.id, 0), statement.lineno)
-    return tuple((name, values[name], made[name]) for name in dict.fromkeys(used) if name in made and name in values)
+def _read(function: ast.FunctionDef) -> _Function:
+    used, made = [], []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
+    return _Function(function.lineno, function.end_lineno or function.lineno, tuple(sorted(used)), tuple(sorted(made)))
