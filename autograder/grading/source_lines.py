@@ -34,7 +34,7 @@ def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, fl
         values: the local variables that are numbers, when the line was reached.
 
     Returns:
-        for each its name, its value and the number of the line that made it.
+        for each its name, its value and the number of the line that made it. Sizes of a tensor are left out.
     """
     for function in _functions(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
@@ -65,7 +65,17 @@ def _functions(file: str, text: str) -> dict[str, _Function]:
 
 def _read(function: ast.FunctionDef) -> _Function:
     used, made = [], []
+    sizes = {id(name) for node in ast.walk(function) for name in _unpacked(node)}
     for node in ast.walk(function):
-        if isinstance(node, ast.Name):
+        if isinstance(node, ast.Name) and id(node) not in sizes:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
     return _Function(function.lineno, function.end_lineno or function.lineno, tuple(sorted(used)), tuple(sorted(made)))
+
+
+def _unpacked(node: ast.AST) -> list[ast.expr]:
+    """The names that get the sizes of a tensor as it is, as in `B, T, _ = x.shape`: such numbers are hardly wrong."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
+        return []
+    value = node.value.func if isinstance(node.value, ast.Call) and not node.value.args else node.value
+    whole = isinstance(value, ast.Attribute) and value.attr in ("shape", "size")
+    return list(node.targets[0].elts) if whole else []
