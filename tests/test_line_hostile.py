@@ -204,7 +204,7 @@ TAMPERING = [
     "tracer.reply = lambda: ['x' * 100] * 100000",
     "tracer.signatures = [(float('nan'),) * 7] * 10**5",
     "tracer.nodes = [(1, 0, 0, 0, 0)] * 10**6",
-    "tracer.calls = [['x' * 10**5, 0, -1, [], [], -1]] * 10**4",
+    "tracer.calls = [['x' * 10**4, 0, -1, [], [], -1]] * 10**3",
     "tracer.numbers = {0: {'<b>\x1b[2J': 1e308}}; sys.setprofile(lambda *_: 1 / 0)",
     "tracer.turns = tracer.shapes = [[2**70]] * 10**5",
     "exec(compile('\\n' * 10**5 + 'query + 1', 'mha.py', 'exec'))",

@@ -7,55 +7,14 @@ return, it is that of its `return`. Lines of given functions are never named.
 Where that leaves a doubt, nothing is found.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import numpy as np
 
+from autograder.diagnosis.findings import Called, Fault, Finding
 from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, given_to, modules_of
 from autograder.diagnosis.right_steps import NUMBERS, UNNAMED, Comparison
 from autograder.sandbox.traces import Call, Line, Trace
-
-
-@dataclass(frozen=True)
-class Called:
-    """A module or a function that is called with something right, which is not what it should be called with."""
-
-    name: str
-    instead: str = ""  # the module beside it to which these inputs belong
-    given: tuple[str, ...] = ()  # the steps that it is called with
-    wanted: tuple[str, ...] = ()  # those that it should be called with
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A line that was given right inputs and made something else of them than correct code does."""
-
-    line: Line
-    missing: str = ""  # the step that should come of it, if there is one that follows
-    given: tuple[str, ...] = ()  # the steps that went into it
-    order: str = ""  # the numbers are right, in another order: those of this step
-    calls: Called | None = None  # it calls something with the wrong inputs
-    left_out: bool = False  # it is the step after the missing one: that was left out
-    returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
-    before: Line | None = None  # the line that made what it is given
-    node: int = -1  # the tensor with the right numbers in another order
-    rows: tuple[int, ...] = ()  # what it may have to be
-    turn: tuple[int, ...] = ()  # the order of its axes that would mend it
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What follows from a trace."""
-
-    right: tuple[tuple[Line, tuple[str, ...]], ...] = ()  # lines whose results are right, with the steps made there
-    faults: tuple[Fault, ...] = ()
-    raised: bool = False  # the call ended with an exception
-    missing: tuple[str, ...] = ()  # the first steps that nothing made
-    after: tuple[Line, ...] = ()  # lines that compute with what is wrong
-    never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
-    often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and where
-    numbers: Mapping[Line, tuple[tuple[str, float, int], ...]] = field(default_factory=dict)  # name, value, its line
 
 
 class _Search:
@@ -76,10 +35,19 @@ class _Search:
         for call in returns:
             if not any(node in later for node in call.outputs):
                 self._wrong_return(call)
+        self._drop_consequences()
         whole = self.trace.raised is None and self.trace.whole
         if not self.faults and whole and len(self.trace.results) == len(self.known.results):
             self._wrong_order()
         return self.faults
+
+    def _drop_consequences(self) -> None:
+        """Leave out a fault behind the first one whose line uses something wrong that was not made there."""
+        trace, fine = self.trace, self.seen.fine
+        for line in list(self.faults)[1:]:
+            own = {node for node in range(trace.size) if line in (trace.lines[node], trace.callers[node])}
+            if any(not fine[source] and source not in own for node in own for source in trace.inputs[node]):
+                del self.faults[line]
 
     # A suspect
 
@@ -90,8 +58,10 @@ class _Search:
         if line is None or line in self.faults or self.is_given(line):
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
-        if order == UNNAMED and not calls and not self._comes_back(node):
-            return
+        if order == UNNAMED and not calls:
+            if not self._comes_back(node):
+                return
+            line = self._given_to_helper(node) or line
         # Where the numbers of Python come from that a tensor is made of is not seen.
         if trace.operations[node] in NUMBERS and not trace.inputs[node]:
             return
@@ -119,6 +89,15 @@ class _Search:
             node=node if wanted else -1,
             rows=tuple(steps[number].row for number in wanted[:1]),
         )
+
+    def _given_to_helper(self, node: int) -> Line | None:
+        """The line that calls the helper function in which a node is made of nothing but what this was given."""
+        for number in self._around(int(self.trace.around[node])):
+            entry = self.trace.calls[number]
+            if entry.path.endswith("()"):
+                own = entry.path not in self.known.calls and set(self.trace.inputs[node]) <= set(entry.inputs)
+                return entry.line if own else None
+        return None
 
     def _comes_back(self, node: int) -> bool:
         """Whether the numbers of a node come back as they are, in some order."""
@@ -252,12 +231,29 @@ class _Search:
         rows = [int(self.seen.rows[node]) for node in entry.outputs]
         back = tuple(dict.fromkeys(steps[one].name for row in rows for one in self.seen.named.get(row, [])[-1:]))
         after = {one for row in rows for one in self.seen.named.get(row, ())}
+        if laid_out := self._laid_out(entry):
+            self.faults.setdefault(laid_out.line, laid_out)
+            return
         missing = [one for one in self.missing if not steps[one].after or set(steps[one].after) & after]
         wanted = {row for sets in self.known.returns[entry.path] for row in sets}
         named = [step.name for step in steps if step.row in wanted and step.name not in back]
         should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
         if line not in self.faults and (back or should):
             self.faults[line] = Fault(line, should, returns=back, left_out=bool(missing))
+
+    def _laid_out(self, entry: Call) -> Fault | None:
+        """The line that makes a tensor whose numbers are returned in another order than they should be."""
+        sets = self.known.returns[entry.path]
+        if len(sets) != 1 or len(sets[0]) != len(entry.outputs):
+            return None
+        for node, right in zip(entry.outputs, sets[0], strict=True):
+            line = self.trace.lines[node]
+            if right != int(self.seen.rows[node]) and right in self.seen.alike_rows(node):
+                if line is None or self.is_given(line):
+                    return None
+                name = self._names({right})
+                return Fault(line, order=name[0] if name else UNNAMED, node=node, rows=(right,))
+        return None
 
     # The order of what comes back
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from autograder.diagnosis.first_fault import Called, Fault, Finding
+from autograder.diagnosis.findings import Called, Fault, Finding
 from autograder.diagnosis.right_steps import UNNAMED
 from autograder.sandbox.traces import Line
 

@@ -8,6 +8,7 @@ import numpy as np
 from autograder.diagnosis import first_fault, known_steps
 from autograder.diagnosis.changing_lines import kept_line, random_line
 from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.findings import Fault, Finding
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
@@ -65,7 +66,7 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -
     return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {mark.text}"), marks=(mark,))
 
 
-def _found(recipe: Recipe, runs: Student, known: known_steps.Known) -> first_fault.Finding:
+def _found(recipe: Recipe, runs: Student, known: known_steps.Known) -> Finding:
     sources = own_files(recipe.code)
     trace = followed(recipe, runs)
     if not trace.results and trace.raised is None and recipe.earlier:  # what it needs was kept by an earlier call
@@ -80,7 +81,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known) -> first_fau
     return replace(finding, faults=faults, numbers=used)
 
 
-def _turned(fault: first_fault.Fault, recipe: Recipe, runs: Student, known: known_steps.Known) -> first_fault.Fault:
+def _turned(fault: Fault, recipe: Recipe, runs: Student, known: known_steps.Known) -> Fault:
     """A fault of the order of numbers, with the order of the axes that would mend it, if there is exactly one."""
     if fault.node < 0:
         return fault
@@ -120,7 +121,7 @@ def own_files(code: Code) -> dict[str, str]:
     return {f"{module}.py": code.sources[module] for module in code.modules}
 
 
-def with_finding(result: TestResult, finding: first_fault.Finding, sources: Mapping[str, str]) -> TestResult:
+def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str]) -> TestResult:
     """A result with what follows from the trace."""
     told = sentences(finding, sources)
     if not told:
