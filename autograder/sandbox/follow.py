@@ -122,10 +122,11 @@ class Tracer(TorchFunctionMode):
         return _Running(self)
 
     def returned(self, value: Any) -> None:
-        """The result of the last call."""
+        """The result of a call; those of several calls come one behind the other."""
         if self.whole:
-            self.results = [self._node(tensor) for tensor in tensors_in(value)]
-            self.shapes = [list(tensor.shape) for tensor in tensors_in(value)][:1000]
+            self.results += [self._node(tensor) for tensor in tensors_in(value)]
+            self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
+        self.results, self.shapes = ([], []) if not self.whole else (self.results[:1000], self.shapes[:1000])
 
     def step(self, name: str, value: Any) -> Any:
         """A named step of the reference: the value is given back."""

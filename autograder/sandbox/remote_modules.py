@@ -117,17 +117,16 @@ class Student:
     def follow(self, recipe: Recipe, limit: float, turned: int = -1, earlier: bool = False) -> Any:
         """Make a call once more, from new objects: the record of what was computed, unchecked; see `traces`."""
         if self._clock.short:
-            raise TimedOut("what is left of the time of this submission is for its tests")
+            raise TimedOut("what is left of the time is for the tests")
         self.start()
-        seconds, self._seconds = self._seconds, 3 * limit
-        clock, self._clock = self._clock, self._clock.aside
+        what, kept = {"do": "follow", "seconds": limit, "turned": turned}, (self._seconds, self._clock)
+        self._seconds, self._clock = max(self._seconds, 3 * limit), self._clock.aside
         try:
-            files = [f"{module}.py" for module in self.code.modules]
-            self._ask({"do": "follow", "files": files, "seconds": limit, "turned": turned})
+            self._ask({**what, "files": [f"{module}.py" for module in self.code.modules]})
             recipe.repeat(lambda what, own: getattr(self._ask(what, body_of(own)), "_handle", None), earlier)
             return self._ask({"do": "record"})
         finally:
-            self._seconds, self._clock = seconds, clock
+            self._seconds, self._clock = kept
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
         """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""
