@@ -78,7 +78,7 @@ def test_a_sample_of_mutants():
 def test_pairs_of_mutants():
     own = [change for name, *_, change in all_mutants(ASSIGNMENT, [ASSIGNMENT.stage("mha")]) if name == "solution"]
     chance = random.Random(7)
-    pairs = []
+    pairs: list[list[Change]] = []
     while len(pairs) < PAIRS:
         first, second = chance.sample(own, 2)
         if first.line != second.line and (first.end < second.start or second.end < first.start):

@@ -64,7 +64,8 @@ def _functions(file: str, text: str) -> dict[str, _Function]:
 
 
 def _read(function: ast.FunctionDef) -> _Function:
-    used, made = [], []
+    used: list[tuple[int, str]] = []
+    made: list[tuple[int, str]] = []
     sizes = {id(name) for node in ast.walk(function) for name in _unpacked(node)}
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and id(node) not in sizes:
