@@ -1,9 +1,6 @@
-"""The line that a verdict points at: calls followed in a real worker, and records that somebody forged."""
+"""The line that a verdict points at: calls followed in a real worker, and where people look."""
 
 import json
-import time
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +14,6 @@ from autograder.manifest import assignment, every_assignment
 from autograder.reports.class_report import class_html
 from autograder.reports.gradescope_results import results
 from autograder.reports.student_feedback import feedback_html
-from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.traces import Unreadable, read_trace
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError
 from tests.pages import Checker, make_report, make_test, text_of
@@ -94,7 +89,7 @@ def test_right_numbers_in_a_wrong_order_are_called_that(workers):
     sources, line = changed("mha", "return x.transpose(1, 2)  #", "return x.reshape(B, self.num_heads, T, self.d_k)  #")
     test = failed(workers, "mha", sources)[0]
     assert [mark.line for mark in test.marks if mark.state == "wrong"] == [line]
-    assert "they stand in another order" in test.pointed[-1]
+    assert "they stand in another order" in " ".join(test.pointed)
 
 
 def test_two_faults_are_both_named(workers):
@@ -130,74 +125,6 @@ def test_a_hidden_test_points_at_the_line_too(workers):
 def test_a_passed_test_is_not_followed(workers, monkeypatch):
     monkeypatch.setattr("autograder.sandbox.remote_modules.Student.follow", None)
     assert failed(workers, "mha", dict(SOURCES), seed=1) == []
-
-
-# Records that are no records
-
-
-def record(**changes):
-    fields = {
-        "whole": True,
-        "labels": ["", "matmul"],
-        "places": [["mha.py", 3, 3]],
-        "nodes": np.array([[0, 0, -1, -1, -1], [1, 1, 0, -1, 0]]),
-        "edges": np.array([[0, 1]]),
-        "signatures": np.zeros((2, 7)),
-        "steps": [["a step", 1]],
-        "calls": [["W_q", 0, -1, [0], [1]]],
-        "results": [1],
-        "raised": None,
-    }
-    return list({**fields, **changes}.values())
-
-
-def test_a_record_is_read():
-    trace = read_trace(record(), {"mha.py": 3})
-    assert trace.inputs == ((), (0,))
-    assert trace.lines[1] is not None
-    assert trace.lines[1].number == 3
-
-
-FORGED = [
-    {"whole": 1},
-    {"labels": [[]]},
-    {"labels": ["x" * 81, ""]},
-    {"places": [["../mha.py", 1, 1]]},
-    {"places": [["mha.py", 4, 4]]},
-    {"places": [["mha.py", 0, 1]]},
-    {"places": [["mha.py", 3, 2]]},
-    {"places": [["mha.py", True, 3]]},
-    {"places": [["<script>", 1, 1]]},
-    {"nodes": np.array([[0, 0, -1, -1, -1]])},
-    {"nodes": np.array([[0, 0, -1, -1, -1], [1, 2, 0, -1, 0]])},
-    {"nodes": np.array([[0, 0, -1, -1, -1], [1, 1, 1, -1, 0]])},
-    {"nodes": np.array([[0, 0, -1, -1, -1], [2, 1, 0, -1, 0]])},
-    {"nodes": np.zeros((5000, 5), dtype=np.int64)},
-    {"nodes": np.zeros((2, 5))},
-    {"nodes": "nodes"},
-    {"edges": np.array([[1, 1]])},
-    {"edges": np.array([[1, 0]])},
-    {"edges": np.array([[0, 9]])},
-    {"signatures": np.zeros((2, 6))},
-    {"signatures": np.zeros((1, 7))},
-    {"steps": [["a step", 2]]},
-    {"calls": [["W_q", 0, 0, [0], [1]]]},
-    {"calls": [["W_q", 0, -1, [0] * 1001, [1]]]},
-    {"results": [-1]},
-    {"results": [0.5]},
-    {"raised": [0, 7]},
-]
-
-
-@pytest.mark.parametrize("forged", FORGED, ids=str)
-def test_a_forged_record_is_not_read(forged):
-    with pytest.raises(Unreadable):
-        read_trace(record(**forged), {"mha.py": 3})
-
-
-def test_strange_numbers_of_a_record_count_as_none():
-    strange = np.array([[np.nan] * 7, [1e300] * 7])
-    assert np.isnan(read_trace(record(signatures=strange), {"mha.py": 3}).signatures).all()
 
 
 # Where people look
@@ -271,70 +198,3 @@ def test_what_is_stored_is_of_the_calls_of_the_visible_tests(workers, stage):
         found = stored[digest].find(np.nan_to_num(trace.signatures, nan=9.0))
         assert [name for name, node in trace.steps if found[node] < 0] == []
         assert tuple(found[list(trace.results)]) == stored[digest].results
-
-
-# A hostile worker
-
-FORGING = """
-import sys
-
-import torch
-from torch import nn
-
-
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        for name in "qkvo":
-            setattr(self, f"W_{name}", nn.Linear(d_model, d_model))
-
-    def forged(self, query):
-        tracers = [frame for frame in sys.modules if frame == "autograder.sandbox.follow"]
-        tracer = sys.modules[tracers[0]]._Running.current if tracers else None
-        if tracer is not None:
-            TAMPER
-        return torch.zeros(len(query), query.size(2), 60)
-
-    def compute_mh_qkv_transformation(self, Q, K, V):
-        return self.forged(Q), self.forged(K), self.forged(V)
-
-    def compute_scaled_dot_product_attention(self, query, key, value, key_padding_mask=None, attention_mask=None):
-        return self.forged(query)
-"""
-TAMPERING = [
-    "tracer.places = {('<b>mha.py</b>', 1): 0}",
-    "tracer.places = {('mha.py', 10**9): 0}",
-    "tracer.labels = {'\\x1b[2J' * 100: 0}",
-    "tracer.reply = lambda: [True] * 10",
-    "tracer.reply = lambda: None",
-    "tracer.reply = lambda: ['x' * 100] * 100000",
-    "tracer.signatures = [(float('nan'),) * 7] * 10**5",
-    "tracer.nodes = [(1, 0, 0, 0, 0)] * 10**6",
-    "tracer._end = 1e99; [torch.ones(3) + 1 for _ in range(10**4)]",
-    "sys.exit(0)",
-    "raise BaseException",
-    "query.__class__ = type('T', (torch.Tensor,), {'__torch_function__': lambda *a, **k: 1 / 0})",
-]
-
-
-@pytest.mark.parametrize("tampering", TAMPERING)
-def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tampering, monkeypatch):
-    # The search for what is forbidden would find it; here it got past.
-    passed = SimpleNamespace(forbidden={}, modules=set(), review=())
-    monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: passed)
-    asked: list[Any] = []
-    follow = Student.follow
-    monkeypatch.setattr(Student, "follow", lambda *given: (asked.append(given), follow(*given))[1])  # type: ignore[func-returns-value]
-    sources = {**SOURCES, "mha": FORGING.replace("TAMPER", tampering)}
-    started = time.monotonic()
-    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])
-    assert time.monotonic() - started < 60
-    assert report.points == 0
-    assert not report.faulty
-    assert asked
-    for test in report.tests:
-        shown = " ".join(test.pointed) + "".join(mark.file + mark.text for mark in test.marks)
-        assert "<b>" not in shown
-        assert "\x1b" not in shown
-        lines = sources["mha"].splitlines()
-        assert all(mark.file == "mha.py" and mark.text in lines[mark.line - 1] for mark in test.marks)

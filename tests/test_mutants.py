@@ -2,16 +2,18 @@
 
 import ast
 import random
+from typing import Any
 
 import pytest
 
 from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import make_workers
-from tests.mutants.__main__ import all_mutants, outcome, table
-from tests.mutants.changes import changes
+from tests.mutants.changes import Change, changes
+from tests.mutants.outcomes import all_mutants, outcome, table
 
 ASSIGNMENT = assignment("transformer")
-SAMPLE = 14
+SAMPLE = 12
+PAIRS = 4
 SOURCE = '''
 class Layer:
     def forward(self, x, mask=None):
@@ -40,22 +42,50 @@ def test_changes_stay_in_the_function_and_know_their_lines():
         assert text.endswith("        return x + 1\n")
 
 
-def test_a_sample_of_mutants():
+def test_a_dropped_statement_keeps_the_lines_behind_it():
+    text = SOURCE.replace(
+        "x.masked_fill(mask, value=0)", "x.masked_fill(\n                mask, value=0\n            )"
+    )
+    dropped = [one for one in changes(text, {"Layer.forward"}) if one.kind == "statement dropped" and one.line == 7]
+    assert [one.apply(text).count("\n") for one in dropped] == [text.count("\n")]
+
+
+def of_stage(chosen: list[list[Change]], programs: list[str], hidden: bool = False) -> list[dict[str, Any]]:
+    """What becomes of mutants of the module mha."""
     stage = ASSIGNMENT.stage("mha")
-    wanted = list(all_mutants(ASSIGNMENT, [stage]))
-    assert len(wanted) > 2000
     workers = make_workers()
-    results = []
     try:
-        for name, _, module, change in random.Random(4).sample(wanted, SAMPLE):
-            entry = outcome(ASSIGNMENT, name, stage, module, [change], workers, hidden=False)
-            results.append({"stage": stage.name, "program": name, "change": change, **entry})
+        return [
+            {"assignment": "transformer", "stage": "mha", "program": name, "changes": parts}
+            | outcome(ASSIGNMENT, name, stage, "mha", parts, workers, hidden)
+            for name, parts in zip(programs, chosen, strict=True)
+        ]
     finally:
         workers.close()
-    wrong = [entry for entry in results if entry.get("verdict") == "another" and entry["values"]]
+
+
+def test_a_sample_of_mutants():
+    wanted = list(all_mutants(ASSIGNMENT, [ASSIGNMENT.stage("mha")]))
+    assert len(wanted) > 2000
+    chosen = random.Random(4).sample(wanted, SAMPLE)
+    results = of_stage([[change] for *_, change in chosen], [name for name, *_ in chosen])
+    wrong = [entry for entry in results if entry.get("verdict") in ("another", "mixed") and entry["values"]]
     assert wrong == [], table(results)
+    told = [entry for entry in results if entry.get("verdict") in ("right", "number", "next")]
+    assert len(told) >= 0.8 * sum(entry["caught"] == "visible" for entry in results), table(results)
+
+
+def test_pairs_of_mutants():
+    own = [change for name, *_, change in all_mutants(ASSIGNMENT, [ASSIGNMENT.stage("mha")]) if name == "solution"]
+    chance = random.Random(7)
+    pairs: list[list[Change]] = []
+    while len(pairs) < PAIRS:
+        first, second = chance.sample(own, 2)
+        if first.line != second.line and (first.end < second.start or second.end < first.start):
+            pairs.append([first, second])
+    results = of_stage(pairs, ["solution"] * PAIRS)
     told = [entry for entry in results if entry.get("verdict") in ("right", "next")]
-    assert len(told) >= 0.7 * sum(entry["caught"] == "visible" for entry in results), table(results)
+    assert len(told) >= 0.75 * sum(entry["caught"] == "visible" for entry in results), table(results)
 
 
 @pytest.mark.slow
@@ -67,7 +97,7 @@ def test_a_larger_sample_of_all_stages():
             list(all_mutants(ASSIGNMENT, ASSIGNMENT.stages)), 100
         ):
             entry = outcome(ASSIGNMENT, name, stage, module, [change], workers, hidden=True)
-            results.append({"stage": stage.name, **entry})
+            results.append({"assignment": "transformer", "stage": stage.name, **entry})
     finally:
         workers.close()
     values = [entry for entry in results if entry.get("values")]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from autograder.authoring.formulations import correct_submissions
 from autograder.diagnosis.known_steps import Known, known_from, pack, stored_file
-from autograder.grading.named_steps import named_reference, read_names
+from autograder.grading.named_steps import given_functions, named_reference, read_names
 from autograder.grading.point_at_line import followed
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
@@ -69,15 +69,18 @@ def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, K
     """What correct code computes in the calls of the visible tests of a stage."""
     reference = named_reference(assignment, stage)
     calls = recipes(stage, reference, workers)
-    right = {digest: one for digest, one in traces(calls.values(), reference, workers).items() if one.steps}
+    seen = traces(calls.values(), reference, workers)
+    right = {digest: one for digest, one in seen.items() if one.results or one.steps}
     calls = {digest: calls[digest] for digest in right}
     short = [recipe for digest, recipe in calls.items() if right[digest].size <= LONG]
     others = [
         traces(calls.values() if number % SELDOM == 0 else short, code, workers)
         for number, code in enumerate(other_code(assignment, stage).values())
     ]
+    given, written = given_functions(assignment), {path for one in assignment.stages for path in one.writes}
     return {
-        digest: known_from(trace, [one[digest] for one in others if digest in one]) for digest, trace in right.items()
+        digest: known_from(trace, [one[digest] for one in others if digest in one], given, written)
+        for digest, trace in right.items()
     }
 
 

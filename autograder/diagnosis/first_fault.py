@@ -1,266 +1,320 @@
 """Find the first line of a failed call whose result is not right: its computation beside what correct code computes.
 
-A tensor is *fine* if correct code has one with the same signature, or if something fine was computed from it: code may
-take a road of its own, and nothing right comes of a wrong number. A *suspect* is made by an operation whose inputs are
-all fine, and flows into the result without being fine. What a suspect is given by its caller is looked at too: if a
-module is called with other inputs than in correct code, the line that calls it is the one.
+The line of a suspect (see `right_steps`) is not always the one to mend. Is a module or a function called with other
+inputs than in correct code, it is the line that calls. Returns a function something right, but not what it should
+return, it is that of its `return`. Lines of given functions are never named.
 
 Where that leaves a doubt, nothing is found.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, constant
-from autograder.sandbox.traces import Line, Trace
-
-EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
-
-
-UNNAMED = "numbers"  # an order of numbers that belong to no named step
+from autograder.diagnosis.findings import Called, Fault, Finding
+from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, given_to, modules_of
+from autograder.diagnosis.right_steps import NUMBERS, UNNAMED, Comparison
+from autograder.sandbox.traces import Call, Line, Trace
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A line that was given right inputs and made something else of them than correct code does."""
+class _Search:
+    def __init__(self, trace: Trace, known: Known, given: Callable[[Line], bool]) -> None:
+        self.trace, self.known, self.is_given = trace, known, given
+        self.seen = Comparison(trace, known)
+        self.missing = self.seen.missing()
+        self.faults: dict[Line, Fault] = {}
 
-    line: Line
-    missing: str = ""  # the step that should come of it, if there is one that follows
-    given: tuple[str, ...] = ()  # the steps that went into it
-    order: str = ""  # the numbers are right, in another order: those of this step
-    calls: str = ""  # the module that it calls with other inputs than correct code, and the one that these belong to
-    left_out: bool = False  # it is the step after the missing one: that was left out
+    def search(self) -> dict[Line, Fault]:
+        """The faults, the first one first."""
+        suspects = self.seen.suspects()
+        returns = self._wrong_returns()
+        later = self._made_from(returns)
+        for node in suspects:
+            if node not in later:
+                self._suspect(node)
+        for call in returns:
+            if not any(node in later for node in call.outputs):
+                self._wrong_return(call)
+        self._drop_consequences()
+        whole = self.trace.raised is None and self.trace.whole
+        if not self.faults and whole and len(self.trace.results) == len(self.known.results):
+            self._wrong_order()
+        return self.faults
 
+    def _drop_consequences(self) -> None:
+        """Leave out a fault behind the first one whose line uses something wrong that was not made there."""
+        trace, fine = self.trace, self.seen.fine
+        for line in list(self.faults)[1:]:
+            own = {node for node in range(trace.size) if line in (trace.lines[node], trace.callers[node])}
+            if any(not fine[source] and source not in own for node in own for source in trace.inputs[node]):
+                del self.faults[line]
 
-@dataclass(frozen=True)
-class Finding:
-    """What follows from a trace."""
+    # A suspect
 
-    right: tuple[tuple[Line, tuple[str, ...]], ...] = ()  # lines whose results are right, with the steps made there
-    faults: tuple[Fault, ...] = ()
-    raised: bool = False  # the call ended with an exception
-    returned: str = ""  # all steps are right, but this one is returned, not the result
-    order: Line | None = None  # what it makes is returned in another order or shape than it should
-    missing: tuple[str, ...] = ()  # the first steps that nothing made
-    after: tuple[Line, ...] = ()  # lines that compute with what is wrong
-
-
-class _Comparison:
-    def __init__(self, trace: Trace, known: Known) -> None:
-        self.trace, self.known = trace, known
-        signatures = trace.signatures
-        self.unknown = ~np.isfinite(signatures).all(axis=1)
-        usable = np.nan_to_num(signatures, nan=9.0)
-        self.rows = known.find(usable)
-        self.alike = constant(usable) & ~self.unknown
-        self.unordered = known.find(usable, ORDERED)
-        self.consumers: list[list[int]] = [[] for _ in range(trace.size)]
-        for node, sources in enumerate(trace.inputs):
-            for source in sources:
-                self.consumers[source].append(node)
-        self.named: dict[int, list[int]] = {}  # row -> steps
-        for number, step in enumerate(known.steps):
-            self.named.setdefault(step.row, []).append(number)
-        self.proven, self.fine = self._fine()
-        self.flows = self._flows()
-
-    def _fine(self) -> tuple[np.ndarray, np.ndarray]:
-        n = self.trace.size
-        proven = np.zeros(n, dtype=bool)  # right, since correct code has it or something right came of it
-        for node in range(n - 1, -1, -1):
-            matched = self.rows[node] >= 0 and not self.alike[node]
-            proven[node] = matched or any(proven[c] for c in self.consumers[node])
-        idle = np.array([operation in EMPTY for operation in self.trace.operations], dtype=bool)
-        fine = proven | ~self.trace.made | idle | (self.alike & ~self._strange())
-        for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
-            if self.unknown[node] and not fine[node]:
-                fine[node] = all(fine[source] for source in self.trace.inputs[node])
-        return proven, fine
-
-    def _strange(self) -> np.ndarray:
-        """Tensors of alike elements that correct code does not have, made from others that are not alike."""
-        return np.array(
-            [
-                self.rows[node] < 0
-                and not self.trace.operations[node].endswith(("_like", "new_full", "new_zeros", "new_ones"))
-                and any(not self.alike[source] for source in self.trace.inputs[node])
-                for node in range(self.trace.size)
-            ],
-            dtype=bool,
-        )
-
-    def _flows(self) -> np.ndarray:
-        trace = self.trace
-        ends = trace.raised if trace.raised is not None else trace.results
-        flows = np.zeros(trace.size, dtype=bool)
-        flows[list(ends) if ends else slice(None)] = True
-        for node in range(trace.size - 1, -1, -1):
-            if flows[node]:
-                flows[list(trace.inputs[node])] = True
-        return flows
-
-    def suspects(self) -> list[int]:
-        trace = self.trace
-        # Where a record ends early it is not seen whether something right comes of a tensor, or what is right.
-        last = trace.size if trace.whole else trace.size // 2
-        last = last if self.known.whole else min(last, trace.size // 4)
-        found = [
-            node
-            for node in range(last)
-            if trace.made[node]
-            and self.flows[node]
-            and not self.fine[node]
-            and not self.unknown[node]
-            and all(self.fine[source] for source in trace.inputs[node])
-        ]
-        lines: dict[Line | None, list[int]] = {}
-        for node in found:
-            lines.setdefault(self.blamed(node)[0], []).append(node)
-        explaining = [line for line, nodes in lines.items() if self._explain(nodes)]
-        return [node for node in found if self.blamed(node)[0] in explaining]
-
-    def _explain(self, suspects: list[int]) -> bool:
-        """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
-
-        If all that uses them has other wrong inputs, they may be right on a road of their own.
-        """
-        ends = self.trace.raised if self.trace.raised is not None else self.trace.results
-        users = {node for one in suspects for node in self.consumers[one] if self.flows[node] and not self.fine[node]}
-        if not users or any(one in ends for one in suspects):
-            return True
-        from_it = set(suspects)
-        for node in range(suspects[0] + 1, max(users) + 1):
-            if any(source in from_it for source in self.trace.inputs[node]):
-                from_it.add(node)
-        return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
-
-    def blamed(self, node: int) -> tuple[Line | None, str]:
-        """The line of a suspect; that of the call around it, with the module, if that was given something else."""
-        chain = []
-        call = int(self.trace.around[node])
-        while call >= 0:
-            chain.append(call)
-            call = self.trace.calls[call].around
-        for number in reversed(chain):
-            entry = self.trace.calls[number]
-            used = [source for source in entry.inputs if not self.alike[source] and not self.unknown[source]]
-            rows = {int(self.rows[source]) for source in used}
-            sets = self.known.calls.get(entry.path)
-            if sets and entry.line and -1 not in rows and rows not in sets:
-                parent = entry.path.rpartition(".")[0]
-                others = [path for path, own in self.known.calls.items() if rows and rows in own]
-                beside = [path for path in others if path.rpartition(".")[0] == parent]
-                return entry.line, " ".join(path.rpartition(".")[2] for path in (entry.path, *beside[:1]))
-        line, caller = self.trace.lines[node], self.trace.callers[node]
-        # A function that gives something right elsewhere was called here with something wrong.
-        elsewhere = {
-            self.trace.callers[other]
-            for other, own in enumerate(self.trace.lines)
-            if own == line and self.proven[other] and self.trace.callers[other] != caller
-        }
-        return (caller if caller and elsewhere else line), ""
-
-    def nearest(self, node: int) -> set[int]:
-        """The named steps that went into a node, the nearest ones."""
-        found: set[int] = set()
-        seen, waiting = set(), list(self.trace.inputs[node])
-        while waiting:
-            source = waiting.pop()
-            if source in seen:
-                continue
-            seen.add(source)
-            if steps := self.named.get(int(self.rows[source])):
-                found.update(steps)
-            else:
-                waiting += self.trace.inputs[source]
-        return found
-
-    def order(self, node: int) -> str:
-        """Whether correct code has the numbers of a node in another order: the name of the step, or UNNAMED."""
-        row = int(self.unordered[node])
-        if row < 0:
-            return ""
-        off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
-        alike = {int(number) for number in np.flatnonzero(off <= LIMIT)}
-        return next((step.name for step in self.known.steps if step.row in alike), UNNAMED)
-
-    def missing(self) -> list[int]:
-        """The first named steps that nothing made: what they need is there, and nothing after them."""
-        present = {int(row) for row in self.rows if row >= 0}
-        steps = self.known.steps
-        there = [step.row in present for step in steps]
-        passed = list(there)  # made, or gone round: a later one is there
-        for number in range(len(steps) - 1, -1, -1):
-            if passed[number]:
-                for before in steps[number].after:
-                    passed[before] = True
-        return [
-            number
-            for number, step in enumerate(steps)
-            if not passed[number] and all(passed[before] for before in step.after)
-        ]
-
-
-def find(trace: Trace, known: Known) -> Finding:
-    """What follows from a trace of a failed call."""
-    seen = _Comparison(trace, known)
-    made = tuple(int(seen.rows[node]) for node in trace.results)
-    missing = seen.missing()
-    first = tuple(known.steps[number].name for number in missing)
-    if trace.raised is None and trace.whole and made == known.results:
-        return Finding()  # the call gives the right numbers: what is wrong is something else
-    suspects = seen.suspects()
-    faults: dict[Line, Fault] = {}
-    for node in suspects:
-        line, calls = seen.blamed(node)
+    def _suspect(self, node: int) -> None:
+        trace, seen, steps = self.trace, self.seen, self.known.steps
+        line, calls = self._blamed(node)
         order = seen.order(node)
+        if line is None or line in self.faults or self.is_given(line):
+            return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
-        if line is None or line in faults or (order == UNNAMED and not calls):
-            continue
+        if order == UNNAMED and not calls:
+            if not self._comes_back(node):
+                return
+            line = self._given_to_helper(node) or line
+        # Where the numbers of Python come from that a tensor is made of is not seen.
+        if trace.operations[node] in NUMBERS and not trace.inputs[node]:
+            return
         given = seen.nearest(node)
         own = trace.operations[node]
         beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
         after = [
             number
-            for number in missing
-            if given & set(known.steps[number].after)
-            or (not known.steps[number].after and known.steps[number].operation in beside)
+            for number in self.missing
+            if given & set(steps[number].after) or (not steps[number].after and steps[number].operation in beside)
         ]
-        step = known.steps[after[0]].name if after else ""
-        later = {one.operation for one in known.steps[after[0] + 1 :] if after[0] in one.after} if after else set()
-        left_out = bool(after) and own in later and own != known.steps[after[0]].operation
-        names = tuple(dict.fromkeys(known.steps[number].name for number in sorted(given)))
-        faults[line] = Fault(line, step, names, "" if order == UNNAMED else order, calls, left_out)
-    returned = ""
-    returned_order: Line | None = None
-    whole = trace.raised is None and trace.whole and len(made) == len(known.results)
-    if not faults and whole:
-        for node, row, right in zip(trace.results, made, known.results, strict=True):
+        rows = set(seen.alike_rows(node)) if order else set()
+        wanted = [number for number in after if steps[number].row in rows]
+        order = steps[wanted[0]].name if wanted else order
+        later = {one.operation for one in steps[after[0] + 1 :] if after[0] in one.after} if after else set()
+        left_out = bool(after) and own in later and own != steps[after[0]].operation
+        self.faults[line] = Fault(
+            line,
+            steps[after[0]].name if after else "",
+            tuple(dict.fromkeys(steps[number].name for number in sorted(given))),
+            "" if order == UNNAMED else order,
+            calls,
+            left_out,
+            before=self._before(node, line),
+            node=node if wanted else -1,
+            rows=tuple(steps[number].row for number in wanted[:1]),
+        )
+
+    def _given_to_helper(self, node: int) -> Line | None:
+        """The line that calls the helper function in which a node is made of nothing but what this was given."""
+        for number in self._around(int(self.trace.around[node])):
+            entry = self.trace.calls[number]
+            if entry.path.endswith("()"):
+                own = entry.path not in self.known.calls and set(self.trace.inputs[node]) <= set(entry.inputs)
+                return entry.line if own else None
+        return None
+
+    def _comes_back(self, node: int) -> bool:
+        """Whether the numbers of a node come back as they are, in some order."""
+        row, ends, waiting = self.seen.unordered[node], set(self.trace.results), [node]
+        while waiting:
+            one = waiting.pop()
+            if self.seen.unordered[one] != row:
+                return False
+            if one in ends:
+                return row not in self.known.results
+            waiting += [user for user in self.seen.consumers[one] if self.seen.flows[user]]
+        return False
+
+    def _before(self, node: int, line: Line) -> Line | None:
+        """The line of the same file, before this one, that made what goes into a node last."""
+        sources, seen = list(self.trace.inputs[node]), set()
+        lines = []
+        while sources:
+            source = sources.pop()
+            at = self.trace.lines[source]
+            if at == line and source not in seen:
+                seen.add(source)
+                sources += self.trace.inputs[source]
+            elif at is not None and at.file == line.file and at.number < line.number:
+                lines.append(at)
+        return max(lines, key=lambda one: one.number, default=None)
+
+    def _around(self, call: int) -> list[int]:
+        """The calls around a place, the innermost first."""
+        chain = []
+        while call >= 0:
+            chain.append(call)
+            call = self.trace.calls[call].around
+        return chain
+
+    def _blamed(self, node: int) -> tuple[Line | None, Called | None]:
+        """The line of a suspect; that of the call around it, with the module, if that was given something else."""
+        trace = self.trace
+        chain = self._around(int(trace.around[node]))
+        for number in reversed(chain):
+            entry = trace.calls[number]
+            if entry.line and self._wrongly_given(entry):
+                return self._passed_through(entry, entry.line), self._called(entry)
+        line, caller = trace.lines[node], trace.callers[node]
+        # A function that gives nothing but what is right elsewhere was called here with something wrong.
+        others = [one for one, own in enumerate(trace.lines) if own == line and trace.callers[one] != caller]
+        elsewhere = {trace.callers[one] for one in others if self.seen.proven[one]}
+        elsewhere -= {trace.callers[one] for one in others if not self.seen.fine[one]}
+        return (caller if caller and elsewhere else line), None
+
+    def _wrongly_given(self, entry: Call) -> bool:
+        """Whether a call is given something that is right, but is not what correct code gives to it."""
+        sets = self.known.calls.get(entry.path, ())
+        rows = given_to(entry, self.seen.row)
+        return bool(sets) and -1 not in rows and rows not in sets and all(self.seen.fine[one] for one in entry.inputs)
+
+    def _passed_through(self, entry: Call, line: Line) -> Line:
+        """The line that calls a helper function, if this only passes on what it was given."""
+        for number in self._around(entry.around):
+            around = self.trace.calls[number]
+            if not around.path.endswith("()") or around.path in self.known.calls or not around.line:
+                break
+            if not set(entry.inputs) <= set(around.inputs):
+                break
+            line = around.line
+        return line
+
+    def _called(self, entry: Call) -> Called:
+        """What is known of a call with the wrong inputs."""
+        rows = given_to(entry, self.seen.row)
+        name, parent = entry.path.rpartition(".")[2], entry.path.rpartition(".")[0]
+        # One that is called with these inputs anyhow, as dropout with anything, is not the one that was meant.
+        made = {(one.path, given_to(one, self.seen.row)) for one in self.trace.calls}
+        beside = [
+            path.rpartition(".")[2]
+            for path in self.known.counts
+            if rows
+            and rows in self.known.calls[path]
+            and path.rpartition(".")[0] == parent
+            and (path, rows) not in made
+        ]
+        sets = self.known.calls[entry.path]
+        return Called(
+            name,
+            beside[0] if beside and not f"{beside[0]}{name}".count("()") else "",
+            self._names(set(rows).difference(*sets)),
+            self._names(set(sets[0]) - set(rows)) if len(sets) == 1 else (),
+        )
+
+    def _names(self, rows: set[int]) -> tuple[str, ...]:
+        """The steps that some rows are; none if one of them has no name."""
+        if not all(row in self.seen.named for row in rows):
+            return ()
+        return tuple(self.known.steps[self.seen.named[row][-1]].name for row in sorted(rows))
+
+    # A return
+
+    def _wrong_returns(self) -> list[Call]:
+        """The calls of functions that are given what is right, make nothing wrong of it, and return something else."""
+        found = []
+        for entry in self.trace.calls:
+            sets = self.known.returns.get(entry.path)
+            if not sets or entry.returns is None or not entry.outputs or self.is_given(entry.returns):
+                continue
+            rows = tuple(self.seen.row(node) for node in entry.outputs)
+            given = given_to(entry, self.seen.row) in self.known.calls.get(entry.path, ())
+            fine = all(self.seen.fine[node] for node in (*entry.inputs, *entry.outputs))
+            if given and fine and -1 not in rows and rows not in sets:
+                found.append(entry)
+        return found
+
+    def _made_from(self, calls: list[Call]) -> set[int]:
+        """What is computed from what calls return, after they have returned."""
+        trace = self.trace
+        found: set[int] = set()
+        for entry in calls:
+            number = next(at for at, one in enumerate(trace.calls) if one is entry)
+            own = [node for node in range(trace.size) if number in self._around(int(trace.around[node]))]
+            end = max((*own, *entry.outputs), default=0)
+            made = set(entry.outputs)
+            for node in range(end + 1, trace.size):
+                if made & set(trace.inputs[node]):
+                    made.add(node)
+            found |= made - set(entry.outputs)
+        return found
+
+    def _wrong_return(self, entry: Call) -> None:
+        line = entry.returns
+        assert line is not None
+        steps = self.known.steps
+        rows = [int(self.seen.rows[node]) for node in entry.outputs]
+        back = tuple(dict.fromkeys(steps[one].name for row in rows for one in self.seen.named.get(row, [])[-1:]))
+        after = {one for row in rows for one in self.seen.named.get(row, ())}
+        if laid_out := self._laid_out(entry):
+            self.faults.setdefault(laid_out.line, laid_out)
+            return
+        missing = [one for one in self.missing if not steps[one].after or set(steps[one].after) & after]
+        wanted = {row for sets in self.known.returns[entry.path] for row in sets}
+        named = [step.name for step in steps if step.row in wanted and step.name not in back]
+        should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
+        if line not in self.faults and (back or should):
+            self.faults[line] = Fault(line, should, returns=back, left_out=bool(missing))
+
+    def _laid_out(self, entry: Call) -> Fault | None:
+        """The line that makes a tensor whose numbers are returned in another order than they should be."""
+        sets = self.known.returns[entry.path]
+        if len(sets) != 1 or len(sets[0]) != len(entry.outputs):
+            return None
+        for node, right in zip(entry.outputs, sets[0], strict=True):
+            line = self.trace.lines[node]
+            if right != int(self.seen.rows[node]) and right in self.seen.alike_rows(node):
+                if line is None or self.is_given(line):
+                    return None
+                name = self._names({right})
+                return Fault(line, order=name[0] if name else UNNAMED, node=node, rows=(right,))
+        return None
+
+    # The order of what comes back
+
+    def _wrong_order(self) -> None:
+        trace, known = self.trace, self.known
+        for number, (node, right) in enumerate(zip(trace.results, known.results, strict=True)):
+            line = trace.lines[node]
             off = np.abs(known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max()
-            if row != right and off <= LIMIT:
-                returned_order = returned_order or trace.lines[node]
-    if (
-        not faults
-        and not returned_order
-        and trace.raised is None
-        and trace.whole
-        and len(made) == len(known.results) == 1
-    ):
-        returned = next((known.steps[number].name for number in reversed(seen.named.get(made[0], []))), "")
+            same = int(self.seen.rows[node]) == right and known.shapes[number] == trace.shapes[number]
+            if line and not self.is_given(line) and not same and off <= LIMIT:
+                self.faults[line] = Fault(line, order=UNNAMED, node=node, rows=(right,))
+
+
+def find(trace: Trace, known: Known, given: Callable[[Line], bool] = lambda line: False) -> Finding:
+    """What follows from a trace of a failed call.
+
+    Args:
+        given: whether a line is of a given function.
+    """
+    search = _Search(trace, known, given)
+    seen = search.seen
+    made = tuple(int(seen.rows[node]) for node in trace.results)
+    if trace.raised is None and trace.whole and made == known.results and trace.shapes == known.shapes:
+        return Finding()  # the call gives the right numbers: what is wrong is something else
+    faults = search.search()
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     return Finding(
         right=_right(seen, {*wrong, *faults}),
         faults=tuple(faults.values()),
         raised=trace.raised is not None,
-        returned=returned,
-        missing=first,
+        missing=tuple(known.steps[number].name for number in search.missing),
         after=tuple(dict.fromkeys(wrong)),
-        order=returned_order,
+        never=_never(trace, known),
+        often=_often(trace, known),
     )
 
 
-def _right(seen: _Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[str, ...]], ...]:
+def _never(trace: Trace, known: Known) -> tuple[str, ...]:
+    """The modules that all correct code calls and this code neither calls nor uses the weights of."""
+    if trace.raised is not None or not trace.whole or not trace.results:
+        return ()
+    touched = modules_of(trace)
+    missed = [path for path in known.counts if path not in touched]
+    # Of a module that is never called, those in it need not be named.
+    return tuple(path for path in missed if not any(path.startswith(f"{other}.") for other in missed))
+
+
+def _often(trace: Trace, known: Known) -> tuple[tuple[str, tuple[Line, ...]], ...]:
+    """The modules that this code calls more often than any correct code, with the lines."""
+    if trace.raised is not None or not trace.whole or not trace.results:
+        return ()
+    lines: dict[str, list[Line]] = {}
+    for entry in trace.calls:
+        if entry.path in known.counts and entry.line:
+            lines.setdefault(entry.path, []).append(entry.line)
+    return tuple(
+        (path, tuple(dict.fromkeys(found))) for path, found in lines.items() if len(found) > known.counts[path]
+    )
+
+
+def _right(seen: Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[str, ...]], ...]:
     """The lines on which everything is right, with the steps that are made there, in the order of time."""
     lines: dict[Line, list[str]] = {}
     told: set[int] = set()

@@ -7,18 +7,24 @@ solution cannot be read.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.traces import COLUMNS, Trace
+from autograder.sandbox.traces import COLUMNS, Call, Trace
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
 BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded
+PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole")  # what is stored as it is
 ORDERED = 4  # columns of a signature from this one on see the order of the elements
+
+
+Rows = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,13 @@ class Known:
 
     rows: np.ndarray  # (m, COLUMNS) signatures
     steps: tuple[Step, ...]
-    calls: Mapping[str, tuple[frozenset[int], ...]]  # module -> what goes into its calls
+    calls: Mapping[str, tuple[Rows, ...]]  # module or function -> what goes into its calls
+    returns: Mapping[str, tuple[Rows, ...]]  # function -> what it returns
+    counts: Mapping[str, int]  # module that all correct code calls, or uses the weights of -> how often at most
     results: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...] = ()  # of the results
+    own: int = 0  # rows of the reference; those behind them are of other correct code
+    given: tuple[str, ...] = ()  # functions that are given, "module.Class.method": no line of them is wrong
     whole: bool = True  # whether it reaches the end of the call
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
@@ -61,8 +72,30 @@ def constant(signatures: np.ndarray) -> np.ndarray:
     return np.abs(signatures[:, 1] - signatures[:, 0] ** 2) < 1e-10
 
 
-def known_from(reference: Trace, others: Iterable[Trace] = ()) -> Known:
-    """What the reference and other correct code compute in a call."""
+def given_to(call: Call, rows: Callable[[int], int]) -> Rows:
+    """What goes into a call, by rows: of a function in order, of a module (whose arguments may have names) sorted.
+
+    Args:
+        rows: the row of a node; -2 if it is not looked at, since it has no numbers or they are all alike.
+    """
+    found = [row for node in call.inputs if (row := rows(node)) != -2]
+    return tuple(found) if call.path.endswith("()") else tuple(sorted(set(found)))
+
+
+def known_from(
+    reference: Trace,
+    others: Iterable[Trace] = (),
+    given: Collection[str] = (),
+    written: Collection[str] = (),
+) -> Known:
+    """What the reference and other correct code compute in a call.
+
+    Args:
+        given: the functions that are given, "module.Class.method".
+        written: those that students write. What goes into others and comes out of them is anybody's own affair.
+    """
+    agreed = {path.rpartition(".")[2] for path in (*given, *written)}
+    agreed_calls = {one.path for one in reference.calls if _name(one.path) in agreed}
     index: dict[tuple[float, ...], int] = {}
     rows: list[np.ndarray] = []
 
@@ -73,23 +106,56 @@ def known_from(reference: Trace, others: Iterable[Trace] = ()) -> Known:
             rows.append(signature)
         return index[key]
 
-    calls: dict[str, set[frozenset[int]]] = {}
+    calls: dict[str, set[Rows]] = {}
+    returns: dict[str, set[Rows]] = {}
+    counts: list[Counter[str]] = []
+    touched: list[set[str]] = []
+    own = 0
     for trace in (reference, *others):
         last = trace.size if reference.whole or trace is reference else BEGINNING
-        alike = constant(trace.signatures)
-        usable = np.isfinite(trace.signatures[:, 0]) & ~alike
+        usable = np.isfinite(trace.signatures[:, 0]) & ~constant(trace.signatures)
         # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
         for node in np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]:
             row(trace.signatures[node])
+        nodes = {node for one in trace.calls for node in (*one.inputs, *one.outputs)}
+        looked = {node: row(trace.signatures[node]) if usable[node] else -2 for node in sorted(nodes)}
         for call in trace.calls:
-            into = frozenset(row(trace.signatures[node]) for node in call.inputs if usable[node])
-            calls.setdefault(call.path, set()).add(into)
+            if call.path.endswith("()") and call.path not in agreed_calls:
+                continue
+            calls.setdefault(call.path, set()).add(given_to(call, looked.__getitem__))
+            if call.returns:
+                returns.setdefault(call.path, set()).add(tuple(looked[node] for node in call.outputs))
+        if trace.whole:
+            counts.append(Counter(call.path for call in trace.calls if not call.path.endswith("()")))
+            touched.append(modules_of(trace))
+        own = own or len(rows)
+    always = set.intersection(set(counts[0]), *touched) if counts and reference.whole else set()
     results = tuple(row(reference.signatures[node]) for node in reference.results)
     steps = _steps(reference, row)
-    found = np.array(rows, dtype=np.float32).astype(np.float64).reshape(-1, COLUMNS)
     return Known(
-        found, steps, {path: tuple(sorted(sets, key=sorted)) for path, sets in calls.items()}, results, reference.whole
+        np.array(rows, dtype=np.float32).astype(np.float64).reshape(-1, COLUMNS),
+        steps,
+        {path: tuple(sorted(sets)) for path, sets in calls.items()},
+        {path: tuple(sorted(sets)) for path, sets in returns.items()},
+        {path: max(one[path] for one in counts) for path in sorted(always)},
+        results,
+        reference.shapes,
+        own,
+        tuple(given),
+        reference.whole,
     )
+
+
+def modules_of(trace: Trace) -> set[str]:
+    """The modules that are called, or whose weights are used, with all the modules around these."""
+    weights = {name.rpartition(".")[0] for node, name in enumerate(trace.operations) if not trace.made[node]}
+    paths = {call.path for call in trace.calls if not call.path.endswith("()")} | weights
+    return {path[:end] for path in paths for end in (*(at for at, one in enumerate(path) if one == "."), len(path))}
+
+
+def _name(path: str) -> str:
+    """The name of a function by the path of its call: "forward" of "layers.0.forward()"."""
+    return path.rpartition(".")[2].removesuffix("()")
 
 
 def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ...]:
@@ -115,9 +181,7 @@ def pack(found: Mapping[str, Known]) -> tuple[dict[str, np.ndarray], dict[str, s
         digest: json.dumps(
             {
                 "steps": [list(asdict(step).values()) for step in known.steps],
-                "calls": {path: [sorted(rows) for rows in sets] for path, sets in sorted(known.calls.items())},
-                "results": known.results,
-                "whole": known.whole,
+                **{name: getattr(known, name) for name in PLAIN},
             },
             separators=(",", ":"),
         )
@@ -140,10 +204,8 @@ def read(path: Path) -> dict[str, Known]:
                 entry = json.loads(text)
                 found[digest] = Known(
                     file.get_tensor(digest).astype(np.float64),
-                    tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry["steps"]),
-                    {name: tuple(frozenset(rows) for rows in sets) for name, sets in entry["calls"].items()},
-                    tuple(entry["results"]),
-                    entry["whole"],
+                    tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
+                    **{name: _as_tuples(value) for name, value in entry.items()},
                 )
     return found
 
@@ -151,3 +213,10 @@ def read(path: Path) -> dict[str, Known]:
 def stored_file(expected: Path, stage: str) -> Path:
     """Where what is known of the calls of a stage's visible tests is stored."""
     return expected / f"{stage}.steps.safetensors"
+
+
+def _as_tuples(value: Any) -> Any:
+    """What was written as JSON with tuples for lists."""
+    if isinstance(value, dict):
+        return {name: _as_tuples(one) for name, one in value.items()}
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from autograder.diagnosis.first_fault import Fault, Finding
+from autograder.diagnosis.findings import Called, Fault, Finding
+from autograder.diagnosis.right_steps import UNNAMED
 from autograder.sandbox.traces import Line
 
 MOST = 2  # faults that are told at once
 CODE = "    "  # what a line of code begins with among the sentences
+MOST_NUMBERS = 3
 NAMES = 5  # steps that are listed, the last ones
 
 
@@ -17,11 +19,22 @@ def sentences(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
         sources: the texts of the student's files, by their names.
     """
     if not finding.faults:
-        return _without_fault(finding, sources)
+        return _without_fault(finding)
     told = [*_right_before(finding, finding.faults[0])]
     for number, fault in enumerate(finding.faults[:MOST]):
-        told += _fault(fault, sources, bool(told), number > 0, _several(finding))
-    return tuple(told)
+        told += _fault(fault, finding, sources, bool(told), number > 0)
+    return (*told, *_calls_of_modules(finding))
+
+
+def _calls_of_modules(finding: Finding) -> tuple[str, ...]:
+    """The modules that are never called, or too often."""
+    names = dict.fromkeys(path.rpartition(".")[2] for path in finding.never)
+    told = [f"{name} is never called." for name in names]
+    for path, lines in finding.often:
+        where = f"in line{'s' * (len(lines) > 1)} {_and([str(line.number) for line in lines])}"
+        told.append(f"{path.rpartition('.')[2]} is called more often than it should be, {where}.")
+    told = list(dict.fromkeys(told))
+    return tuple(told[:MOST])
 
 
 def text_of(line: Line, sources: Mapping[str, str]) -> str:
@@ -72,42 +85,46 @@ def _and(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def _fault(fault: Fault, sources: Mapping[str, str], led: bool, another: bool, several: bool) -> tuple[str, ...]:
-    where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if several or not led else "")
-    if fault.left_out:
-        head = f"{where} goes on without a step, {fault.missing}:"
-    elif another:
-        head = f"{where} gives a wrong result, too:"
-    else:
-        head = f"{where} is the first whose result is not right:"
-    told = [head, CODE + text_of(fault.line, sources)]
-    if fault.calls:
-        called, _, instead = fault.calls.partition(" ")
-        if instead:
-            told.append(f"It calls {called} with what {instead} should be called with.")
-        else:
-            told.append(f"It calls {called} with other inputs than it should, or leaves some out.")
-    elif fault.order:
-        told.append(f"It makes {fault.order}: the numbers are right, but they stand in another order or shape.")
+def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool) -> tuple[str, ...]:
+    where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if _several(finding) or not led else "")
+    code = CODE + text_of(fault.line, sources)
+    if fault.returns is not None:
+        back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
+        should = f"{'What is missing' if fault.left_out else 'It should be'}: {fault.missing}." if fault.missing else ""
+        told = [f"{where} returns something else than it should:", code, " ".join(one for one in (back, should) if one)]
     elif fault.left_out:
-        told += [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
-    elif fault.missing:
-        given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
-        told.append(f"{given}What should come next: {fault.missing}.")
+        given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
+        after = f" after line {fault.before.number}" if fault.before else ""
+        told = [f"{where} goes on{after} without a step, {fault.missing}:", code, *given]
+    else:
+        head = "gives a wrong result, too:" if another else "is the first whose result is not right:"
+        told = [f"{where} {head}", code, *_what(fault)]
+    if numbers := finding.numbers.get(fault.line, ())[:MOST_NUMBERS]:
+        told.append(f"It uses {_and([f'{name} = {value:g} of line {line}' for name, value, line in numbers])}.")
     return tuple(told)
 
 
-def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
-    if finding.raised:
-        told = _lines_are_right(finding.right, len({line.file for line, _ in finding.right}) > 1)
-        return (told[0].removesuffix(".") + ", until the exception.",) if told else ()
-    if finding.order:
-        where = f"line {finding.order.number} of {finding.order.file}"
-        return (
-            f"What comes back was made last by {where}:",
-            CODE + text_of(finding.order, sources),
-            "Its numbers are right, but they stand in another order or shape than they should.",
-        )
-    if finding.returned and finding.missing:
-        return (f"What comes back is {finding.returned}. What is missing: {finding.missing[0]}.",)
-    return ()
+def _what(fault: Fault) -> list[str]:
+    """What is known of a wrong result."""
+    if fault.calls:
+        return [_called(fault.calls)]
+    if fault.order:
+        made = f"It makes {fault.order}: the" if fault.order != UNNAMED else "Its"
+        turned = f" permute{fault.turn} of it would be right." if fault.turn else ""
+        return [f"{made} numbers are right, but they stand in another order or shape than they should.{turned}"]
+    given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
+    return [f"{given}What should come next: {fault.missing}."] if fault.missing else []
+
+
+def _called(called: Called) -> str:
+    """What is wrong with a call."""
+    if called.instead:
+        return f"It calls {called.name} with what {called.instead} should be called with."
+    if called.given and called.wanted:
+        return f"It calls {called.name} with {_and(called.given)}; it should be called with {_and(called.wanted)}."
+    return f"It calls {called.name} with other inputs than it should, or leaves some out."
+
+
+def _without_fault(finding: Finding) -> tuple[str, ...]:
+    told = _lines_are_right(finding.right, len({line.file for line, _ in finding.right}) > 1) if finding.raised else ()
+    return (told[0].removesuffix(".") + ", until the exception.",) if told else _calls_of_modules(finding)

@@ -16,7 +16,7 @@ from autograder.manifest import Assignment, Stage
 from autograder.sandbox.remote_values import Code
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
-from autograder.submissions.syntax_tree import parse
+from autograder.submissions.syntax_tree import functions, parse
 from course.errors import UserError
 
 if sys.version_info >= (3, 11):
@@ -34,6 +34,13 @@ def named_reference(chosen: Assignment, stage: Stage) -> Code:
     solution = read_submission(chosen.solution, chosen)
     named = with_names(solution.sources, read_names(chosen.folder))
     return code_of_stage(Submission("reference", named), stage, chosen, {})
+
+
+def given_functions(chosen: Assignment) -> tuple[str, ...]:
+    """The functions and methods of the reference that no stage has students write, "module.Class.method"."""
+    written = {path for stage in chosen.stages for path in stage.writes}
+    sources = read_submission(chosen.solution, chosen).sources
+    return tuple(path for module, text in sources.items() for path in functions(module, text) if path not in written)
 
 
 def read_names(folder: Path) -> Names:

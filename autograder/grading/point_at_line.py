@@ -3,10 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from autograder.diagnosis import first_fault, known_steps
+from autograder.diagnosis.changing_lines import kept_line, random_line
 from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.findings import Fault, Finding
 from autograder.diagnosis.line_words import sentences, text_of
+from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
+from autograder.grading.source_lines import in_given, numbers_used
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -31,8 +37,10 @@ def point_at_line(
         return result
     runs = student if recipe.code is student.code else student.with_code(recipe.code)
     try:
+        if isinstance(error, Incorrect) and error.wrong in CHANGING.values():
+            return _changing(result, recipe, runs, error.wrong is CHANGING["random"])
         known = _known(recipe, reference, stage)
-        finding = first_fault.find(followed(recipe, runs), known) if known else None
+        finding = _found(recipe, runs, known) if known else None
     except (StudentFault, Unreadable, LookupError):
         return result
     finally:
@@ -41,15 +49,63 @@ def point_at_line(
     return with_finding(result, finding, own_files(recipe.code)) if finding else result
 
 
+def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -> TestResult:
+    """The result of a test whose call changes from time to time, with the line where that begins."""
+    first = followed(recipe, runs)
+    if random:
+        line, said = random_line(first, followed(recipe, runs)), "draws random numbers"
+    else:
+        line, said = (
+            kept_line(first, followed(recipe, runs, earlier=True)),
+            "uses a tensor that an earlier call has left",
+        )
+    if line is None:
+        return result
+    sources = own_files(recipe.code)
+    mark = LineMark(line.file, line.number, text_of(line, sources), "wrong")
+    return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {mark.text}"), marks=(mark,))
+
+
+def _found(recipe: Recipe, runs: Student, known: known_steps.Known) -> Finding:
+    sources = own_files(recipe.code)
+    trace = followed(recipe, runs)
+    if not trace.results and trace.raised is None and recipe.earlier:  # what it needs was kept by an earlier call
+        trace = followed(recipe, runs, earlier=True)
+    finding = first_fault.find(trace, known, in_given(sources, known.given))
+    used = {
+        fault.line: numbers_used(sources, fault.line, trace.numbers.get(fault.line, {}))
+        for fault in finding.faults
+        if not fault.calls and fault.returns is None
+    }
+    faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
+    return replace(finding, faults=faults, numbers=used)
+
+
+def _turned(fault: Fault, recipe: Recipe, runs: Student, known: known_steps.Known) -> Fault:
+    """A fault of the order of numbers, with the order of the axes that would mend it, if there is exactly one."""
+    if fault.node < 0:
+        return fault
+    turns = followed(recipe, runs, turned=fault.node).turns
+    wanted = known.rows[list(fault.rows)]
+    mending = [axes for axes, row in turns if (np.abs(wanted - row).max(axis=1) <= known_steps.LIMIT).any()]
+    return replace(fault, turn=mending[0]) if len(mending) == 1 else fault
+
+
 def _known(recipe: Recipe, reference: Student | None, stage: Stage) -> known_steps.Known | None:
     """What correct code computes in a call: for visible tests it is stored, for hidden ones the reference shows it."""
     if reference is None:
         expected = assignment(stage.assignment).expected
         return known_steps.read(known_steps.stored_file(expected, stage.name)).get(recipe.digest)
-    return known_steps.known_from(followed(recipe, reference))
+    from autograder.grading.named_steps import given_functions  # students have none
+
+    chosen = assignment(stage.assignment)
+    written = {path for one in chosen.stages for path in one.writes}
+    return known_steps.known_from(followed(recipe, reference), (), given_functions(chosen), written)
 
 
-def followed(recipe: Recipe, student: Student, limit: float = TRACE_SECONDS) -> Trace:
+def followed(
+    recipe: Recipe, student: Student, limit: float = TRACE_SECONDS, turned: int = -1, earlier: bool = False
+) -> Trace:
     """The record of a call that a worker makes once more.
 
     Raises:
@@ -57,7 +113,7 @@ def followed(recipe: Recipe, student: Student, limit: float = TRACE_SECONDS) -> 
         Unreadable: if what comes back is no record.
     """
     lengths = {name: text.count("\n") + 1 for name, text in own_files(student.code).items()}
-    return read_trace(student.follow(recipe, limit), lengths)
+    return read_trace(student.follow(recipe, limit, turned, earlier), lengths)
 
 
 def own_files(code: Code) -> dict[str, str]:
@@ -65,7 +121,7 @@ def own_files(code: Code) -> dict[str, str]:
     return {f"{module}.py": code.sources[module] for module in code.modules}
 
 
-def with_finding(result: TestResult, finding: first_fault.Finding, sources: Mapping[str, str]) -> TestResult:
+def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str]) -> TestResult:
     """A result with what follows from the trace."""
     told = sentences(finding, sources)
     if not told:

@@ -21,11 +21,11 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from autograder.sandbox.function_calls import FunctionCalls, numbers_of
 from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES, TRACE_SECONDS
+from autograder.sandbox.signatures import COLUMNS, signature, turns
 
 GIVEN, MADE = 0, 1  # kinds of nodes
-COLUMNS = 7  # of a signature
-WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
 NESTED = 4  # lists in lists
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
@@ -35,37 +35,6 @@ QUESTIONS = {
 }
 PARTS = ("body", "orelse", "handlers", "finalbody", "cases")  # of a statement, that hold others
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
-_WEIGHTS: dict[int, torch.Tensor] = {}
-
-
-def signature(tensor: torch.Tensor) -> tuple[float, ...]:
-    """Seven numbers: four means that do not depend on the order of the elements, two that do, one for the shape.
-
-    The elements are squeezed into (-1, 1) first, by x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
-    all count as -1. Axes of size 1 have no part in it.
-    """
-    shape = 0
-    for size in tensor.shape:
-        shape = shape if size == 1 else (shape * 1009 + size) % 9973
-    with torch._C.DisableTorchFunction(), torch.no_grad():
-        x = tensor.detach().as_subclass(torch.Tensor)
-        x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
-        x = x.reshape(-1)
-        n = x.numel()
-        if n == 0:
-            return (0.0,) * COLUMNS
-        if n > WHOLE:
-            x = x[:: n // WHOLE + 1]
-            n = x.numel()
-        x = torch.nan_to_num(x.to(torch.float64), nan=0.5, posinf=1e300, neginf=-1e300)
-        x = x / (1 + x.abs())
-        square = x * x
-        if n not in _WEIGHTS:
-            k = torch.arange(1, n + 1, dtype=torch.float64)
-            _WEIGHTS[n] = torch.stack([(k * 0.6180339887498949) % 1, (k * 0.4142135623730951) % 1]) - 0.5
-        ordered = (_WEIGHTS[n] @ x) / n
-        means = (x.mean(), x @ x / n, square @ x / n, square @ square / n)
-        return (*map(float, means), float(ordered[0]), float(ordered[1]), shape / 9973)
 
 
 def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
@@ -113,9 +82,11 @@ def statements(source: str) -> dict[int, tuple[int, int]]:
 class Tracer(TorchFunctionMode):
     """The record of some calls. It ends by itself at its limits; the code then runs on unseen."""
 
-    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS) -> None:
+    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS, turned: int = -1) -> None:
         super().__init__()
         self.seconds = seconds
+        self.turned = turned  # the node that is looked at with its axes in every order, too
+        self.turns: list[list[Any]] = []
         self.files = files  # names of the files whose lines are wanted
         self.labels: dict[str, int] = {}
         self.places: dict[tuple[str, int], int] = {}
@@ -123,8 +94,11 @@ class Tracer(TorchFunctionMode):
         self.edges: list[tuple[int, int]] = []  # from, to
         self.signatures: list[tuple[float, ...]] = []
         self.steps: list[tuple[str, int]] = []
-        self.calls: list[tuple[str, int, int, list[int], list[int]]] = []  # path, place, call around it, from, to
+        self.numbers: dict[int, dict[str, float]] = {}  # place -> local variables
+        # Of modules and functions: path, place, the call around it, from, to, where it returns.
+        self.calls: list[list[Any]] = []
         self.results: list[int] = []
+        self.shapes: list[list[int]] = []  # of the results
         self.raised: list[int] | None = None  # what went into the operation that raised an exception
         self.raised_at = -1
         self.whole = True
@@ -133,8 +107,9 @@ class Tracer(TorchFunctionMode):
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._inside = -1  # the innermost call of a module
         self._modules: dict[int, str] = {}
+        self._weights: dict[int, str] = {}
         self._bytes = 0
-        self._end = time.monotonic() + seconds
+        self._end = time.process_time() + seconds
 
     # What the worker tells
 
@@ -142,12 +117,16 @@ class Tracer(TorchFunctionMode):
         """Follow what happens inside the `with` block: a call of an object or a function."""
         if isinstance(target, torch.nn.Module):
             self._modules |= {id(module): name or "it" for name, module in target.named_modules()}
-        self._end = time.monotonic() + self.seconds
+            self._weights |= {id(weight): name for name, weight in target.named_parameters()}
+        self._end = time.process_time() + self.seconds
         return _Running(self)
 
     def returned(self, value: Any) -> None:
-        """The result of the last call."""
-        self.results = [self._node(tensor) for tensor in tensors_in(value)] if self.whole else []
+        """The result of a call; those of several calls come one behind the other."""
+        if self.whole:
+            self.results += [self._node(tensor) for tensor in tensors_in(value)]
+            self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
+        self.results, self.shapes = ([], []) if not self.whole else (self.results[:1000], self.shapes[:1000])
 
     def step(self, name: str, value: Any) -> Any:
         """A named step of the reference: the value is given back."""
@@ -207,7 +186,7 @@ class Tracer(TorchFunctionMode):
         now = _version(tensor) if version is None else version
         if (known := self._now.get(id(tensor))) and known[1] == now:
             return known[0]
-        node = self._add(GIVEN, "", (-1, -1), [], tensor)
+        node = self._add(GIVEN, self._weights.get(id(tensor), ""), (-1, -1), [], tensor)
         self._know(tensor, node)
         if version is not None:
             self._now[id(tensor)] = (node, version)
@@ -226,9 +205,11 @@ class Tracer(TorchFunctionMode):
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
                 found = signature(tensor)
         self._bytes += tensor.numel() * tensor.element_size()
-        if len(self.nodes) >= TRACE_NODES or self._bytes > TRACE_BYTES or time.monotonic() > self._end:
+        if len(self.nodes) >= TRACE_NODES or self._bytes > TRACE_BYTES or time.process_time() > self._end:
             self.whole = False
         node = len(self.nodes)
+        if node == self.turned:
+            self.turns = turns(tensor)
         self.nodes.append((kind, self.labels.setdefault(label[:80], len(self.labels)), *place, self._inside))
         self.edges += [(source, node) for source in dict.fromkeys(inputs)]
         self.signatures.append(found)
@@ -242,8 +223,10 @@ class Tracer(TorchFunctionMode):
                 break
             code = frame.f_code
             if code.co_filename in self.files:
-                place = (code.co_filename, frame.f_lineno)
-                found.append(self.places.setdefault(place, len(self.places)))
+                number = self.places.setdefault((code.co_filename, frame.f_lineno), len(self.places))
+                found.append(number)
+                if number not in self.numbers:
+                    self.numbers[number] = numbers_of(frame)
             frame = frame.f_back
         return (*found, -1, -1)[:2]  # type: ignore[return-value]
 
@@ -252,23 +235,38 @@ class Tracer(TorchFunctionMode):
         if not self.whole:
             return call(module, *args, **kwargs)
         path = self._modules.get(id(module)) or type(module).__name__[:80]
-        inputs = [self._node(tensor) for tensor in tensors_in((args, kwargs))]
-        outside, self._inside = self._inside, len(self.calls)
-        entry: tuple[str, int, int, list[int], list[int]] = (
-            path,
-            self._place(sys._getframe(2))[0],
-            outside,
-            inputs,
-            [],
-        )
-        self.calls.append(entry)
+        number, outside = self._open(path, self._place(sys._getframe(2))[0], (args, kwargs))
         try:
             value = call(module, *args, **kwargs)
         finally:
             self._inside = outside
         if self.whole:
-            entry[4].extend(self._node(tensor) for tensor in tensors_in(value))
+            self.calls[number][4] += [self._node(tensor) for tensor in tensors_in(value)]
         return value
+
+    def entered(self, name: str, caller: FrameType | None, given: list[Any]) -> tuple[int, int] | None:
+        """A call of a function: its number, and that of the call around it. None if there are too many already."""
+        if not self.whole or len(self.calls) > TRACE_NODES // 8:
+            return None
+        around = self._inside
+        while around >= 0 and self.calls[around][0].endswith("()"):
+            around = self.calls[around][2]
+        path = f"{self.calls[around][0]}." if around >= 0 else ""
+        return self._open(f"{path}{name}()"[-80:], self._place(caller)[0], given)
+
+    def left(self, number: int, outside: int, frame: FrameType, value: Any) -> None:
+        """A function returns."""
+        self._inside = outside
+        if self.whole:
+            self.calls[number][4] += [self._node(tensor) for tensor in tensors_in(value)]
+            self.calls[number][5] = self._place(frame)[0]
+
+    def _open(self, path: str, place: int, given: Any) -> tuple[int, int]:
+        inputs = [self._node(tensor) for tensor in tensors_in(given)]
+        outside, self._inside = self._inside, len(self.calls)
+        self.calls.append([path, place, outside, inputs, [], -1])
+        self.whole = self.whole and len(self.calls) < TRACE_NODES // 2
+        return self._inside, outside
 
     def reply(self) -> list[Any]:
         """The record as a value that can be sent; see `traces` for the form."""
@@ -281,9 +279,12 @@ class Tracer(TorchFunctionMode):
             torch.tensor(self.edges, dtype=torch.int64).reshape(-1, 2),
             torch.tensor(self.signatures, dtype=torch.float64).reshape(-1, COLUMNS),
             [list(step) for step in self.steps],
-            [list(call) for call in self.calls[: TRACE_NODES // 4]],
+            self.calls,
             self.results[:1000],
             self.raised if self.raised is None else [self.raised_at, *self.raised[:1000]],
+            [[place, name, value] for place, found in self.numbers.items() for name, value in found.items()],
+            self.shapes,
+            self.turns,
         ]
 
 
@@ -302,8 +303,11 @@ class _Running:
         setattr(torch.nn.Module, "__call__", lambda self, *a, **k: tracer.called(call, self, a, k))  # noqa: B010
         _Running.current = tracer
         tracer.__enter__()  # type: ignore[no-untyped-call]
+        self.functions = FunctionCalls(tracer)
+        self.functions.start()
 
     def __exit__(self, *error: Any) -> None:
+        self.functions.end()
         self.tracer.__exit__(*error)  # type: ignore[no-untyped-call]
         _Running.current = None
         setattr(torch.nn.Module, "__call__", self.call)  # noqa: B010

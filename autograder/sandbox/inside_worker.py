@@ -16,7 +16,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
     seed    seed: of torch's random numbers
-    follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`)
+    follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`);
+            turned: the number of a result that is looked at with its axes in every order, or -1
     record  send that record, and end it
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known: see `rules`
 
@@ -180,7 +181,7 @@ class Worker:
         """Record what the calls that come compute."""
         from autograder.sandbox.follow import Tracer
 
-        self.tracer = Tracer(set(request["files"]), request["seconds"])
+        self.tracer = Tracer(set(request["files"]), request["seconds"], request["turned"])
 
     def record(self, request: dict[str, Any], body: bytes) -> Any:
         """The record of the calls since `follow`."""

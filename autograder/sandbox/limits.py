@@ -15,4 +15,4 @@ MAX_NUMBER = 2**63  # of whole numbers outside tensors
 MAX_AXES = 32  # of a tensor: as many as every release of NumPy can hold
 TRACE_NODES = 4000  # results of operations that are recorded of a failed call
 TRACE_BYTES = 256 << 20  # of the tensors that are kept for it
-TRACE_SECONDS = 3.0  # for which a call is followed
+TRACE_SECONDS = 3.0  # of computing for which a call is followed

@@ -15,6 +15,7 @@ from autograder.sandbox.student_faults import Raised
 
 Request = tuple[dict[str, Any], Mapping[str, np.ndarray]]  # what is asked, and the tensors that go with it
 MODES = ("train", "eval")
+KEPT = 3  # earlier calls of an object that are known
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Recipe:
     requests: tuple[Request, ...]
     code: Code  # for which the call was made
     dtype: str
+    earlier: tuple[Request, ...] = ()  # calls of the same object before this one, which should not matter
 
     @cached_property
     def digest(self) -> str:
@@ -36,11 +38,14 @@ class Recipe:
                 found.update(np.ascontiguousarray(tensors[name]).tobytes())
         return found.hexdigest()[:16]
 
-    def repeat(self, ask: Callable[[dict[str, Any], Mapping[str, np.ndarray]], int | None]) -> None:
+    def repeat(
+        self, ask: Callable[[dict[str, Any], Mapping[str, np.ndarray]], int | None], earlier: bool = False
+    ) -> None:
         """Send the requests again. What the last one raises is passed over.
 
         Args:
             ask: sends a request with its tensors, and gives back the number of the object that is the answer.
+            earlier: whether the object is called as it was before, first.
 
         Raises:
             LookupError: if an object that was made before is not made this time.
@@ -51,6 +56,10 @@ class Recipe:
             # What a constructor computes is replaced by the weights that are loaded, where some are.
             if loaded and isinstance(request.get("target"), str):
                 request = {**request, "unseen": True}
+            if earlier and number == len(self.requests):
+                for before, own in self.earlier:
+                    with contextlib.suppress(Raised):
+                        ask({**renumbered(before, objects), "unseen": True}, own)
             with contextlib.suppress(*((Raised,) if number == len(self.requests) else ())):
                 handle = ask(renumbered(request, objects), tensors)
                 if handle is not None and isinstance(request["target"], str):
@@ -63,6 +72,7 @@ class Recipes:
     def __init__(self) -> None:
         self._made: dict[int, list[Request]] = {}
         self._last: Request | None = None
+        self._called: dict[int, list[Request]] = {}  # the last calls of each object
 
     def note(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
         """A request that is sent now."""
@@ -72,6 +82,8 @@ class Recipes:
             self._made[target] = [one for one in self._made[target] if one[0]["do"] != "state"] + [self._last]
         elif request["do"] == "call" and request["method"] in MODES and target in self._made:
             self._made[target].append(self._last)
+        elif request["do"] == "call" and isinstance(target, int):
+            self._called[target] = [*self._called.get(target, ())[-KEPT:], self._last]
 
     def made(self, handle: int) -> None:
         """The last request has made an object; one that is an object's own answer (`eval`) is not new."""
@@ -79,14 +91,21 @@ class Recipes:
             self._made[handle] = [self._last]
 
     def last(self, code: Code, dtype: str) -> Recipe | None:
-        """How the last request came about; None if it needs an object of unknown origin, or is no call."""
+        """How the last request came about; None if it needs an object of unknown origin, or is no call.
+
+        What an attribute holds was made with the object or by its last call, which is made again, too.
+        """
         if self._last is None or self._last[0]["do"] not in ("call", "get"):
             return None
         requests: list[Request] = []
         numbers: dict[int, int] = {}
-        if self._add(plain(self._last), requests, numbers):
-            return Recipe(tuple(requests), code, dtype)
-        return None
+        called = self._called.get(self._last[0]["target"], [])
+        again = [*called[-1:], self._last] if self._last[0]["do"] == "get" else [self._last]
+        if not all(self._add(plain(one), requests, numbers) for one in again):
+            return None
+        before = [plain(other) for other in called if not any(other is one for one in again)]
+        known = [other for other in before if set(handles(other[0])) <= numbers.keys()]
+        return Recipe(tuple(requests), code, dtype, tuple((renumbered(other, numbers), own) for other, own in known))
 
     def _add(self, one: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
         for handle in handles(one[0]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.last_call import LastCall
-from autograder.sandbox.limits import CALL_SECONDS, TRACE_SECONDS
+from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.read_reply import are_shapes, read_gradients, read_value
 from autograder.sandbox.recipes import Recipe, Recipes
@@ -107,17 +107,19 @@ class Student:
         """How the last call came about, if it can be made once more."""
         return self._recipes.last(self.code, self.dtype)
 
-    def follow(self, recipe: Recipe, limit: float = TRACE_SECONDS) -> Any:
+    def follow(self, recipe: Recipe, limit: float, turned: int = -1, earlier: bool = False) -> Any:
         """Make a call once more, from new objects: the record of what was computed, unchecked; see `traces`."""
+        if self._clock.short:
+            raise TimedOut("what is left of the time is for the tests")
         self.start()
-        seconds, self._seconds = self._seconds, limit + 2
+        what, kept = {"do": "follow", "seconds": limit, "turned": turned}, (self._seconds, self._clock)
+        self._seconds, self._clock = max(self._seconds, 3 * limit), self._clock.aside
         try:
-            files = [f"{module}.py" for module in self.code.modules]
-            self._ask({"do": "follow", "files": files, "seconds": limit})
-            recipe.repeat(lambda request, tensors: getattr(self._ask(request, body_of(tensors)), "_handle", None))
+            self._ask({**what, "files": [f"{module}.py" for module in self.code.modules]})
+            recipe.repeat(lambda what, own: getattr(self._ask(what, body_of(own)), "_handle", None), earlier)
             return self._ask({"do": "record"})
         finally:
-            self._seconds = seconds
+            self._seconds, self._clock = kept
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
         """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from autograder.sandbox.student_faults import TimedOut
 
+HINTS = 6  # a sixth of the time, beyond it, is there for calls that only explain
 USED_UP = "the time of this submission is used up"
 
 
@@ -14,7 +15,20 @@ class Clock:
     """Runs while the student's code runs; the grader's own work does not count."""
 
     def __init__(self, limit: float = math.inf) -> None:
-        self.left = limit  # seconds
+        self.left = self.limit = limit  # seconds
+        self._aside: Clock | None = None
+
+    @property
+    def short(self) -> bool:
+        """Whether no time is left for what only explains: half of that of the tests, or all that is aside, is used."""
+        return self.left < self.limit / 2 or self.aside.left <= 0
+
+    @property
+    def aside(self) -> "Clock":
+        """The time of calls that only explain what a test has found. It is not taken from that of the tests."""
+        if self._aside is None:
+            self._aside = Clock(self.limit / HINTS)
+        return self._aside
 
     def check(self) -> None:
         """Look whether there is time left.

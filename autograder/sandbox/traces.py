@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.limits import TRACE_NODES
+from autograder.sandbox.limits import MAX_AXES, TRACE_NODES
 
 COLUMNS = 7  # of a signature
 GIVEN = 0  # the kind of a node that no operation made
@@ -32,13 +32,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a module inside the followed one."""
+    """A call of a module or a function inside the followed one."""
 
-    path: str  # "layers.0.self_attn", or the name of its class
+    path: str  # "layers.0.self_attn", or the name of its class; "layers.0.forward()" of a function
     line: Line | None
     around: int  # the call in which it happened, or -1
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    returns: Line | None = None  # where a function returns
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class Trace:
     steps: tuple[tuple[str, int], ...]  # named values of the reference
     calls: tuple[Call, ...]
     results: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]  # of the results
+    numbers: Mapping[Line, Mapping[str, float]]  # local variables that are numbers
+    turns: tuple[tuple[tuple[int, ...], np.ndarray], ...]  # of one node: its signatures with the axes in other orders
     raised: tuple[int, ...] | None  # what went into the operation that raised an exception
     raised_at: Line | None
     whole: bool  # whether it reaches the end of the call; a limit may have ended it
@@ -73,9 +77,9 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     Raises:
         Unreadable: if it is none.
     """
-    if not isinstance(value, list) or len(value) != 10 or not isinstance(value[0], bool):
+    if not isinstance(value, list) or len(value) != 13 or not isinstance(value[0], bool):
         raise Unreadable
-    whole, labels, places, nodes, edges, signatures, steps, calls, results, raised = value
+    whole, labels, places, nodes, edges, signatures, steps, calls, results, raised, numbers, shapes, turns = value
     _check_array(nodes, np.int64, 5, TRACE_NODES + 10)
     n = len(nodes)
     _check_array(edges, np.int64, 2, 50 * TRACE_NODES)
@@ -108,6 +112,9 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         steps=tuple(_step(step, n) for step in _list(steps, TRACE_NODES)),
         calls=tuple(_call(call, number, n, lines) for number, call in enumerate(known)),
         results=_numbers(results, n),
+        shapes=tuple(_shape(shape) for shape in _list(shapes, 1000)),
+        numbers=_variables(numbers, lines),
+        turns=tuple(_turn(one) for one in _list(turns, 24)),
         raised=into,
         raised_at=at,
         whole=whole,
@@ -162,11 +169,34 @@ def _step(value: Any, n: int) -> tuple[str, int]:
 
 
 def _call(value: Any, own: int, n: int, lines: tuple[Line, ...]) -> Call:
-    if not isinstance(value, list) or len(value) != 5:
+    path, place, around, inputs, outputs, returns = _list(value, 6) if _long(value, 6) else (None,) * 6
+    at = [None if (number := _number(one, -1, len(lines))) < 0 else lines[number] for one in (place, returns)]
+    return Call(_text(path), at[0], _number(around, -1, own), _numbers(inputs, n), _numbers(outputs, n), at[1])
+
+
+def _long(value: Any, length: int) -> bool:
+    return isinstance(value, list) and len(value) == length
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(_number(size, 0, 2**31) for size in _list(value, MAX_AXES))
+
+
+def _turn(value: Any) -> tuple[tuple[int, ...], np.ndarray]:
+    axes, found = value if _long(value, 2) else ([], [])
+    if not _long(found, COLUMNS) or any(type(one) is not float or not abs(one) <= 2 for one in found):
         raise Unreadable
-    place = _number(value[1], -1, len(lines))
-    inputs, outputs = _numbers(value[3], n), _numbers(value[4], n)
-    return Call(_text(value[0]), None if place < 0 else lines[place], _number(value[2], -1, own), inputs, outputs)
+    return tuple(_number(axis, 0, MAX_AXES) for axis in _list(axes, MAX_AXES)), np.array(found)
+
+
+def _variables(value: Any, lines: tuple[Line, ...]) -> Mapping[Line, Mapping[str, float]]:
+    found: dict[Line, dict[str, float]] = {}
+    for one in _list(value, 20 * TRACE_NODES):
+        place, name, number = one if _long(one, 3) else (None,) * 3
+        if type(number) is not float:
+            raise Unreadable
+        found.setdefault(lines[_number(place, 0, len(lines))], {}).setdefault(_text(name), number)
+    return found
 
 
 def _raised(value: Any, n: int, lines: tuple[Line, ...]) -> tuple[Line | None, tuple[int, ...]]:

@@ -19,6 +19,8 @@ GONE = {
     *("statement dropped", "condition removed", "condition negated"),
     *("method dropped", "call dropped", "operand dropped"),
 }
+SYMMETRIC = ("transpose", "swapaxes", "swapdims")
+SAME = ("size", "item", "contiguous", "detach", "clone")  # methods without which the numbers are the same
 MODULES = ("torch", "F", "math", "self", "np")  # what is no tensor before a dot
 OTHER_COMPARISONS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 
@@ -109,7 +111,7 @@ class _Changes:
     def _of_statement(self, node: ast.stmt) -> Iterator[tuple[str, int, int, str]]:
         start, end = self.text.start(node), self.text.end(node)
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr, ast.Break)):
-            yield "statement dropped", start, end, "pass"
+            yield "statement dropped", start, end, "pass" + "\n" * (len(self.text.of(node).splitlines()) - 1)
         if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno == node.end_lineno:
             own = self.text.of(node)
             if isinstance(node, ast.AugAssign) or any(name in self._read(node) for name in self._made(node)):
@@ -182,25 +184,26 @@ class _Changes:
         yield "sign dropped", self.text.start(node), self.text.end(node), f"({self.text.of(node.operand)})"
 
     def _call(self, node: ast.Call) -> Iterator[tuple[str, int, int, str]]:
-        for first, second in zip(node.args, node.args[1:], strict=False):
+        pairs = [] if self._symmetric(node) else list(zip(node.args, node.args[1:], strict=False))
+        for first, second in pairs:
+            if self.text.of(first) == self.text.of(second):
+                continue
             swapped = self.text.of(second) + self.text.source[self.text.end(first) : self.text.start(second)]
             yield "arguments swapped", self.text.start(first), self.text.end(second), swapped + self.text.of(first)
         for number, keyword in enumerate(node.keywords):
             others = [*node.args, *(other.value for other in node.keywords[:number])]
             if keyword.arg and others:
                 yield "argument dropped", self.text.end(others[-1]), self.text.end(keyword.value), ""
-        if isinstance(node.func, ast.Attribute) and not node.keywords and node.func.attr not in ("size", "item"):
-            module = isinstance(node.func.value, ast.Name) and node.func.value.id in (
-                "torch",
-                "F",
-                "math",
-                "self",
-                "np",
-            )
+        if isinstance(node.func, ast.Attribute) and not node.keywords and node.func.attr not in SAME:
+            module = isinstance(node.func.value, ast.Name) and node.func.value.id in MODULES
             if not module:
                 yield "method dropped", self.text.start(node), self.text.end(node), f"({self.text.of(node.func.value)})"
             elif len(node.args) == 1 and node.func.value.id == "self":  # type: ignore[attr-defined]
                 yield "call dropped", self.text.start(node), self.text.end(node), f"({self.text.of(node.args[0])})"
+
+    def _symmetric(self, node: ast.Call) -> bool:
+        """Whether the order of the arguments is all the same: `x.transpose(1, 2)`."""
+        return isinstance(node.func, ast.Attribute) and node.func.attr in SYMMETRIC and len(node.args) == 2
 
     def _name(self, node: ast.Name) -> Iterator[tuple[str, int, int, str]]:
         if isinstance(node.ctx, ast.Load) and node.id in self.names and len(self.names) > 1:

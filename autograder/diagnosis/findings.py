@@ -1,0 +1,47 @@
+"""What can follow from a followed call: its faults, each at a line, and what is right before them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from autograder.sandbox.traces import Line
+
+
+@dataclass(frozen=True)
+class Called:
+    """A module or a function that is called with something right, which is not what it should be called with."""
+
+    name: str
+    instead: str = ""  # the module beside it to which these inputs belong
+    given: tuple[str, ...] = ()  # the steps that it is called with
+    wanted: tuple[str, ...] = ()  # those that it should be called with
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A line that was given right inputs and made something else of them than correct code does."""
+
+    line: Line
+    missing: str = ""  # the step that should come of it, if there is one that follows
+    given: tuple[str, ...] = ()  # the steps that went into it
+    order: str = ""  # the numbers are right, in another order: those of this step
+    calls: Called | None = None  # it calls something with the wrong inputs
+    left_out: bool = False  # it is the step after the missing one: that was left out
+    returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
+    before: Line | None = None  # the line that made what it is given
+    node: int = -1  # the tensor with the right numbers in another order
+    rows: tuple[int, ...] = ()  # what it may have to be
+    turn: tuple[int, ...] = ()  # the order of its axes that would mend it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What follows from a trace."""
+
+    right: tuple[tuple[Line, tuple[str, ...]], ...] = ()  # lines whose results are right, with the steps made there
+    faults: tuple[Fault, ...] = ()
+    raised: bool = False  # the call ended with an exception
+    missing: tuple[str, ...] = ()  # the first steps that nothing made
+    after: tuple[Line, ...] = ()  # lines that compute with what is wrong
+    never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
+    often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and where
+    numbers: Mapping[Line, tuple[tuple[str, float, int], ...]] = field(default_factory=dict)  # name, value, its line

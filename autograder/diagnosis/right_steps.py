@@ -1,0 +1,166 @@
+"""Which tensors of a followed call are right, beside what correct code computes.
+
+A tensor is *fine* if correct code has one with the same signature, or if something fine was computed from it: code may
+take a road of its own, and nothing right comes of a wrong number. A *suspect* is made by an operation whose inputs are
+all fine, and flows into the result without being fine.
+"""
+
+import numpy as np
+
+from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, constant
+from autograder.sandbox.traces import Line, Trace
+
+EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
+SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
+NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
+UNNAMED = "numbers"  # an order of numbers that belong to no named step
+
+
+class Comparison:
+    """The tensors of a call, and which of them correct code has."""
+
+    def __init__(self, trace: Trace, known: Known) -> None:
+        self.trace, self.known = trace, known
+        signatures = trace.signatures
+        self.unknown = ~np.isfinite(signatures).all(axis=1)
+        usable = np.nan_to_num(signatures, nan=9.0)
+        self.rows = known.find(usable)
+        self.alike = constant(usable) & ~self.unknown
+        self.unordered = known.find(usable, ORDERED)
+        self.consumers: list[list[int]] = [[] for _ in range(trace.size)]
+        for node, sources in enumerate(trace.inputs):
+            for source in sources:
+                self.consumers[source].append(node)
+        self.named: dict[int, list[int]] = {}  # row -> steps
+        for number, step in enumerate(known.steps):
+            self.named.setdefault(step.row, []).append(number)
+        self.proven, self.fine = self._fine()
+        self.flows = self._flows()
+
+    def _fine(self) -> tuple[np.ndarray, np.ndarray]:
+        n = self.trace.size
+        proven = np.zeros(n, dtype=bool)  # right, since correct code has it or something right came of it
+        for node in range(n - 1, -1, -1):
+            matched = self.rows[node] >= 0 and not self.alike[node]
+            # What only takes its shape from a tensor proves nothing about its numbers.
+            used = (one for one in self.consumers[node] if not self.trace.operations[one].endswith(SHAPES))
+            proven[node] = matched or any(proven[one] for one in used)
+        idle = np.array([operation in EMPTY for operation in self.trace.operations], dtype=bool)
+        fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
+        for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
+            if self.unknown[node] and not fine[node]:
+                fine[node] = all(fine[source] for source in self.trace.inputs[node])
+        return proven, fine
+
+    def _weights(self) -> np.ndarray:
+        """Weights (given tensors, at which the tracer does not look), and what is made of nothing but weights."""
+        found = ~self.trace.made & self.unknown
+        for node, sources in enumerate(self.trace.inputs):
+            found[node] |= bool(sources) and all(found[source] for source in sources)
+        return found
+
+    def row(self, node: int) -> int:
+        """The row of a node; -1 if correct code does not have it, -2 if nothing follows from it."""
+        return -2 if self.alike[node] or self.unknown[node] else int(self.rows[node])
+
+    def _strange(self) -> np.ndarray:
+        """Tensors of alike elements that correct code does not have, made from others that are not alike."""
+        return np.array(
+            [
+                self.rows[node] < 0
+                and not self.trace.operations[node].endswith(SHAPES)
+                and any(not self.alike[source] for source in self.trace.inputs[node])
+                for node in range(self.trace.size)
+            ],
+            dtype=bool,
+        )
+
+    def _flows(self) -> np.ndarray:
+        trace = self.trace
+        ends = trace.raised if trace.raised is not None else trace.results
+        flows = np.zeros(trace.size, dtype=bool)
+        flows[list(ends) if ends else slice(None)] = True
+        for node in range(trace.size - 1, -1, -1):
+            if flows[node]:
+                flows[list(trace.inputs[node])] = True
+        return flows
+
+    def suspects(self) -> list[int]:
+        """The nodes that are wrong although all that went into them is fine."""
+        trace = self.trace
+        # Where a record ends early it is not seen whether something right comes of a tensor, or what is right.
+        last = trace.size if trace.whole else trace.size // 2
+        last = last if self.known.whole else min(last, trace.size // 4)
+        found = [
+            node
+            for node in range(last)
+            if trace.made[node]
+            and self.flows[node]
+            and not self.fine[node]
+            and not self.unknown[node]
+            and all(self.fine[source] for source in trace.inputs[node])
+        ]
+        lines: dict[Line | None, list[int]] = {}
+        for node in found:
+            lines.setdefault(trace.lines[node], []).append(node)
+        explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
+        return sorted(explaining)
+
+    def _explain(self, suspects: list[int]) -> bool:
+        """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
+
+        If all that uses them has other wrong inputs, they may be right on a road of their own.
+        """
+        ends = self.trace.raised if self.trace.raised is not None else self.trace.results
+        users = {node for one in suspects for node in self.consumers[one] if self.flows[node] and not self.fine[node]}
+        if not users or any(one in ends for one in suspects):
+            return True
+        from_it = set(suspects)
+        for node in range(suspects[0] + 1, max(users) + 1):
+            if any(source in from_it for source in self.trace.inputs[node]):
+                from_it.add(node)
+        return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
+
+    def nearest(self, node: int) -> set[int]:
+        """The named steps that went into a node, the nearest ones."""
+        found: set[int] = set()
+        seen, waiting = set(), list(self.trace.inputs[node])
+        while waiting:
+            source = waiting.pop()
+            if source in seen:
+                continue
+            seen.add(source)
+            if steps := self.named.get(int(self.rows[source])):
+                found.update(steps)
+            else:
+                waiting += self.trace.inputs[source]
+        return found
+
+    def order(self, node: int) -> str:
+        """Whether correct code has the numbers of a node in another order: the name of the step, or UNNAMED."""
+        alike = set(self.alike_rows(node))
+        return next((step.name for step in self.known.steps if step.row in alike), UNNAMED) if alike else ""
+
+    def alike_rows(self, node: int) -> tuple[int, ...]:
+        """The rows that have the numbers of a node, in any order."""
+        row = int(self.unordered[node])
+        if row < 0:
+            return ()
+        off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
+        return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))
+
+    def missing(self) -> list[int]:
+        """The first named steps that nothing made: what they need is there, and nothing after them."""
+        present = {int(row) for row in self.rows if row >= 0}
+        steps = self.known.steps
+        there = [step.row in present for step in steps]
+        passed = list(there)  # made, or gone round: a later one is there
+        for number in range(len(steps) - 1, -1, -1):
+            if passed[number]:
+                for before in steps[number].after:
+                    passed[before] = True
+        return [
+            number
+            for number, step in enumerate(steps)
+            if not passed[number] and all(passed[before] for before in step.after)
+        ]

@@ -1,0 +1,82 @@
+"""What the text of a submission says about a line: whether its function is given, and which numbers it uses."""
+
+import ast
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from autograder.sandbox.traces import Line
+from autograder.submissions.syntax_tree import functions
+
+Numbers = tuple[tuple[str, float, int], ...]  # names, values, lines
+
+
+def in_given(sources: Mapping[str, str], names: Collection[str]) -> Callable[[Line], bool]:
+    """Whether a line is of a given function.
+
+    Args:
+        sources: the texts of the files, by their names.
+        names: the given functions, "module.Class.method".
+    """
+    spans = [
+        (file, function.first, function.last)
+        for file, text in sources.items()
+        for path, function in _functions(file, text).items()
+        if path in names
+    ]
+    return lambda line: any(file == line.file and first <= line.number <= last for file, first, last in spans)
+
+
+def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Numbers:
+    """The numbers that a line uses by names to which another statement of its function gives them.
+
+    Args:
+        values: the local variables that are numbers, when the line was reached.
+
+    Returns:
+        for each its name, its value and the number of the line that made it. Sizes of a tensor are left out.
+    """
+    for function in _functions(line.file, sources.get(line.file, "")).values():
+        if function.first <= line.number <= function.last:
+            used = dict.fromkeys(name for number, name in function.used if line.number <= number <= line.end)
+            made = {name: number for number, name in function.made if number < line.number}
+            return tuple((name, values[name], made[name]) for name in used if name in made and name in values)
+    return ()
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function or a method: its lines, and where names are used and given to something."""
+
+    first: int
+    last: int
+    used: tuple[tuple[int, str], ...]
+    made: tuple[tuple[int, str], ...]
+
+
+@lru_cache(maxsize=64)
+def _functions(file: str, text: str) -> dict[str, _Function]:
+    try:
+        found = functions(file.removesuffix(".py"), text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return {path: _read(node) for path, node in found.items()}
+
+
+def _read(function: ast.FunctionDef) -> _Function:
+    used: list[tuple[int, str]] = []
+    made: list[tuple[int, str]] = []
+    sizes = {id(name) for node in ast.walk(function) for name in _unpacked(node)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and id(node) not in sizes:
+            (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
+    return _Function(function.lineno, function.end_lineno or function.lineno, tuple(sorted(used)), tuple(sorted(made)))
+
+
+def _unpacked(node: ast.AST) -> list[ast.expr]:
+    """The names that get the sizes of a tensor as it is, as in `B, T, _ = x.shape`: such numbers are hardly wrong."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
+        return []
+    value = node.value.func if isinstance(node.value, ast.Call) and not node.value.args else node.value
+    whole = isinstance(value, ast.Attribute) and value.attr in ("shape", "size")
+    return list(node.targets[0].elts) if whole else []

@@ -1,0 +1,128 @@
+"""What a verdict says of a line beyond its number: calls of modules, returns, order, numbers, chance, earlier calls."""
+
+
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.submissions.read_submission import Submission, read_submission
+
+ASSIGNMENT = assignment("transformer")
+SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
+
+
+def failed(workers, stage: str, module: str, *changes: tuple[str, str]):
+    """The failed tests of the solution with some texts replaced, and the lines of the first replaced one."""
+    text = SOURCES[module]
+    line = text[: text.index(changes[0][0])].count("\n") + 1
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    report = grade(Submission("", {**SOURCES, module: text}), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)])
+    return [test for test in report.tests if test.status != "passed"], line
+
+
+def wrong_lines(test) -> list[int]:
+    return [mark.line for mark in test.marks if mark.state == "wrong"]
+
+
+def test_a_module_that_is_never_called(workers):
+    tests, line = failed(
+        workers,
+        "encoder",
+        "encoder",
+        ("self.final_layer_norm(x + self.dropout(self.fc2(hidden)))", "x + self.fc2(hidden)"),
+    )
+    told = tests[0].pointed
+    assert "final_layer_norm is never called." in told
+    assert "What is missing: the norm after the feed-forward network." in " ".join(told)
+    assert wrong_lines(tests[0]) == [line + 2]  # the return
+
+
+def test_a_module_that_is_called_twice(workers):
+    old = "self.final_layer_norm(x + self.dropout(self.fc2(hidden)))"
+    tests, line = failed(workers, "encoder", "encoder", (old, old.replace("final", "self_attn")))
+    told = " ".join(tests[0].pointed)
+    assert wrong_lines(tests[0]) == [line]
+    assert f"self_attn_layer_norm is called more often than it should be, in lines {line - 6} and {line}." in told
+    assert "It calls self_attn_layer_norm with what final_layer_norm should be called with." in told
+
+
+def test_a_module_that_is_called_with_another_step(workers):
+    tests, line = failed(
+        workers, "encoder", "encoder", ("self.activation_fn(self.fc1(x))", "self.activation_fn(self.fc1(attended))")
+    )
+    assert wrong_lines(tests[0]) == [line]
+    told = " ".join(tests[0].pointed)
+    assert "It calls fc1 with self-attention; it should be called with the norm after self-attention." in told
+
+
+def test_a_helper_function_that_passes_on_the_wrong_tensor_is_not_to_blame(workers):
+    helper = "    def widened(self, values):\n        return self.activation_fn(self.fc1(values))\n\n    def forward("
+    text = SOURCES["encoder"]
+    layer, rest = text.split("class TransformerEncoder(", 1)
+    layer = layer.replace("    def forward(", helper, 1).replace(
+        "hidden = self.activation_fn(self.fc1(x))", "hidden = self.widened(attended)"
+    )
+    sources = {**SOURCES, "encoder": layer + "class TransformerEncoder(" + rest}
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("encoder")])
+    test = next(test for test in report.tests if test.pointed)
+    assert wrong_lines(test) == [layer[: layer.index("self.widened(")].count("\n") + 1]
+
+
+def test_a_return_that_gives_back_something_else(workers):
+    tests, line = failed(
+        workers, "mha", "mha",
+        ("return split_heads(self.W_q(Q)), split_heads(self.W_k(K)), split_heads(self.W_v(V))",
+         "q, k, v = map(split_heads, (self.W_q(Q), self.W_k(K), self.W_v(V)))\n        return k, q, v"),
+    )  # fmt: skip
+    assert wrong_lines(tests[0]) == [line + 1]
+    assert tests[0].pointed[1] == f"Line {line + 1} returns something else than it should:"
+
+
+def test_the_order_of_axes_that_mends_a_layout(workers):
+    tests, line = failed(workers, "mha", "mha", ("return x.transpose(1, 2)  #", "return x.permute(0, 2, 3, 1)  #"))
+    assert wrong_lines(tests[0]) == [line]
+    assert "permute(0, 1, 3, 2) of it would be right." in " ".join(tests[0].pointed)
+
+
+def test_a_layout_that_no_order_of_axes_mends_is_not_called_mendable(workers):
+    tests, line = failed(
+        workers, "mha", "mha", ("return x.transpose(1, 2)  #", "return x.reshape(B, self.num_heads, T, self.d_k)  #")
+    )
+    assert wrong_lines(tests[0]) == [line]
+    assert "permute" not in " ".join(tests[0].pointed)
+
+
+def test_a_number_of_another_line_is_told_with_its_value(workers):
+    tests, line = failed(
+        workers, "mha", "mha",
+        ("scores = query @ key.transpose(-2, -1) / math.sqrt(self.d_k)",
+         "root = self.d_k**2\n        scores = query @ key.transpose(-2, -1) / root"),
+    )  # fmt: skip
+    assert wrong_lines(tests[0]) == [line + 1]
+    assert f"It uses root = 225 of line {line}." in tests[0].pointed
+
+
+def test_a_line_that_draws_random_numbers(workers):
+    old = "x = torch.softmax(scores, dim=-1) @ value"
+    tests, line = failed(workers, "mha", "mha", (old, old.replace("@ value", "@ nn.functional.dropout(value, 0.5)")))
+    assert wrong_lines(tests[0]) == [line]
+    assert tests[0].pointed[0] == f"Line {line} of mha.py draws random numbers:"
+
+
+def test_a_line_that_uses_a_tensor_of_an_earlier_call(workers):
+    old = "attended = self.self_attn(x, x, x, key_padding_mask=self_attn_padding_mask)"
+    more = "\n        self.sum = getattr(self, 'sum', 0) + attended\n        attended = self.sum"
+    tests, line = failed(workers, "encoder", "encoder", (old, old + more))
+    told = [test for test in tests if test.message == "the result depends on earlier calls"]
+    assert told
+    for test in told:
+        assert wrong_lines(test) == [line + 1]
+        assert test.pointed[0] == f"Line {line + 1} of encoder.py uses a tensor that an earlier call has left:"
+
+
+def test_right_returns_and_given_functions_are_not_named(workers):
+    # The loop over the layers is given: what the first layer gives back is the first that is wrong.
+    old = "        x = self.final_layer_norm(x + self.dropout(self.fc2(hidden)))"
+    tests, line = failed(workers, "decoder", "decoder", (old, old.replace("x = ", "y = ")))
+    for test in tests:
+        assert wrong_lines(test) in ([], [line + 2])
