@@ -193,7 +193,15 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
         }
         facts |= {
             command.format(example.name): command.format("{stage}")
-            for command in ('check("{}")', "--watch {}", "--verbose {}", "grade.py {} ", "grade.py {}`", 'load("{}")')
+            for command in (
+                'check("{}")',
+                "--watch {}",
+                "--verbose {}",
+                "grade.py {} ",
+                "grade.py {}`",
+                'load("{}")',
+                "autograde {}`",
+            )
         }
     for name, fact in sorted(facts.items(), key=lambda item: item[0].startswith("{")):
         text = text.replace(name, fact)
