@@ -1,6 +1,5 @@
 """What a verdict says of a line beyond its number: calls of modules, returns, order, numbers, chance, earlier calls."""
 
-
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission

@@ -12,14 +12,13 @@ from autograder.sandbox.limits import CALL_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.read_reply import are_shapes, read_gradients, read_value
 from autograder.sandbox.recipes import Recipe, Recipes
-from autograder.sandbox.remote_values import Code, Gradients, body_of
+from autograder.sandbox.remote_values import Code, Gradients, Named, body_of, shown
 from autograder.sandbox.student_faults import Blocked, Crashed, NoFile, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.watchdog import WATCHDOG
 from autograder.sandbox.wire import FrameError, flatten, read_frame, write_frame
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
-SHOWN = 80  # items or characters of an argument in a message
 MOST_SHOWN = 1000  # characters of a call
 LOADED = ("sources", "replace", "lent", "withheld", "locked", "graded")  # what a worker has to know of the code
 
@@ -196,7 +195,7 @@ class ModuleProxy:
         return RemoteFunction(self._student, f"{self._name}.{name}", None, name)
 
 
-class ObjectProxy:
+class ObjectProxy(Named):
     """An `nn.Module` of the student that lives in the worker. Calling it calls its `forward`."""
 
     def __init__(self, student: Student, handle: int, name: str = "object", **options: Any) -> None:
@@ -257,7 +256,7 @@ class ObjectProxy:
         return self._student.request(request, {}, f"{self._name}.{path}")
 
 
-class RemoteFunction:
+class RemoteFunction(Named):
     """A function, class or method in the worker."""
 
     def __init__(
@@ -327,26 +326,13 @@ class RemoteFunction:
         if cotangents is not None:
             request["cotangents"] = [flatten(value, leaf)["$tensor"] for value in cotangents]
         self._student.last_inputs = [*(("", value) for value in args), *kwargs.items()]
-        shown = [_show(value) for value in args] + [f"{name}={_show(value)}" for name, value in kwargs.items()]
-        result = self._student.request(request, tensors, f"{self._name}({', '.join(shown)})"[:MOST_SHOWN])
+        words = [shown(value) for value in args] + [f"{name}={shown(value)}" for name, value in kwargs.items()]
+        result = self._student.request(request, tensors, f"{self._name}({', '.join(words)})"[:MOST_SHOWN])
         if isinstance(self._target, str) and self._name[0].isupper() and not isinstance(result, ObjectProxy):
             raise StudentFault(f"{self._name}(...) did not make an nn.Module", self._student.last_call)
         if isinstance(result, ObjectProxy):
-            made = f"{self._name}({', '.join(shown)})" if isinstance(self._target, str) else self._name
+            made = f"{self._name}({', '.join(words)})" if isinstance(self._target, str) else self._name
             # With its arguments, so that one can make it oneself; a long list would hide the method that is called.
             named = made if len(made) <= 60 else self._name
             result._name = named.removesuffix(".eval").removesuffix(".train")
         return result
-
-
-def _show(value: Any) -> str:
-    """An argument as a message shows it: a tensor by its shape."""
-    if isinstance(value, np.ndarray):
-        return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
-    if isinstance(value, (ObjectProxy, RemoteFunction)):
-        return value._name
-    if not isinstance(value, (list, tuple)):
-        return repr(value)[:SHOWN]
-    items = [_show(item) for item in value[:SHOWN]]
-    shown = ", ".join([*items, "..."] if len(value) > len(items) else items)
-    return f"({shown}{',' * (len(items) == 1)})" if type(value) is tuple else f"[{shown}]"

@@ -19,6 +19,7 @@ DTYPES: dict[str, Any] = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
+SHOWN = 80  # items or characters of an argument in a message
 _NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
 
@@ -61,3 +62,22 @@ class Code:
     withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not be run
     locked: dict[str, list[str]] = field(default_factory=dict)  # module -> what of its stand-in `graded` does without
     graded: tuple[tuple[str, str], ...] = ()  # (module, "function" or "Class.method") that the stage has students write
+
+
+class Named:
+    """What stands for something in a worker has a name for messages."""
+
+    _name: str
+
+
+def shown(value: Any) -> str:
+    """An argument as a message shows it: a tensor by its shape."""
+    if isinstance(value, np.ndarray):
+        return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
+    if isinstance(value, Named):
+        return value._name
+    if not isinstance(value, (list, tuple)):
+        return repr(value)[:SHOWN]
+    items = [shown(item) for item in value[:SHOWN]]
+    words = ", ".join([*items, "..."] if len(value) > len(items) else items)
+    return f"({words}{',' * (len(items) == 1)})" if type(value) is tuple else f"[{words}]"
