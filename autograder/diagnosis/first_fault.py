@@ -280,8 +280,9 @@ def find(trace: Trace, known: Known, given: Callable[[Line], bool] = lambda line
         return Finding()  # the call gives the right numbers: what is wrong is something else
     faults = search.search()
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
+    at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
     return Finding(
-        right=_right(seen, {*wrong, *faults}),
+        right=_right(seen, {*wrong, *faults, *at}),
         faults=tuple(faults.values()),
         raised=trace.raised is not None,
         missing=tuple(known.steps[number].name for number in search.missing),

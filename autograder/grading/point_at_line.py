@@ -33,7 +33,8 @@ def point_at_line(
         reference: runs the reference with named steps, for a hidden test; None for a visible one.
     """
     recipe = error.recipe if isinstance(error, (Incorrect, Raised)) else None
-    if recipe is None:
+    # Correct code may come upon NaN on its way, and end without: a signature does not tell which NaN is wrong.
+    if recipe is None or (isinstance(error, Incorrect) and "NaN" in error.wrong.message):
         return result
     runs = student if recipe.code is student.code else student.with_code(recipe.code)
     try:
@@ -41,6 +42,8 @@ def point_at_line(
             return _changing(result, recipe, runs, error.wrong is CHANGING["random"])
         known = _known(recipe, reference, stage)
         finding = _found(recipe, runs, known) if known else None
+        if finding and isinstance(error, Raised):  # what was not called may have come behind the exception
+            finding = replace(finding, raised=True, never=(), often=())
     except (StudentFault, Unreadable, LookupError):
         return result
     finally:

@@ -34,7 +34,8 @@ def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, fl
         values: the local variables that are numbers, when the line was reached.
 
     Returns:
-        for each its name, its value and the number of the line that made it. Sizes of a tensor are left out.
+        for each its name, its value and the number of the line that made it. Sizes of a tensor are left out, and so
+        is what a loop changes: the value of one time round says nothing of the others.
     """
     for function in _functions(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
@@ -67,8 +68,11 @@ def _read(function: ast.FunctionDef) -> _Function:
     used: list[tuple[int, str]] = []
     made: list[tuple[int, str]] = []
     sizes = {id(name) for node in ast.walk(function) for name in _unpacked(node)}
+    loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]
+    names = {id(name): name for loop in loops for name in ast.walk(loop) if isinstance(name, ast.Name)}
+    changing = {name.id for name in names.values() if not isinstance(name.ctx, ast.Load)}
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and id(node) not in sizes:
+        if isinstance(node, ast.Name) and id(node) not in sizes and node.id not in changing:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
     return _Function(function.lineno, function.end_lineno or function.lineno, tuple(sorted(used)), tuple(sorted(made)))
 
