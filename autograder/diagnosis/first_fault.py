@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.diagnosis.findings import Called, Fault, Finding
 from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, given_to, modules_of
-from autograder.diagnosis.right_steps import NUMBERS, UNNAMED, Comparison
+from autograder.diagnosis.right_steps import MOST, NUMBERS, UNNAMED, Comparison
 from autograder.sandbox.traces import Call, Line, Trace
 
 
@@ -101,9 +101,12 @@ class _Search:
 
     def _comes_back(self, node: int) -> bool:
         """Whether the numbers of a node come back as they are, in some order."""
-        row, ends, waiting = self.seen.unordered[node], set(self.trace.results), [node]
+        row, ends, waiting, seen = self.seen.unordered[node], set(self.trace.results), [node], set()
         while waiting:
             one = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
             if self.seen.unordered[one] != row:
                 return False
             if one in ends:
@@ -127,8 +130,8 @@ class _Search:
 
     def _around(self, call: int) -> list[int]:
         """The calls around a place, the innermost first."""
-        chain = []
-        while call >= 0:
+        chain: list[int] = []
+        while call >= 0 and len(chain) < MOST:
             chain.append(call)
             call = self.trace.calls[call].around
         return chain
@@ -207,7 +210,7 @@ class _Search:
             fine = all(self.seen.fine[node] for node in (*entry.inputs, *entry.outputs))
             if given and fine and -1 not in rows and rows not in sets:
                 found.append(entry)
-        return found
+        return found[:MOST]
 
     def _made_from(self, calls: list[Call]) -> set[int]:
         """What is computed from what calls return, after they have returned."""

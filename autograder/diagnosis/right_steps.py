@@ -13,6 +13,7 @@ from autograder.sandbox.traces import Line, Trace
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
 SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
 NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
+MOST = 100  # suspects and calls that are looked at: an honest record has a few, a forged one could have thousands
 UNNAMED = "numbers"  # an order of numbers that belong to no named step
 
 
@@ -67,6 +68,20 @@ class Comparison:
         proven = [any(self.proven[one] for one in self.consumers[node]) for node in range(trace.size)]
         return trace.made & (tiny | (binary & ~self.alike)) & ~np.array(proven, dtype=bool)
 
+    def _rests_on_weak(self, node: int) -> bool:
+        """Whether the line of a node uses something of another line that says too little."""
+        waiting, line, seen = list(self.trace.inputs[node]), self.trace.lines[node], set()
+        while waiting:
+            source = waiting.pop()
+            if source in seen:
+                continue
+            seen.add(source)
+            if self.trace.lines[source] == line:
+                waiting += self.trace.inputs[source]
+            elif self.weak[source]:
+                return True
+        return False
+
     def _weights(self) -> np.ndarray:
         """Weights (given tensors, at which the tracer does not look), and what is made of nothing but weights."""
         found = ~self.trace.made & self.unknown
@@ -113,10 +128,11 @@ class Comparison:
             and self.flows[node]
             and not self.fine[node]
             and not self.unknown[node]
-            and all(self.fine[source] and not self.weak[source] for source in trace.inputs[node])
+            and all(self.fine[source] for source in trace.inputs[node])
+            and not self._rests_on_weak(node)
         ]
         lines: dict[Line | None, list[int]] = {}
-        for node in found:
+        for node in found[:MOST]:
             lines.setdefault(trace.lines[node], []).append(node)
         explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
         return sorted(explaining)
