@@ -12,6 +12,7 @@ from autograder.grading.results import Report, StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.grading.stage_run import StageRun
 from autograder.manifest import Assignment, Stage
+from autograder.sandbox.limits import WAITING_STAGES
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import is_dtype_conflict
 from autograder.sandbox.total_time import Clock
@@ -58,7 +59,7 @@ def grade(
 
     def start(stage: Stage) -> StageRun:
         run = StageRun(submission, stage, assignment, workers, dict(failed), book, clock, on_error, checked)
-        run.visible()
+        run.visible(waits=chosen.index(stage) < WAITING_STAGES)
         if failure := run.failure:
             failed[failure] = min(failed.get(failure, stage.name), stage.name, key=names.index)
         return run
@@ -87,7 +88,14 @@ def grade(
                 on_stage(results[-1])
             else:
                 runs.append(run)
-        for stage_result in pool.map(StageRun.finish, runs):
+
+        def finish(run: StageRun) -> StageResult:
+            try:
+                return run.finish()
+            finally:
+                run.close()  # its memory is wanted by the next one
+
+        for stage_result in pool.map(finish, runs):
             results.append(stage_result)
             on_stage(stage_result)
     return Report(

@@ -78,7 +78,7 @@ def _read(function: ast.FunctionDef) -> _Function:
 
 
 def _unpacked(node: ast.AST) -> list[ast.expr]:
-    """The names that get the sizes of a tensor as it is, as in `B, T, _ = x.shape`: such numbers are hardly wrong."""
+    """The names that get the sizes of a tensor as it is, as in `rows, columns = x.shape`: they are hardly wrong."""
     if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
         return []
     value = node.value.func if isinstance(node.value, ast.Call) and not node.value.args else node.value

@@ -68,14 +68,18 @@ class StageRun:
         self.references: list[Student] = []
         self.named: Student | None = None  # the reference with names of its steps, once it is needed
 
-    def visible(self) -> None:
-        """Run the visible tests. What ends in an exception here leaves no worker behind."""
+    def visible(self, waits: bool = True) -> None:
+        """Run the visible tests. What ends in an exception here leaves no worker behind.
+
+        Args:
+            waits: whether the workers may wait for hidden tests, which costs memory; new ones cost time.
+        """
         try:
             if not self.lines:
                 self.run(stage_tests(self.stage).items())
             if self.book is not None:
                 for student in self.students:
-                    student.rest()
+                    (student.rest if waits else student.close)()
         except BaseException:
             self.close()
             raise

@@ -5,6 +5,7 @@ SUBMISSION_SECONDS = 120.0  # of all calls of one submission of others; the refe
 CPU_SECONDS = 120  # of a worker, which runs all the tests of a stage
 MEMORY = 2 << 30  # bytes of address space beyond what the warm process has mapped
 WAITING = 768 << 20  # bytes that a worker may hold while others work, what it shares with the warm process included
+WAITING_STAGES = 3  # of a submission, whose workers wait: Gradescope gives a container 768 MB
 DESCRIPTORS = 64
 PRINTED = 16 << 20  # bytes that a worker may print; more ends it
 KEPT_OUTPUT = 16 * 1024  # bytes of it that are kept

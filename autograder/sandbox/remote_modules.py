@@ -112,7 +112,7 @@ class Student:
             raise TimedOut("what is left of the time is for the tests")
         self.start()
         what, kept = {"do": "follow", "seconds": limit, "turned": turned}, (self._seconds, self._clock)
-        self._seconds, self._clock = max(self._seconds, 3 * limit), self._clock.aside
+        self._seconds, self._clock = 2 * limit, self._clock.aside
         try:
             self._ask({**what, "files": [f"{module}.py" for module in self.code.modules]})
             recipe.repeat(lambda what, own: getattr(self._ask(what, body_of(own)), "_handle", None), earlier)
