@@ -113,7 +113,7 @@ def test_a_worker_that_holds_much_memory_does_not_wait(resting):
 
 
 def test_the_workers_of_the_first_stages_wait_for_the_hidden_tests(workers, monkeypatch):
-    """What they have at hand, the weights of the checkpoint say, serves both; more than a few would hold much memory."""
+    """What they have at hand, as the weights of the checkpoint, serves both; more of them would hold much memory."""
     started = []
     start = type(workers).start
 
