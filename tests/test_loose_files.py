@@ -31,10 +31,10 @@ def test_loose_files_of_canvas_belong_to_their_students(tmp_path, form):
         inside = {f"submissions/{name}": text for name, text in CANVAS.items()}
         path.write_bytes(zipped(dict(CANVAS) if form == "zip" else inside))
     found = read_all(path)
-    names = ["jonesbob_1002", "kingdan_1004", "leecleo_1003_5570_work", "poeeve_1005_5581_work", "smithalice_1001"]
+    names = ["jonesbob_1002", "kingdan_1004", "leecleo_1003", "poeeve_1005", "smithalice_1001"]
     assert sorted(found) == names
     assert [number_in(name) for name in names] == ["1002", "1004", "1003", "1005", "1001"]
-    for name in ("smithalice_1001", "leecleo_1003_5570_work"):
+    for name in ("smithalice_1001", "leecleo_1003"):
         assert list(found[name].sources) == FULL
         assert (found[name].unreadable, found[name].files) == ({}, ())
     bob = found["jonesbob_1002"]
@@ -46,7 +46,25 @@ def test_loose_files_of_canvas_belong_to_their_students(tmp_path, form):
         "mha.py is what mha-10.py holds",
     )
     assert set(found["kingdan_1004"].unreadable) == set(FULL)
-    assert found["poeeve_1005_5581_work"].files[0].endswith("work.rar is not read: hand in the files, or a zip file")
+    assert found["poeeve_1005"].files == ("not read: work.rar",)
+    assert "work.rar cannot be read: hand in the files, or a zip file" in found["poeeve_1005"].unreadable["mha"]
+    assert found["poeeve_1005"].review == ("none of the modules is among the files",)
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_a_student_of_canvas_keeps_the_name_when_a_zip_file_is_handed_in_again(tmp_path, form):
+    """What the staff has decided is kept by name, and Canvas numbers every upload anew."""
+    old, new = zipped({**MODULES, "mha.py": "# old\n"}), zipped(dict(MODULES))
+    files: dict[str, str | bytes] = {"leecleo_1003_5570_work.zip": old, "kimdan_1004_5571_work.zip": new}
+    again: dict[str, str | bytes] = {"leecleo_LATE_1003_5690_work-1.zip": new}
+    for name, held in {"first": files, "second": {**files, **again}}.items():
+        path = write(tmp_path / name, held)
+        if form == "zip":
+            path = tmp_path / f"{name}.zip"
+            path.write_bytes(zipped(held))
+        found = read_all(path)
+        assert sorted(found) == ["kimdan_1004", "leecleo_1003"]
+        assert found["leecleo_1003"].sources["mha"] == ("# old\n" if name == "first" else MODULES["mha.py"])
 
 
 @pytest.mark.parametrize("name", ["mha-1.py", "mha(1).py", "mha (1).py", "mha (12).py"])
@@ -62,6 +80,15 @@ def test_a_file_with_the_right_name_counts_and_the_others_are_named(tmp_path):
     one = read_one(write(tmp_path, {**below("anna"), **others}))
     assert one.sources["mha"] == MODULES["mha.py"]
     assert one.files == ("not read: mha (1).py, mha.txt, old.7z",)
+
+
+def test_the_staff_is_told_of_those_who_handed_in_nothing(tmp_path):
+    path = write(tmp_path / "all", {**below("anna"), "ben/notes.txt": "x"})
+    (path / "cleo").mkdir()
+    found = read_all(path)
+    assert found["anna"].review == ()
+    assert found["ben"].review == ("none of the modules is among the files",)
+    assert found["cleo"].review == ("nothing was handed in",)
 
 
 @pytest.mark.parametrize("form", ["folder", "zip"])

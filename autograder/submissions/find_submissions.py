@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from autograder.manifest import Assignment
-from autograder.submissions.loose_files import OTHER_ARCHIVES, Loose, by_student
+from autograder.submissions.loose_files import ARCHIVES, OTHER_ARCHIVES, Loose, by_student
 from autograder.submissions.read_submission import Submission, nothing_readable, read_tree, read_zip
 from autograder.submissions.untrusted_files import (
     DAMAGED,
@@ -31,7 +31,6 @@ from autograder.submissions.untrusted_files import (
 )
 from course.errors import UserError
 
-ARCHIVES = (".zip", *OTHER_ARCHIVES)
 NO_ZIP = "is not read: hand in the files, or a zip file"
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # names that Windows keeps for devices
 
@@ -178,9 +177,8 @@ def _loose(paths: Iterable[str], path: Path, assignment: Assignment, found: dict
     """Add the students whose files lie loose beside those of the others; the paths of these files."""
     gathered: set[str] = set()
     for student, own in by_student(paths, assignment.modules).items():
-        if len(own) > 1 or not own[0].lower().endswith(ARCHIVES):  # an archive alone is a submission anyway
-            _add(found, Found(printable(student), path, assignment, loose=tuple(own)))
-            gathered.update(own)
+        _add(found, Found(printable(student), path, assignment, loose=tuple(own)))
+        gathered.update(own)
     return gathered
 
 

@@ -12,6 +12,7 @@ CANVAS = re.compile(r"(?P<student>[^_]+)_(?:LATE_)?(?P<user>\d+)_(?P<file>\d+)_(
 # What Canvas makes of the name of a second upload (mha-1.py) and browsers of a second download: mha(1).py, mha (1).py.
 NUMBERED = re.compile(r"(?P<name>.+?)(?:-(?P<canvas>\d{1,4})| ?\((?P<browser>\d{1,4})\))(?P<ending>\.\w+)")
 OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
+ARCHIVES = (".zip", *OTHER_ARCHIVES)
 MAX_NAMED = 8
 
 
@@ -67,7 +68,7 @@ def original(path: str) -> str:
 
 
 def by_student(names: Iterable[str], modules: Collection[str]) -> dict[str, list[str]]:
-    """The loose files of Canvas by student, or nothing if none of them is a module.
+    """The loose files of Canvas by student, or nothing if none of them is a module or an archive.
 
     Args:
         names: of files in one folder, or their paths.
@@ -81,7 +82,7 @@ def by_student(names: Iterable[str], modules: Collection[str]) -> dict[str, list
     for path in sorted(names):
         if found := CANVAS.fullmatch(path.rpartition("/")[2]):
             students[f"{found['student']}_{found['user']}"].append(path)
-            some = some or is_module(found["name"], modules)
+            some = some or is_module(found["name"], modules) or found["name"].lower().endswith(ARCHIVES)
     return dict(students) if some else {}
 
 
@@ -90,7 +91,7 @@ def not_read(files: Iterable[str], used: Collection[str], modules: Collection[st
 
     def meant(path: str) -> bool:
         name = path.rpartition("/")[2].lower()
-        return name.endswith((".py", ".zip", *OTHER_ARCHIVES)) or name.startswith(tuple(f"{one}." for one in modules))
+        return name.endswith((".py", *ARCHIVES)) or name.startswith(tuple(f"{one}." for one in modules))
 
     names = [printable(path) for path in files if path not in used and meant(path)]
     if not names:

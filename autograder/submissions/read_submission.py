@@ -93,7 +93,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
             except Unreadable as error:
                 return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
         unread = (*listing.told, *not_read(listing.files, (), assignment.modules))
-        return Submission(name, {}, _missing(assignment, listing.files), _notes(listing, set()), unread)
+        nothing = "none of the modules is among the files" if listing.files else "nothing was handed in"
+        return Submission(name, {}, _missing(assignment, listing.files), (nothing, *_notes(listing, set())), unread)
 
     def rank(folder: str) -> tuple[bool, int, bool]:
         return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
