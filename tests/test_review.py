@@ -3,6 +3,7 @@
 import csv
 import shutil
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.classroom.feedback_export import place_of
 from autograder.gradebooks.class_grades import read_class
-from autograder.grading.results import Report, StageResult, TestResult
+from autograder.grading.results import LineMark, Report, StageResult, TestResult
 from autograder.reports.review_file import COLUMNS, read_review, with_review
 from autograder.reports.staff_page import spoken_of, staff_html
 from course.errors import UserError
@@ -178,6 +179,20 @@ def test_a_spreadsheet_may_save_it(tmp_path):
     (tmp_path / "review.csv").write_text("student,points\n", encoding="utf-8")
     with pytest.raises(UserError, match="lacks the column test, reason, who, when"):
         read_review(tmp_path)
+
+
+def test_the_staff_sees_the_lines_that_students_are_pointed_at():
+    marks = (LineMark("mha.py", 3, "a = b", "right"), LineMark("mha.py", 5, "c = a", "wrong", ("the scores",)))
+    test = TestResult(
+        "s", "test_a", "A", "failed", 0, 5, "wrong values", pointed=("Line 5 is the first.",), marks=marks
+    )
+    whole = replace(test, name="test_all", message="wrong from end to end", max_points=0, pointed=(), marks=())
+    report = Report("T", "anna", (StageResult("s", 1, "S", False, (test,)),), 1.0, end_to_end=whole)
+    assert spoken_of(report) == {"mha": {5: ["test_a"]}}
+    page = staff_html(report, {"mha": "x\n" * 10}, ASSIGNMENT)
+    assert "Line 5 is the first." in page
+    assert "first wrong" in page
+    assert "wrong from end to end" in page
 
 
 def test_the_lines_that_the_verdict_speaks_of():

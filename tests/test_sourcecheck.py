@@ -115,6 +115,13 @@ def test_notes_go_to_the_report_and_cost_nothing(workers):
     assert report.review == ("pe.py, line 4: os is imported, which this assignment does not need",)
 
 
+def test_a_module_that_is_missing_is_not_said_to_be_needless(workers):
+    sources = solution()
+    del sources["decoder"]
+    assert "from decoder import" in sources["transformer"]
+    assert check_submission(Submission("s", sources), ASSIGNMENT, workers).review == ()
+
+
 HOSTILE = {
     "minus signs": "x = " + "-" * 80_000 + "1\n",
     "brackets": "x = " + "[" * 20_000 + "]" * 20_000 + "\n",

@@ -15,6 +15,11 @@ class Finding(NamedTuple):
     what: str
 
 
+def needless(module: str) -> str:
+    """What is said of the import of a module that an assignment does not need."""
+    return f"{module} is imported, which this assignment does not need"
+
+
 def told_first(found: Iterable[Finding]) -> list[Finding]:
     """The findings that are told: what is forbidden, then the first of each kind, so that a flood hides nothing."""
     kinds: set[str] = set()

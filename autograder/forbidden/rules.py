@@ -13,7 +13,7 @@ from collections.abc import Iterable, Set
 from typing import Any
 
 from autograder.forbidden.aliases import Names, children, fold, is_self, through_stars, without_main_block
-from autograder.forbidden.findings import MAX_FINDINGS, Finding, told_first
+from autograder.forbidden.findings import MAX_FINDINGS, Finding, needless, told_first
 from autograder.forbidden.fingerprints import Bag, copies
 from autograder.forbidden.lists import (
     BY_NAME,
@@ -158,7 +158,7 @@ class Search:
         elif top in LEADING_ANYWHERE or top.startswith("standin_"):
             self.report(node, f"{top} must not be imported")
         elif top not in USUAL and top not in self.modules:
-            self.report(node, f"{top} is imported, which this assignment does not need", forbidden=False)
+            self.report(node, needless(top), forbidden=False)
         for length in range(1, len(rest) + 1):
             self._member(node, ".".join([top, *rest][:length]), rest[length - 1])
 

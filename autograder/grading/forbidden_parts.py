@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass, field
 from functools import cache
 
-from autograder.forbidden.findings import Finding
+from autograder.forbidden.findings import Finding, needless
 from autograder.forbidden.fingerprints import Bag, fingerprints
 from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import stage_tests
@@ -72,10 +72,11 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
         return Checked(review=(f"the source check did not come to an end, look at the modules: {why[:200]}",))
     forbidden: dict[str, list[Line]] = {}
     review = []
+    own = set(map(needless, assignment.modules))  # said of a module that was not handed in
     for module, finding in findings:
         lines = submission.sources[module].splitlines()
         text = lines[finding.line - 1].strip()[:120] if 0 < finding.line <= len(lines) else ""
-        if not finding.forbidden:
+        if not finding.forbidden and finding.what not in own:
             review.append(f"{module}.py, line {finding.line}: {finding.what}")
         for stage in stages_of(module, finding.scope, assignment) if finding.forbidden else ():
             forbidden.setdefault(stage.name, []).append(Line(module, finding.line, finding.what, text))

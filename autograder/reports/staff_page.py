@@ -10,7 +10,7 @@ from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 
-from autograder.grading.results import Report
+from autograder.grading.results import LineMark, Report
 from autograder.manifest import ROOT, Assignment
 from autograder.reports.html_pages import render
 from autograder.reports.one_cause import told_once
@@ -41,13 +41,18 @@ def spoken_of(report: Report) -> dict[str, dict[int, list[str]]]:
     """The lines of which a result or a note speaks: module -> line -> the tests, or "review"."""
     found: dict[str, dict[int, list[str]]] = {}
     tests = (*report.tests, *((report.end_to_end,) if report.end_to_end else ()))
-    said = [(test.name, (test.message, *test.details)) for test in tests if test.status != "passed"]
+    failed = [test for test in tests if test.status != "passed"]
+    said = [(test.name, (test.message, *test.details, *map(_first_wrong, test.marks))) for test in failed]
     for name, texts in (*said, ("review", report.review)):
         for module, line in LINE.findall("\n".join(texts)):
             names = found.setdefault(module, {}).setdefault(int(line), [])
             if name not in names:
                 names.append(name)
     return found
+
+
+def _first_wrong(mark: LineMark) -> str:
+    return f"{mark.file}, line {mark.line}" if mark.state == "wrong" else ""
 
 
 def code(module: str, text: str, marked: Mapping[int, list[str]]) -> Markup:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from autograder.reports.class_report import class_html
 from autograder.reports.review_file import read_review
 from autograder.reports.review_page import review_html
+from autograder.reports.staff_page import staff_html
 from autograder.reports.student_feedback import feedback_html
-from tests.pages import a_class, every_status, make_report, make_test
+from tests.pages import ASSIGNMENT, a_class, every_status, make_report, make_test
 
 pytestmark = pytest.mark.browser
 
@@ -109,3 +111,37 @@ def test_what_is_written_in_the_page_is_what_batch_reads(tab: Any, tmp_path: Pat
         "student-0": ("", None, "", "X"),
         '=anna; "b"': ("", None, "Come to the office hour.", "X"),
     }
+
+
+def test_marked_lines_of_code_stand_below_each_other(tab: Any, tmp_path: Path, screenshots: Path):
+    test = make_test(status="failed", message="wrong", details=("mha.py, line 3 in f: x", "mha.py, line 4: y"))
+    page = staff_html(make_report(test), {"mha": "".join(f"x = {line}\n" for line in range(1, 9))}, ASSIGNMENT)
+    (tmp_path / "anna.html").write_text(page, encoding="utf-8")
+    tab.goto((tmp_path / "anna.html").as_uri())
+    boxes = [number.bounding_box() for number in tab.locator(".linenos").all()]
+    assert len(boxes) == 8
+    steps = [below["y"] - above["y"] for above, below in pairwise(boxes)]
+    assert max(steps) - min(steps) < 1 < min(steps)
+    tab.screenshot(path=screenshots / "staff.png", full_page=True)
+
+
+def test_links_of_the_pages_of_students_keep_what_is_not_saved(tab: Any, tmp_path: Path):
+    students = a_class(3)
+    pages = {one.submission: f"{one.submission}.html" for one in students}
+    (tmp_path / "staff").mkdir()
+    for one in students:
+        page = staff_html(one, {}, ASSIGNMENT)
+        (tmp_path / "staff" / pages[one.submission]).write_text(page, encoding="utf-8")
+    (tmp_path / "review.html").write_text(review_html(students, {}, pages), encoding="utf-8")
+    tab.goto((tmp_path / "staff" / "student-0.html").as_uri())
+    with tab.context.expect_page() as opened:
+        tab.get_by_role("link", name="Change the points of test_1", exact=True).click()
+    review = opened.value
+    for number in (1, 2):
+        review.locator("[name=reason]").fill(f"words {number}")
+        review.get_by_role("button", name="Add").click()
+        tab.goto((tmp_path / "staff" / f"student-{number}.html").as_uri())
+        tab.get_by_role("link", name="Change the points of test_1", exact=True).click()
+        review.wait_for_function(f"document.querySelector('[name=student]').value === 'student-{number}'")
+    assert len(tab.context.pages) == 2
+    assert review.locator("#decisions tr").count() == 2

@@ -76,7 +76,7 @@
     const open = data.students.filter(student => student.notes.length && !seen.has(student.name));
     const all = data.students.filter(student => student.notes.length).length;
     at("left").textContent = all ? `${open.length} of ${all} left.` : "Nothing.";
-    at("work").replaceChildren(...open.map(student => make("li", "", {}, make("a", student.name, { href: student.page }),
+    at("work").replaceChildren(...open.map(student => make("li", "", {}, make("a", student.name, { href: student.page, target: "staff" }),
       ": " + student.notes.join(" · ") + " ",
       button("write", student.name, () => choose(student.name)), " ",
       button("looked at", student.name, () => {
@@ -117,6 +117,12 @@
 
   showTests();
   draw();
-  const [student, test] = location.hash.slice(1).split("/").map(decodeURIComponent);
-  if (students.has(student)) choose(student, test);
+  // Links of other pages lead to this tab by its name, so what is not saved yet stays.
+  window.name = "review";
+  function chosen() {
+    const [student, test] = location.hash.slice(1).split("/").map(decodeURIComponent);
+    if (students.has(student)) choose(student, test);
+  }
+  window.addEventListener("hashchange", chosen);
+  chosen();
 })();
