@@ -16,7 +16,7 @@ from autograder.grading.run_test import run_test, stage_tests
 from autograder.manifest import Assignment, Stage
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Raised, is_dtype_conflict
-from autograder.sandbox.total_time import Clock
+from autograder.sandbox.total_time import Clock, Share
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage, with_own_methods
@@ -53,15 +53,16 @@ class StageRun:
     ) -> None:
         self.stage, self.assignment, self.reported = stage, assignment, reported
         self.workers, self.book, self.on_error = workers, book, on_error
+        self.clock = Share(clock or Clock())
         self.lines = checked.forbidden.get(stage.name)
         forbidden = checked.modules
         code = code_of_stage(submission, stage, assignment, reported, forbidden)
         # Correct code that computes a part in float32 does not run in float64; it is right in the students' own.
-        self.students = [Student(workers, code, dtype, clock) for dtype in ("float64", "float32")]
+        self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
         # Methods of two stages may share state or a changed given part. The student's own then replace the stand-ins'.
         if not forbidden & set(stage.modules) and (own := with_own_methods(code)) != code:
-            self.students.append(Student(workers, own, "float64", clock))
-        self.again = functools.partial(Student, workers, code, clock=clock)
+            self.students.append(Student(workers, own, "float64", self.clock))
+        self.again = functools.partial(Student, workers, code, clock=self.clock)
         self.dtype = "float64"  # of the last test
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
@@ -74,6 +75,7 @@ class StageRun:
         Args:
             waits: whether the workers may wait for hidden tests, which costs memory; new ones cost time.
         """
+        self.clock.begin()
         try:
             if not self.lines:
                 self.run(stage_tests(self.stage).items())
@@ -131,6 +133,7 @@ class StageRun:
         stage = self.stage
         if self.lines:
             return forbidden_stage(stage, self.lines)
+        self.clock.begin()
         if self.book is not None:
             solution = read_submission(self.assignment.solution, self.assignment)
             code = code_of_stage(solution, stage, self.assignment, {})

@@ -1,4 +1,4 @@
-"""The time that all calls of one submission may take together."""
+"""The time that all calls of one submission may take together, and those of one stage."""
 
 import contextlib
 import math
@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from autograder.sandbox.student_faults import TimedOut
 
 HINTS = 6  # a sixth of the time, beyond it, is there for calls that only explain
-USED_UP = "the time of this submission is used up"
 
 
 class Clock:
     """Runs while the student's code runs; the grader's own work does not count."""
+
+    used_up = "the time of this submission is used up"
 
     def __init__(self, limit: float = math.inf) -> None:
         self.left = self.limit = limit  # seconds
@@ -37,7 +38,7 @@ class Clock:
             TimedOut: if there is none.
         """
         if self.left <= 0:
-            raise TimedOut(USED_UP)
+            raise TimedOut(self.used_up)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -50,4 +51,35 @@ class Clock:
 
     def expired(self, seconds: float) -> str:
         """What to say of a call that did not return within `seconds` or within what was left."""
-        return f"no result after {seconds:g} s" if self.left > 0 else USED_UP
+        return f"no result after {seconds:g} s" if self.left > 0 else self.used_up
+
+
+class Share(Clock):
+    """The time of one stage, of that of the submission: a loop without end in a stage leaves the others enough."""
+
+    used_up = "the time of this stage is used up"
+
+    def __init__(self, whole: Clock) -> None:
+        super().__init__(whole.limit)
+        self.whole = whole
+
+    def begin(self) -> None:
+        """Take half of what is left, for the tests that follow."""
+        self.left = self.whole.left / 2
+
+    @property
+    def short(self) -> bool:
+        return self.whole.short
+
+    @property
+    def aside(self) -> Clock:
+        return self.whole.aside
+
+    def check(self) -> None:
+        self.whole.check()
+        super().check()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        with self.whole.running(), super().running():
+            yield

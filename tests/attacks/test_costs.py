@@ -10,6 +10,7 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.confine import unsupported
+from autograder.sandbox.total_time import Clock
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks.attack import RIGHT, TOOLS, pe
@@ -153,6 +154,19 @@ def test_a_cache_without_numbers_makes_nothing_right(workers):
         if found == "failed":
             break
     assert found == "failed"
+
+
+def test_a_loop_without_end_takes_no_time_from_other_stages(workers):
+    """A stage has half of what is left, and again for its hidden tests; the others earn what they earn."""
+    hang = SOLUTION["mha"].replace("scores = query @", "while True:\n            pass\n        scores = query @", 1)
+    clock = Clock(12.0)
+    stages = [ASSIGNMENT.stage("mha"), ASSIGNMENT.stage("pe")]
+    report = grade(Submission("s", {**SOLUTION, "mha": hang}), ASSIGNMENT, workers, stages, lambda _: None, 1, clock)
+    mha, pe = report.stages
+    assert [test.status for test in mha.tests] == ["timed out"] * 4
+    assert mha.tests[-1].message == "the time of this stage is used up"
+    assert [test.status for test in pe.tests] == ["passed"]
+    assert clock.left > 0
 
 
 def test_the_time_of_a_whole_run_is_limited(workers, monkeypatch, tmp_path, capsys):
