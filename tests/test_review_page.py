@@ -96,4 +96,6 @@ def test_who_was_looked_at_is_no_longer_to_review(capsys):
     seen = {"ben": [Decision("ben", "", None, "", "X", "")]}
     records: Any = SimpleNamespace(review=seen, report=lambda one: make_report(name=one.student, review=("look",)))
     print_end(students, records)
-    assert "1 to review, see review.html and the pages in staff: anna." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 to review, see review.html and the pages in staff: anna." in said
+    assert "words for 0 students, 1 looked at without words." in said

@@ -222,7 +222,9 @@ def print_end(found: list[Found], records: Records) -> None:
     known = {one.student for one in found}
     changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
     if records.review:
-        print(f"review.csv: points of {changed} tests changed, comments for {len(records.review)} students.")
+        said = sum(any(one.reason for one in decisions) for decisions in records.review.values())
+        looked = f", {silent} looked at without words" if (silent := len(records.review) - said) else ""
+        print(f"review.csv: points of {changed} tests changed, words for {said} students{looked}.")
     if nobody := sorted(set(records.review) - known):
         print(f"review.csv names {', '.join(nobody)}, who did not hand in anything here.")
 
