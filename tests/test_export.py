@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import unicodedata
 from pathlib import Path
 
@@ -166,6 +167,23 @@ def test_late_days_from_timestamps_and_from_a_file(for_canvas, capsys):
     row = next(row for row in details_of(for_canvas / "import.csv") if row["student"] == "perfect")
     assert (row["days late"], row["penalty percent"], row["penalty"]) == ("1", "10", "10")
     assert (row["handed in"], row["due"]) == ("2026-10-03 02:10:00 +0200", "2026-10-02 23:59:59 +0200")
+
+
+def test_canvas_says_itself_when_work_was_handed_in(tmp_path, capsys):
+    """Its API gives pages, one list each, which belong to the numbers of students, not to their names."""
+    write_results(tmp_path / "results", {"perfectä_101": (100.0, 0.0), "stubs_104": (50.0, 0.0)})
+    (tmp_path / "canvas.csv").write_text(canvas(), encoding="utf-8", newline="")
+    (tmp_path / "policy.toml").write_text(LATE, encoding="utf-8")
+    first = [{"user_id": 101, "submitted_at": "2026-10-03T22:30:00Z", "late": True, "attempt": 2}]
+    second = [{"user_id": 104, "submitted_at": "2026-10-02T21:00:00Z"}, {"user_id": 109, "submitted_at": None}]
+    (tmp_path / "times.json").write_text(json.dumps(first) + "\n" + json.dumps(second), encoding="utf-8")
+    options = ["--policy", tmp_path / "policy.toml", "--times", tmp_path / "times.json"]
+    for by in ("id", "login"):  # by the log-in nobody is found here, and the times are known all the same
+        assert export_canvas(tmp_path, *options, "--match", by) == (by == "login")
+        assert "nobody here" not in capsys.readouterr().out
+        if by == "id":
+            filled = canvas(perfect="80.00", stubs="50.00").encode()
+            assert (tmp_path / "import.csv").read_bytes() == filled
 
 
 CANVAS_WRONG = {

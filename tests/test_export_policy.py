@@ -295,6 +295,23 @@ def test_a_damaged_timestamp_is_named_and_stops_nobody(tmp_path, text):
     assert "give the time in a file with --times" in note
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("[{]", "is no list of submissions of Canvas"),
+        ('{"user_id": 1}', "is no list of submissions of Canvas"),
+        ('[{"id": 1}]', "has no user_id"),
+        ('[{"user_id": 1, "submitted_at": "soon"}]', "'soon' is not a moment"),
+        ('[{"user_id": 1, "submitted_at": "2026-10-02T21:30:00Z"}][7]', "is no list of submissions of Canvas"),
+    ],
+)
+def test_what_is_not_from_canvas_is_named(tmp_path, text, said):
+    (tmp_path / "times.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(said)):
+        times_in(tmp_path / "times.json", BERLIN)
+
+
 def test_times_of_a_csv_file(tmp_path):
     path = tmp_path / "times.csv"
     text = '\ufeffstudent;time\r\n"Übung; A";2026-10-02 23:00\r\n;\r\nlate;2026-10-03 01:00:00 +02:00\r\n'

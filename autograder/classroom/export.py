@@ -55,7 +55,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         kind.add_argument(
             "--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs/gradebooks.md)"
         )
-        kind.add_argument("--times", type=Path, metavar="FILE", help="CSV of when work was handed in: student, time")
+        kind.add_argument(
+            "--times", type=Path, metavar="FILE", help="when work was handed in: CSV, or JSON of Canvas' API"
+        )
         kind.add_argument(
             "--submissions",
             type=Path,
@@ -160,7 +162,7 @@ def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrade
     """Extensions and times that belong to nobody are often misspelt."""
     from autograder.gradebooks.match_students import normal
 
-    rows = (*roster.keys.values(), *roster.names.values())
+    rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
     known = {normal(name) for name in (*grades.points, *grades.ungraded, *rows)}
     extended = sorted(set(policy.late.extensions) - known) if policy.late else []
     notes = [f"the policy has an extension for {name!r}, who is nobody here" for name in extended]

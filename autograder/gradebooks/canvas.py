@@ -53,6 +53,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
         column=at,
         keys={row: sheet.cell(row, by) for row in students},
         names={row: ", ".join(sheet.rows[row][:wide]) for row in students},
+        numbers={row: sheet.cell(row, header.index("ID")) for row in students},
         key_of=number_in if header[by] == "ID" else str,
         possible=dict.fromkeys(students, possible) if possible is not None else {},
         locked={row: UNTOUCHED[cell] for row, cell in held.items() if cell in UNTOUCHED},

@@ -1,5 +1,9 @@
-"""When submissions were handed in: from nbgrader's timestamp.txt, or from a CSV file. Time zones are not guessed."""
+"""When submissions were handed in: from nbgrader's timestamp.txt, a CSV file, or what Canvas' API gives.
 
+Time zones are not guessed.
+"""
+
+import json
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone, tzinfo
@@ -95,11 +99,13 @@ def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datet
 
 
 def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
-    """The times of a CSV file with the columns student and time, by normal name.
+    """The times of a CSV file with the columns student and time, by normal name, or of a JSON file from Canvas.
 
     Raises:
         UserError: if it is not such a file.
     """
+    if path.suffix.lower() == ".json":
+        return times_of_canvas(path)
     sheet = Sheet.read(path)
     student_at, time_at = sheet.column("student"), sheet.column("time")
     times: dict[str, datetime] = {}
@@ -113,4 +119,36 @@ def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
             raise UserError(f"{path}, row {row + 1} ({student}): {error}") from error
         if times.setdefault(normal(student), moment) != moment:
             raise UserError(f"{path} has two times for {student}: keep the one that counts")
+    return times
+
+
+def times_of_canvas(path: Path) -> dict[str, datetime]:
+    """The times that Canvas' API gives for an assignment (List assignment submissions), by the number of a student.
+
+    Its pages are JSON lists, which may stand one after the other in a file. Who has not handed in has no time.
+
+    Raises:
+        UserError: if the file holds something else.
+    """
+    wrong = f"{path} is no list of submissions of Canvas (GET .../assignments/NUMBER/submissions)"
+    try:
+        text = path.read_text(encoding="utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    if not text:
+        raise UserError(f"{path} is empty")
+    times: dict[str, datetime] = {}
+    while text:
+        try:
+            page, end = json.JSONDecoder().raw_decode(text)
+        except ValueError as error:
+            raise UserError(f"{wrong}: {error}") from error
+        text = text[end:].lstrip()
+        if not isinstance(page, list) or not all(isinstance(one, dict) for one in page):
+            raise UserError(wrong)
+        for one in page:
+            if "user_id" not in one:
+                raise UserError(f"{path}: a submission has no user_id; {wrong}")
+            if one.get("submitted_at"):
+                times[str(one["user_id"])] = read_moment(str(one["submitted_at"]), None)
     return times

@@ -31,6 +31,7 @@ class Roster:
     locked: dict[int, str]  # row -> why its grade must stay
     ceiling: str = ""  # why no grade may be above that; "" if it may
     feedback: int | None = None  # column of the feedback
+    numbers: dict[int, str] = field(default_factory=dict)  # row -> the platform's own number of the student
     times: dict[int, datetime] = field(default_factory=dict)  # row -> when handed in, where the file says it
 
 
@@ -50,7 +51,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
 
     Args:
         times: when submissions were handed in; they go before the roster's own. Here and in the extensions of the
-            policy students go by the name of the submission, of the row, or by what they are matched by.
+            policy students go by the name of the submission, of the row, by what they are matched by, or by the platform's number.
 
     Raises:
         UserError: if the gradebook would take the grades for something else.
@@ -63,7 +64,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
         if student in grades.ungraded:
             lines.append(Line(UNGRADED, student, name, grades.ungraded[student]))
             continue
-        called = [student] if row is None else [student, roster.keys[row], name]
+        called = [student] if row is None else [student, roster.keys[row], name, roster.numbers.get(row, student)]
         handed_in = next((times[one] for one in map(normal, called) if one in times), None)
         if handed_in is None and row is not None:
             handed_in = roster.times.get(row)
