@@ -51,7 +51,8 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
 
     Args:
         times: when submissions were handed in; they go before the roster's own. Here and in the extensions of the
-            policy students go by the name of the submission, of the row, by what they are matched by, or by the platform's number.
+            policy students go by the name of the submission, of the row, by what they are matched by, or by the
+            platform's number.
 
     Raises:
         UserError: if the gradebook would take the grades for something else.
