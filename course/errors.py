@@ -1,5 +1,6 @@
 """One exception for mistakes of the user, and how the commands report it."""
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -31,6 +32,9 @@ def run_command(main: Callable[[], int]) -> int:
             file=sys.stderr,
         )
         return 2
+    except BrokenPipeError:  # `| head` has read enough; what is left in the buffer must not be complained of either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130

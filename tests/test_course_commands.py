@@ -287,6 +287,15 @@ def test_an_interrupt_ends_quietly(capsys):
     assert capsys.readouterr().err == "stopped\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no head")
+def test_output_that_nobody_reads_to_its_end_is_no_fault():
+    """As in `... | head`."""
+    code = "from course.errors import run_command\nrun_command(lambda: [print('x' * 9999) for _ in range(999)] and 0)"
+    command = f'"{sys.executable}" -c "{code}" | head -c 5'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert (done.stdout, done.stderr) == ("xxxxx", "")
+
+
 def test_an_unknown_fault_is_not_hidden():
     def faulty():
         raise ZeroDivisionError

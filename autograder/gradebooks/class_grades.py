@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -60,7 +60,8 @@ def read_class(folder: Path) -> ClassGrades:
         elif entry["fault"] or status != "graded":
             ungraded[entry["student"]] = f"the grader failed: {again}"
         else:
-            found = _points(reviewed(entry["report"], review.get(entry["student"], [])))
+            decisions = review.get(entry["student"], [])
+            found = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(set_points(decisions)))
             if abs(_fraction(total) - found.required - found.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
             points[entry["student"]] = found

@@ -27,6 +27,7 @@ class Points:
     extra: Fraction
     full: Fraction  # full marks: all required points
     all_extra: Fraction = NONE  # what there is of extra credit
+    by_staff: int = 0  # tests of which people have set the points
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,8 @@ def grade_of(student: str, points: Points, policy: Policy, handed_in: datetime |
     raw = points.required + points.extra
     counted = min(raw, points.full) if policy.capped else raw
     said = [f"{number(points.required)} of {number(points.full)} points"]
+    if points.by_staff:
+        said[0] += f" ({points.by_staff} test{'s' if points.by_staff > 1 else ''} set by the staff)"
     if points.extra:
         said[0] += f" + {number(points.extra)} extra credit = {number(raw)}"
     if counted < raw:
