@@ -8,6 +8,11 @@ from pathlib import Path
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.preprocessors import ClearHiddenTests, Execute
 
+# Where everybody's Python imports the handout, as on a shared server, this project goes before it; in kernels too.
+root = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, root)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+
 from autograder.authoring.nbgrader_plugin import (
     AnyNotebook,
     IsolateGrading,
@@ -20,7 +25,6 @@ from autograder.manifest import assignments
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (traitlets defines it)
 
-root = os.path.dirname(os.path.abspath(__file__))
 c.CourseDirectory.root = root
 c.CourseDirectory.source_directory = SOURCE
 c.CourseDirectory.release_directory = RELEASE

@@ -27,6 +27,7 @@ c = get_config()
 c.Exchange.root = {exchange!r}
 c.CourseDirectory.course_id = {course!r}
 """
+NBGRADER = "import sys\nfrom nbgrader.apps.nbgraderapp import main\nsys.exit(main())\n"
 PROGRAMS = {"alembic": "alembic", "jupyterhub-singleuser": "jupyterhub.singleuser"}
 
 
@@ -68,6 +69,7 @@ def make_environment(folder: Path) -> None:
     (folder / "share").mkdir(exist_ok=True)
     (folder / "share" / "jupyter").symlink_to(Path(sys.prefix) / "share" / "jupyter")
     shutil.copytree(Path(sys.prefix) / "etc" / "jupyter", folder / "etc" / "jupyter")
+    (folder / "bin" / "nbgrader").write_text(NBGRADER, encoding="utf-8")
     for name, module in PROGRAMS.items():
         program = folder / "bin" / name
         program.write_text(f'#!/bin/sh\nexec {folder}/bin/python -m {module} "$@"\n', encoding="utf-8")
@@ -94,15 +96,14 @@ class Server:
         return self.base / self.users[who]
 
     def environment(self, who: str) -> dict[str, str]:
-        """What a login gives: students import the handout, the instructor works in the project."""
-        library = str(self.home(who) / "course") if who == "prof" else str(self.handout)
+        """What a login gives: everybody imports the handout, as where it is installed for all."""
         return {
             "HOME": str(self.home(who)),
             "USER": self.users[who],
             "LOGNAME": self.users[who],
             "LANG": "C.UTF-8",
             "PATH": f"{self.base}/venv/bin:/usr/bin:/bin",
-            "PYTHONPATH": library,
+            "PYTHONPATH": str(self.handout),
             "OMP_NUM_THREADS": "1",
             "LD_LIBRARY_PATH": f"{self.base}/python/lib",  # if the Python is a copy, its library is too
         }
@@ -123,7 +124,8 @@ class Server:
         return said
 
     def nbgrader(self, who: str, *arguments: str, code: int = 0, cwd: str = "") -> str:
-        return self.run(who, "-m", "nbgrader", *arguments, code=code, cwd=cwd)
+        """Run nbgrader's own program, which does not import from the folder in which it is called."""
+        return self.run(who, str(self.base / "venv" / "bin" / "nbgrader"), *arguments, code=code, cwd=cwd)
 
     def write(self, who: str, path: str, text: str) -> None:
         """Write a file as a user would."""

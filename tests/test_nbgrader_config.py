@@ -1,12 +1,17 @@
 """What nbgrader_config.py settles: the IDs of downloads, who is passed over, quiet kernels, no stage left open."""
 
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder import with_project
 from autograder.authoring.nbgrader_plugin import skipped, warn_of_skipped
 from autograder.gradebooks.moodle import name_in, number_in
 from autograder.manifest import assignment
@@ -17,8 +22,11 @@ ASSIGNMENT = assignment("transformer")
 
 
 @pytest.fixture(scope="module")
-def config() -> Config:
-    return PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
+def config() -> Iterator[Config]:
+    with pytest.MonkeyPatch.context() as patch:  # the file changes both
+        patch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        patch.syspath_prepend(str(ROOT))
+        yield PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,47 @@ def test_the_ids_of_moodle_lead_back_to_moodle():
     for name in ("Frank Oz_11", "Frank Oz_11_assignsubmission_file_"):
         assert (name_in(name), number_in(name)) == ("Frank Oz", "11")
     assert number_in("anna") == ""
+
+
+def test_an_instructor_uses_the_project_where_all_import_the_handout(tmp_path):
+    """As on a shared server: nbgrader's own program, and the kernels that it starts."""
+    for package in ("autograder", "course"):
+        (tmp_path / "handout" / package).mkdir(parents=True)
+        (tmp_path / "handout" / package / "__init__.py").touch()
+    code = (
+        "import subprocess, sys\n"
+        "from traitlets.config.loader import PyFileConfigLoader\n"
+        f"PyFileConfigLoader('nbgrader_config.py', path={str(ROOT)!r}).load_config()\n"
+        "subprocess.run([sys.executable, '-c', 'import course, autograder as a; print(a.__file__, course.__file__)'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "handout")},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.split() == [str(ROOT / name / "__init__.py") for name in ("autograder", "course")]
+
+
+def test_in_the_project_its_own_grader_grades(tmp_path):
+    """The same for commands that are run there, and for their workers; the other copy cannot be imported at all."""
+    for package in ("autograder", "course"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").write_text("raise SystemExit('the handout')", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", "--submission", f"solutions/{ASSIGNMENT.name}", "pe"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert with_project(["a", str(tmp_path), "b"], "c") == ["a", "c", str(tmp_path), "b"]
+    assert with_project(["a", "b"], "c") == ["a", "b", "c"]
 
 
 def test_kernels_are_quiet(config):

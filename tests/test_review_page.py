@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.classroom.batch import print_end
-from autograder.classroom.term import main
+from autograder.classroom.term import main, people
 from autograder.grading.results import to_json
 from autograder.reports.class_report import class_html
 from autograder.reports.review_file import Decision, read_review, with_review
@@ -84,6 +84,18 @@ def test_a_term_side_by_side(graded, capsys):
     assert rows == ["student,first,second,sum", "anna,5.5,5.5,11", "ben,5.5,,5.5"]
     page = without_script((graded / "term.html").read_text(encoding="utf-8"), "class.js")
     assert re.search(r"ben 5\.5 \D+ 5\.5", text_of(page))
+
+
+def test_students_of_moodle_have_another_number_in_each_assignment():
+    """So they go by their names in a term; two of one name do not, and Canvas' numbers stay the same."""
+    of_moodle = ["Frank Oz_11_assignsubmission_file_", "Li Na_12", "Jo Doe_13", "Jo Doe_14_assignsubmission_file_"]
+    assert people(of_moodle) == {
+        "Frank Oz_11_assignsubmission_file_": "Frank Oz",
+        "Li Na_12": "Li Na",
+        "Jo Doe_13": "Jo Doe_13",
+        "Jo Doe_14_assignsubmission_file_": "Jo Doe_14_assignsubmission_file_",
+    }
+    assert people(["ozfrank_1001", "anna", "Frank Oz"]) == {one: one for one in ("ozfrank_1001", "anna", "Frank Oz")}
 
 
 def test_a_folder_without_results_is_named(tmp_path, capsys):

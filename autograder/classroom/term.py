@@ -4,15 +4,33 @@ import argparse
 import csv
 import io
 import os
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
 from autograder.classroom.compare import read_run
+from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.reports.console import points
 from autograder.reports.review_file import read_review
 from autograder.reports.term_page import Assessed, rows_of, term_html
 from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError, run_command
+
+
+def people(students: Iterable[str]) -> dict[str, str]:
+    """What students are called in a term, by the names of their submissions.
+
+    Moodle puts a number behind the full name that is another one in each assignment. It is left out, unless two
+    students of an assignment have the same name.
+    """
+    names = {}
+    for student in students:
+        found = DOWNLOADED.fullmatch(student)
+        of_moodle = found and (" " in found[1] or "_assignsubmission_" in student)
+        names[student] = found[1] if found and of_moodle else student
+    known = Counter(names.values())
+    return {student: name if known[name] == 1 else student for student, name in names.items()}
 
 
 def assessed(folder: Path, page: Path) -> Assessed:
@@ -25,6 +43,7 @@ def assessed(folder: Path, page: Path) -> Assessed:
     graded = {student: report for student, report in found.reports.items() if report is not None and not report.faulty}
     if not graded:
         raise UserError(f"{folder} holds no grades: run batch first")
+    called = people(graded)
     first = next(iter(graded.values()))
     reviewed = read_review(folder)
     required = sum(stage.max_points for stage in first.stages if not stage.extra_credit)
@@ -34,7 +53,7 @@ def assessed(folder: Path, page: Path) -> Assessed:
         title=first.title,
         full=required,
         extra=first.max_points - required,
-        points={student: one.points for student, one in graded.items()},
+        points={called[student]: one.points for student, one in graded.items()},
         ungraded=len(found.reports) - len(graded),
         open=sum(bool(one.review) and student not in reviewed for student, one in graded.items()),
         report=quote(Path(os.path.relpath(report, page.parent)).as_posix()) if report.is_file() else "",

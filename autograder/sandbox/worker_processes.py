@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+from autograder import with_project
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.limits import KEPT_OUTPUT, WAITING
 from autograder.sandbox.wire import PROCESS_ID as ID
@@ -37,7 +38,7 @@ def python_command(call: str) -> list[str]:
     left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
     left_out -= {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}  # where a kernel's launcher lies
     path = [entry for entry in sys.path if os.path.isabs(entry) and entry not in left_out]
-    return [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {[*path, package_root]!r}; {call}"]
+    return [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {with_project(path, package_root)!r}; {call}"]
 
 
 def clean_environment() -> dict[str, str]:
