@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from autograder.authoring import stored_tensors
+from autograder.authoring import stored_steps, stored_tensors
 from autograder.grading.run_test import stage_tests
 from autograder.manifest import assignment
 
@@ -60,3 +60,17 @@ def test_every_test_and_its_mistakes_are_named_while_it_runs(monkeypatch, capsys
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == sum(len(stage.points) for stage in ASSIGNMENT.stages)
     assert lines[0] == "  mha: test_mha_no_mask sees 1 of 2 mistakes"
+
+
+def test_what_correct_code_computes_is_readable_for_whom_other_files_are(monkeypatch, tmp_path, capsys):
+    import numpy as np
+
+    monkeypatch.setattr(stored_steps, "known", lambda *_: {})
+    monkeypatch.setattr(stored_steps, "pack", lambda _: ({"a": np.zeros(2, np.float32)}, {"a": "text"}))
+    monkeypatch.setattr(stored_steps, "stored_file", lambda _, stage: tmp_path / f"{stage}.steps.safetensors")
+    stored_steps.store_steps(ASSIGNMENT, contextlib.nullcontext())
+    (tmp_path / "plain").touch()
+    files = sorted(tmp_path.glob("*.safetensors"))
+    assert [file.name.partition(".")[0] for file in files] == sorted(stage.name for stage in ASSIGNMENT.stages)
+    assert {file.stat().st_mode for file in files} == {(tmp_path / "plain").stat().st_mode}
+    assert capsys.readouterr().out.startswith("  mha: ")
