@@ -110,7 +110,8 @@ def _points(report: dict[str, Any]) -> Points:
         stages = (stage for stage in report["stages"] if stage["extra_credit"] is extra)
         return sum((Fraction(test[key]) for stage in stages for test in stage["tests"]), Fraction(0))
 
-    points = Points(*(total(extra, key) for key in ("points", "max_points") for extra in (False, True)))
+    reached, most = ([total(extra, key) for extra in (False, True)] for key in ("points", "max_points"))
+    points = Points(reached[0], reached[1], most[0], most[1])
     if points.full <= 0:
         raise ValueError("no points at all")
     return points
