@@ -98,6 +98,21 @@ def test_students_of_moodle_have_another_number_in_each_assignment():
     assert people(["ozfrank_1001", "anna", "Frank Oz"]) == {one: one for one in ("ozfrank_1001", "anna", "Frank Oz")}
 
 
+def test_a_list_says_who_is_who(graded, capsys):
+    """Where one assignment came from Canvas and another from Moodle."""
+    second = graded / "second" / "results" / "anna.json"
+    report = make_report(name="ozanna_1001")
+    second.write_text(json.dumps({"student": "ozanna_1001", "digest": "", "fault": "", "report": to_json(report)}))
+    (graded / "names.csv").write_text("student,name\nANNA,Anna O\nanna,Anna Oz\n", encoding="utf-8")
+    folders = [str(graded / "first"), str(graded / "second"), "--out", str(graded)]
+    assert main([*folders, "--names", str(graded / "names.csv")]) == 2
+    assert "has two names for anna" in capsys.readouterr().err
+    (graded / "names.csv").write_text("student,name\nozanna_1001,Anna Oz\nAnna,Anna Oz\n,\n", encoding="utf-8")
+    assert main([*folders, "--names", str(graded / "names.csv")]) == 0
+    rows = (graded / "term.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert rows == ["student,first,second,sum", "Anna Oz,5.5,5.5,11", "ben,5.5,,5.5"]
+
+
 def test_a_folder_without_results_is_named(tmp_path, capsys):
     assert main([str(tmp_path)]) == 2
     assert "holds no results of batch" in capsys.readouterr().err

@@ -5,11 +5,13 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 from autograder.classroom.compare import read_run
+from autograder.gradebooks.csv_sheet import Sheet
+from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.reports.console import points
 from autograder.reports.review_file import read_review
@@ -18,23 +20,47 @@ from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError, run_command
 
 
-def people(students: Iterable[str]) -> dict[str, str]:
+def read_names(path: Path) -> dict[str, str]:
+    """What students are called, by the normal names of their submissions: a CSV file with the columns student, name.
+
+    Raises:
+        UserError: if it is not such a file.
+    """
+    sheet = Sheet.read(path)
+    student_at, name_at = sheet.column("student"), sheet.column("name")
+    names: dict[str, str] = {}
+    for row in range(1, len(sheet.rows)):
+        student, name = sheet.cell(row, student_at), sheet.cell(row, name_at)
+        if student and name and names.setdefault(normal(student), name) != name:
+            raise UserError(f"{path} has two names for {student}: keep one")
+    return names
+
+
+def people(students: Iterable[str], known_as: Mapping[str, str] | None = None) -> dict[str, str]:
     """What students are called in a term, by the names of their submissions.
 
     Moodle puts a number behind the full name that is another one in each assignment. It is left out, unless two
     students of an assignment have the same name.
+
+    Args:
+        known_as: what is given instead, by the normal name of a submission.
     """
     names = {}
     for student in students:
         found = DOWNLOADED.fullmatch(student)
         of_moodle = found and (" " in found[1] or "_assignsubmission_" in student)
-        names[student] = found[1] if found and of_moodle else student
+        plain = found[1] if found and of_moodle else student
+        names[student] = (known_as or {}).get(normal(student), plain)
     known = Counter(names.values())
     return {student: name if known[name] == 1 else student for student, name in names.items()}
 
 
-def assessed(folder: Path, page: Path) -> Assessed:
+def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
     """What batch has found out in a folder, with what the staff decided.
+
+    Args:
+        page: that is written.
+        known_as: names of students, as `people` takes them.
 
     Raises:
         UserError: if it holds no results.
@@ -43,7 +69,7 @@ def assessed(folder: Path, page: Path) -> Assessed:
     graded = {student: report for student, report in found.reports.items() if report is not None and not report.faulty}
     if not graded:
         raise UserError(f"{folder} holds no grades: run batch first")
-    called = people(graded)
+    called = people(graded, known_as)
     first = next(iter(graded.values()))
     reviewed = read_review(folder)
     required = sum(stage.max_points for stage in first.stages if not stage.extra_credit)
@@ -72,8 +98,8 @@ def table(assignments: list[Assessed]) -> bytes:
 
 
 def run(args: argparse.Namespace) -> int:
-    page = args.out / "term.html"
-    assignments = [assessed(folder, page) for folder in args.graded]
+    page, names = args.out / "term.html", read_names(args.names) if args.names else {}
+    assignments = [assessed(folder, page, names) for folder in args.graded]
     if len({one.name for one in assignments}) < len(assignments):
         raise UserError("two of the folders have the same name, which heads their column: rename one")
     args.out.mkdir(parents=True, exist_ok=True)
@@ -94,5 +120,11 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("graded", type=Path, nargs="+", metavar="GRADED", help="folders that batch has written")
     parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="for term.html and term.csv (here)")
+    parser.add_argument(
+        "--names",
+        type=Path,
+        metavar="FILE",
+        help="CSV of who is who: student, name (as submissions are called)",
+    )
     args = parser.parse_args(arguments)
     return run_command(lambda: run(args))
