@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from autograder.manifest import assignment, assignments
+from autograder.authoring.packing.start_notebook import NAME as START
+from autograder.manifest import assignment, assignments, every_assignment
 from course.notebook.questions import QUESTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -142,6 +143,16 @@ def test_the_student_guide_gives_the_sums():
         times = table(name).values()
         sums = sum(said for optional, said in times if not optional), sum(said for _, said in times)
         assert (needed, everything) == tuple(hours(total) for total in sums), name
+
+
+@pytest.mark.parametrize("chosen", every_assignment(), ids=lambda chosen: chosen.name)
+def test_the_start_page_gives_the_sums(chosen):
+    start = json.loads((ROOT / "notebooks" / chosen.name / START).read_text(encoding="utf-8"))
+    rows = dict(re.findall(r"\((\d_\w+\.ipynb)\) \|.*\| (.*) \|$", "".join(start["cells"][0]["source"]), re.MULTILINE))
+    assert list(rows) == list(chosen.notebooks)
+    for name, needed in rows.items():
+        times = table(f"{chosen.name}/{name}").values()
+        assert needed == hours(sum(said for optional, said in times if not optional)), name
 
 
 def hours(total: int) -> str:
