@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from course.notebook.display import Table
+from course.notebook.display import Link, Table
 from course.notebook.load import trained
 from course.translation.kv_cache import full_steps, kv_steps, next_log_probs
 
@@ -50,3 +50,9 @@ def test_a_table_is_html_and_text():
     table = Table(["token", "p"], [["<s>", 0.123456], ["Haus", 1]], "Two rows")
     assert "&lt;s&gt;" in table._repr_html_()
     assert repr(table).splitlines() == ["Two rows", "token  p     ", "<s>    0.1235", "Haus   1     "]
+
+
+def test_a_table_leads_to_the_notebooks_that_it_names():
+    table = Table(["notebook", "points"], [[Link("1_mha.ipynb"), 7.5]])
+    assert '<td style="text-align: left"><a href="1_mha.ipynb">1_mha.ipynb</a></td>' in table._repr_html_()
+    assert "1_mha.ipynb  7.5" in repr(table)

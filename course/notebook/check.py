@@ -76,7 +76,7 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
         UserError: if the folder holds none of the modules.
     """
     from autograder.reports.console import points
-    from course.notebook.display import Table
+    from course.notebook.display import Link, Table
 
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
@@ -85,7 +85,7 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
     rows = []
     for one in standings:
         modules = ", ".join(f"{module}.py" for module in one.stage.modules)
-        rows.append([f"{one.stage.number} {one.stage.title}", one.stage.notebook, modules, one.words])
+        rows.append([f"{one.stage.number} {one.stage.title}", Link(one.stage.notebook), modules, one.words])
     reached, most = sum(one.points or 0 for one in standings), sum(one.stage.max_points for one in standings)
     rows.append(["all", "", "", f"{points(reached)} of {points(most)}"])
     return Table(["stage", "notebook", "you write in", "points"], rows)

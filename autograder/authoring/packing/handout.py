@@ -102,7 +102,7 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> 
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
     files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
     names = ", ".join(one.name for one in chosen)
-    record = {"assignment": names, "files": {name: digest(data) for name, data in sorted(files.items())}}
+    record = {"assignment": names, "files": {name: digest(data, name) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
     secrets = {line for one in chosen for line in secret_lines(root / "solutions" / one.name, one)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
