@@ -137,6 +137,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Your {path} stays as it is; the new one lies beside it as {beside}.")
     for path, yours in done.saved.items():
         print(f"You had changed {path}; it is new, and yours lies beside it as {yours}.")
+    if done.replaced:
+        print("Notebooks that are open know nothing of this: reload them, and restart their kernels.")
     if any(path in done.replaced for path in PACKAGES):
         print(f"The packages may have changed: {INSTALL}")
     return 0

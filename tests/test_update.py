@@ -67,6 +67,7 @@ def test_own_work_stays(student, tmp_path, monkeypatch, capsys):
     assert (student / "grade.yours.py").read_bytes() == own["grade.py"]
     assert "Your notebooks/transformer/mha.py stays as it is; the new one lies beside it as mha.new.py." in said
     assert "You had changed grade.py; it is new, and yours lies beside it as grade.yours.py." in said
+    assert "reload them, and restart their kernels" in said
     assert "pip install" not in said
     assert not list(student.rglob("*.partial"))
     # Once more changes nothing, own work included.
