@@ -205,7 +205,14 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
         }
     for name, fact in sorted(facts.items(), key=lambda item: item[0].startswith("{")):
         text = text.replace(name, fact)
-    return text
+    return re.sub(r"(^ *python .* # .*\n){2,}", lambda found: aligned(found[0]), text, flags=re.MULTILINE)
+
+
+def aligned(commands: str) -> str:
+    """Lines of commands with what is said of them below each other, as it was before a name became longer."""
+    pairs = [[piece.rstrip() for piece in line.split(" # ", 1)] for line in commands.splitlines()]
+    width = max(len(command) for command, _ in pairs)
+    return "".join(f"{command.ljust(width)} # {words}\n" for command, words in pairs)
 
 
 def others(more: Sequence[Assignment]) -> str:
