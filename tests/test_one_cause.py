@@ -113,7 +113,7 @@ def test_all_stages_end_with_a_line_for_each():
         StageResult(f"s{n}", n, f"Title {n}", False, (TestResult(f"s{n}", "t", "T.", "passed", n, 9),)) for n in (1, 2)
     )
     for some, expected in ((stages, True), (stages[:1], False)):
-        console = Console(file=io.StringIO(), width=80, highlight=False, markup=False)
-        print_total(console, Report("T", "anna", some, 1.0))
-        rows = [" ".join(row.split()) for row in console.file.getvalue().splitlines()]
+        printed = io.StringIO()
+        print_total(Console(file=printed, width=80, highlight=False, markup=False), Report("T", "anna", some, 1.0))
+        rows = [" ".join(row.split()) for row in printed.getvalue().splitlines()]
         assert ("1 Title 1 1 of 9" in rows) == expected

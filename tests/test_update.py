@@ -4,6 +4,7 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,10 +79,11 @@ def test_own_work_stays(student, tmp_path, monkeypatch, capsys):
 
 def test_what_is_not_corrected_is_left_alone(student, tmp_path):
     """A module that was written or a notebook that was run gets no copy beside it when nothing is new in it."""
-    notebook = {"cells": [{"cell_type": "code", "source": ["1 + 1"], "outputs": [], "execution_count": None}]}
+    cell: dict[str, Any] = {"cell_type": "code", "source": ["1 + 1"], "outputs": [], "execution_count": None}
+    notebook = {"cells": [cell]}
     as_given = {**FIRST, "notebooks/transformer/2_pe.ipynb": json.dumps(notebook).encode()}
     update.update(update.read_handout(packed(as_given, tmp_path / "first.zip")), student)
-    notebook["cells"][0] |= {"outputs": [{"text": "2"}], "execution_count": 7, "source": "1 + 1"}
+    cell |= {"outputs": [{"text": "2"}], "execution_count": 7, "source": "1 + 1"}
     own = {
         "notebooks/transformer/2_pe.ipynb": json.dumps(notebook).encode(),
         "notebooks/transformer/mha.py": b"class MultiHeadAttention: ...\n",
