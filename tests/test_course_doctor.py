@@ -11,7 +11,6 @@ import pytest
 from autograder.grading.check_machine import Finding
 from course import doctor
 from course.checkpoint import DEFAULT
-from course.modules import ROOT
 
 ROOT = Path(__file__).resolve().parent.parent
 
