@@ -72,6 +72,20 @@ def task_minutes(pieces: list[tuple[str, str]]) -> int:
 
 
 @NOTEBOOKS
+def test_modules_are_loaded_where_a_mistake_in_them_is_told(name):
+    """Run All goes on to the graded check, also with a syntax error in a module."""
+    for id, kind, text in cells(name):
+        if kind != "code":
+            continue
+        for statement in ast.parse(text).body:
+            if isinstance(statement, ast.With) and "exploring()" in ast.unparse(statement.items[0]):
+                continue
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                continue  # what it loads, it loads when it is called
+            assert not re.search(r"\b(load|own_modules)\(|own=True", ast.unparse(statement)), id
+
+
+@NOTEBOOKS
 def test_a_notebook_says_what_it_is_for_what_it_needs_and_where_it_leads(name):
     (_, _, introduction), *_ = cells(name)
     notebooks = ALL[name].notebooks
