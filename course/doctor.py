@@ -144,13 +144,18 @@ def own_files(folder: Path = NOTEBOOKS) -> Iterator[Finding]:
             words = f"{', '.join(missing)} missing in {place}: {again(place)}"
             yield Finding(f"files of {assignment.name}", words, fine=False)
         else:
-            yield Finding(f"files of {assignment.name}", f"{len(names)} modules and notebooks in {place}")
+            yield Finding(f"files of {assignment.name}", f"{len(names)} modules and notebooks in {inside(place)}")
+
+
+def inside(path: Path) -> str:
+    """A path without the folder of the course, which is said elsewhere and may be long."""
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
 def again(path: Path) -> str:
     """How to get back a file of the course."""
     if (ROOT / ".git").exists():
-        return f"git checkout -- {path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path}"
+        return f"git checkout -- {inside(path)}"
     return "unpack the handout once more, elsewhere, and copy them from there"
 
 
@@ -195,7 +200,7 @@ def writable(folder: Path) -> Finding:
                 f"nothing can be written into {place.resolve()} ({error.strerror}): copy the course where you may write"
             )
             return Finding("write access", words, fine=False)
-    return Finding("write access", f"to {folder.resolve()}")
+    return Finding("write access", f"to {inside(folder.resolve())}")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -94,7 +94,11 @@ def describe(error: Exception) -> str:
     """An exception in a line, with the last line of the student's modules that it went through."""
     kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     place = place_of(error)
-    return f"{Path(place.filename).name}, line {place.lineno}, {place.line}: {kind}" if place else kind
+    if place is None:
+        return kind
+    none = isinstance(error, (TypeError, AttributeError)) and "NoneType" in str(error)
+    advice = ". NoneType is what a method gives that returns nothing: is there a `return`?" if none else ""
+    return f"{Path(place.filename).name}, line {place.lineno}, {place.line}: {kind}{advice}"
 
 
 def place_of(error: BaseException) -> traceback.FrameSummary | None:

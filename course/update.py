@@ -13,6 +13,7 @@ if __name__ == "__main__":
     begin()  # before anything is imported that needs a package or a later Python
 
 import argparse
+import contextlib
 import hashlib
 import json
 from dataclasses import dataclass, field
@@ -73,9 +74,9 @@ def update(files: dict[str, bytes], root: Path = ROOT) -> Done:
     for path, new in sorted(files.items(), key=lambda item: item[0] == RECORD):
         target = root / path
         there = target.read_bytes() if target.is_file() else None
-        if there == new:
-            continue
-        changed = there is not None and digest(there) != old.get(path)
+        if there == new or (there is not None and digest(new, path) == old.get(path) and path.startswith(OWN)):
+            continue  # the student's, in which nothing is corrected
+        changed = there is not None and digest(there, path) != old.get(path)
         if changed and path.startswith(OWN):
             beside = target.with_name(f"{target.stem}.new{target.suffix}")
             write(beside, new)
@@ -98,9 +99,18 @@ def known(root: Path) -> dict[str, str]:
         return {}
 
 
-def digest(data: bytes) -> str:
-    """SHA-256 of a text or of other data; how lines end does not count, for editors and git change that."""
-    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+def digest(data: bytes, name: str) -> str:
+    """SHA-256 of a file of this name.
+
+    How lines end does not count, for editors and git change that; of a notebook only its cells count, not what they
+    gave: who has run it has not changed it.
+    """
+    data = data.replace(b"\r\n", b"\n")
+    if name.endswith(".ipynb"):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            cells = json.loads(data)["cells"]
+            data = json.dumps([[cell["cell_type"], "".join(cell["source"])] for cell in cells]).encode()
+    return hashlib.sha256(data).hexdigest()
 
 
 def write(path: Path, data: bytes) -> None:
@@ -127,6 +137,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Your {path} stays as it is; the new one lies beside it as {beside}.")
     for path, yours in done.saved.items():
         print(f"You had changed {path}; it is new, and yours lies beside it as {yours}.")
+    if done.replaced:
+        print("Notebooks that are open know nothing of this: reload them, and restart their kernels.")
     if any(path in done.replaced for path in PACKAGES):
         print(f"The packages may have changed: {INSTALL}")
     return 0

@@ -176,7 +176,7 @@ def test_an_empty_line_stays_one(tiny_checkpoint, sentences, options):
             "mha",
             "return self.W_o(x)",
             "self.W_o(x)",
-            r"your code raised an exception: encoder\.py, line \d+, .*NoneType",
+            r"raised an exception: encoder\.py, line \d+, .*NoneType.* returns nothing: is there a `return`\?",
         ),
         (
             "transformer",

@@ -131,3 +131,8 @@ def test_git_is_advised_only_where_there_is_git(tmp_path, monkeypatch):
     assert "git" not in doctor.again(tmp_path / "checkpoints")
     (tmp_path / ".git").mkdir()
     assert doctor.again(tmp_path / "checkpoints") == "git checkout -- checkpoints"
+
+
+def test_paths_in_the_course_are_said_without_its_folder():
+    assert doctor.inside(ROOT / "notebooks" / "transformer") == "notebooks/transformer"
+    assert doctor.inside(ROOT.parent) == str(ROOT.parent)

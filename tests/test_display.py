@@ -1,11 +1,15 @@
 """What the notebooks explore with: ways of decoding that agree, and tables."""
 
 import itertools
+from typing import Any
 
+import IPython.display
 import pytest
 import torch
 
-from course.notebook.display import Table
+from autograder.manifest import ROOT
+from course.notebook import check
+from course.notebook.display import Link, Table
 from course.notebook.load import trained
 from course.translation.kv_cache import full_steps, kv_steps, next_log_probs
 
@@ -50,3 +54,30 @@ def test_a_table_is_html_and_text():
     table = Table(["token", "p"], [["<s>", 0.123456], ["Haus", 1]], "Two rows")
     assert "&lt;s&gt;" in table._repr_html_()
     assert repr(table).splitlines() == ["Two rows", "token  p     ", "<s>    0.1235", "Haus   1     "]
+
+
+def test_a_table_leads_to_the_notebooks_that_it_names():
+    table = Table(["notebook", "points"], [[Link("1_mha.ipynb"), 7.5]])
+    assert '<td style="text-align: left"><a href="1_mha.ipynb">1_mha.ipynb</a></td>' in table._repr_html_()
+    assert "1_mha.ipynb  7.5" in repr(table)
+
+
+def test_check_says_that_it_grades_and_the_verdict_takes_the_place(tmp_path, monkeypatch):
+    shown: list[str] = []
+
+    class Place:
+        def update(self, verdict: Any) -> None:
+            shown.append(verdict._repr_mimebundle_()["text/html"])
+
+    def display(data: Any, **_: Any) -> Place:
+        shown.append(data["text/plain"])
+        return Place()
+
+    monkeypatch.setattr(IPython.display, "display", display)
+    monkeypatch.setattr(check, "in_notebook", lambda: True)
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    (tmp_path / "pe.py").write_bytes((ROOT / "solutions" / "transformer" / "pe.py").read_bytes())
+    points = check.check("pe", tmp_path, "transformer")
+    assert shown[0] == "Grading stage 2 ..."
+    assert all(f"Stage 2: {points:g} of {points:g} points" in page for page in shown[1:])
+    assert len(shown) in (2, 3)  # once more when the standing of the other stages is known

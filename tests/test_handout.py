@@ -339,3 +339,10 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
     assert "error: cannot write" in capsys.readouterr().err
     with pytest.raises(UserError, match="is not the name of a zip file"):
         files.check_target(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/student-guide.md"])
+def test_commands_of_another_assignment_stay_below_each_other(name):
+    text = contents(ROOT, [assignment("variants")])[name].decode()
+    shown = re.findall(r"^( *python grade\.py(?! --zip).* )# ", text, re.MULTILINE)
+    assert [len(line) for line in shown] == [len(shown[0])] * 4

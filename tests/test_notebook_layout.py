@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from autograder.manifest import assignment, assignments
+from autograder.authoring.packing.start_notebook import NAME as START
+from autograder.manifest import assignment, assignments, every_assignment
 from course.notebook.questions import QUESTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,6 +69,20 @@ def task_minutes(pieces: list[tuple[str, str]]) -> int:
     return sum(
         int(found) for _, piece in pieces for found in re.findall(r"\| (?:easy|medium|hard) \| (\d+) minutes", piece)
     )
+
+
+@NOTEBOOKS
+def test_modules_are_loaded_where_a_mistake_in_them_is_told(name):
+    """Run All goes on to the graded check, also with a syntax error in a module."""
+    for id, kind, text in cells(name):
+        if kind != "code":
+            continue
+        for statement in ast.parse(text).body:
+            if isinstance(statement, ast.With) and "exploring()" in ast.unparse(statement.items[0]):
+                continue
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                continue  # what it loads, it loads when it is called
+            assert not re.search(r"\b(load|own_modules)\(|own=True", ast.unparse(statement)), id
 
 
 @NOTEBOOKS
@@ -142,6 +157,16 @@ def test_the_student_guide_gives_the_sums():
         times = table(name).values()
         sums = sum(said for optional, said in times if not optional), sum(said for _, said in times)
         assert (needed, everything) == tuple(hours(total) for total in sums), name
+
+
+@pytest.mark.parametrize("chosen", every_assignment(), ids=lambda chosen: chosen.name)
+def test_the_start_page_gives_the_sums(chosen):
+    start = json.loads((ROOT / "notebooks" / chosen.name / START).read_text(encoding="utf-8"))
+    rows = dict(re.findall(r"\((\d_\w+\.ipynb)\) \|.*\| (.*) \|$", "".join(start["cells"][0]["source"]), re.MULTILINE))
+    assert list(rows) == list(chosen.notebooks)
+    for name, needed in rows.items():
+        times = table(f"{chosen.name}/{name}").values()
+        assert needed == hours(sum(said for optional, said in times if not optional)), name
 
 
 def hours(total: int) -> str:

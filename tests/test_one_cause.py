@@ -5,10 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
+from autograder.authoring.release import RELEASE
 from autograder.grading.grade_submission import grade
-from autograder.grading.results import StageResult, TestResult
-from autograder.manifest import assignment
-from autograder.reports.console import print_stage
+from autograder.grading.results import PartResult, Report, StageResult, TestResult
+from autograder.manifest import ROOT, assignment
+from autograder.reports.console import print_stage, print_total
 from autograder.reports.one_cause import SAME, told_once
 from autograder.reports.student_feedback import feedback_html
 from autograder.submissions.read_submission import Submission, read_submission
@@ -66,3 +67,53 @@ def test_different_causes_are_told_each():
     assert first.details[-1] == "This one cause costs 2 tests, 10 points."
     assert second == stage.tests[1]
     assert (third.message, third.details) == (SAME, ())
+
+
+def test_what_is_not_written_is_said_once(workers):
+    stubs = read_submission(ROOT / RELEASE / ASSIGNMENT.name, ASSIGNMENT)
+    report = grade(stubs, ASSIGNMENT, workers, [ASSIGNMENT.stage("mha"), ASSIGNMENT.stage("pe")])
+    assert {test.status for test in report.tests} == {"not started"}
+    printed = shown(report)
+    assert printed.count("compute_mh_qkv_transformation is not written yet") == 1
+    assert printed.count("compute_scaled_dot_product_attention is not written yet") == 2  # a part, and a test
+    assert printed.count("PositionalEncoding.__init__ is not written yet") == 1
+    assert "This one cause" not in printed
+    for test in report.tests:
+        assert f"{'not started':<12}{test.name}" in printed
+    page = " ".join(feedback_html(report).split())
+    assert page.count("the same") >= 2
+    assert "`" not in page
+
+
+def test_a_part_does_not_repeat_what_the_test_says():
+    parts = (PartResult("a", "failed", 0, 3, "x is wrong"), PartResult("b", "failed", 0, 2, "y is wrong"))
+    test = TestResult("mha", "test_a", "Attend.", "failed", 0, 5, "x is wrong", parts=parts)
+    report = Report("T", "anna", (StageResult("mha", 1, "Attention", False, (test,)),), 1.0)
+    assert shown(report).count("x is wrong") == 1
+    assert shown(report).count("y is wrong") == 1
+
+
+def test_a_line_of_code_that_is_broken_stays_to_the_right():
+    code = "    x = " + "y + " * 40
+    test = TestResult("mha", "test_a", "A.", "failed", 0, 5, "wrong", pointed=("Line 3 is it:", code))
+    rows = shown(Report("T", "anna", (StageResult("mha", 1, "Attention", False, (test,)),), 1.0)).splitlines()
+    start = next(index for index, row in enumerate(rows) if "x = y" in row)
+    assert all(row.startswith((" " * 18 + "y", " " * 18 + "+")) for row in rows[start : start + 2][1:])
+
+
+def test_code_in_a_sentence_is_code_on_a_page():
+    said = "f returns nothing: is there a `return`? <b>"
+    test = TestResult("mha", "test_a", "A.", "failed", 0, 5, said)
+    page = feedback_html(Report("T", "anna", (StageResult("mha", 1, "Attention", False, (test,)),), 1.0))
+    assert "f returns nothing: is there a <code>return</code>? &lt;b&gt;" in page
+
+
+def test_all_stages_end_with_a_line_for_each():
+    stages = tuple(
+        StageResult(f"s{n}", n, f"Title {n}", False, (TestResult(f"s{n}", "t", "T.", "passed", n, 9),)) for n in (1, 2)
+    )
+    for some, expected in ((stages, True), (stages[:1], False)):
+        printed = io.StringIO()
+        print_total(Console(file=printed, width=80, highlight=False, markup=False), Report("T", "anna", some, 1.0))
+        rows = [" ".join(row.split()) for row in printed.getvalue().splitlines()]
+        assert ("1 Title 1 1 of 9" in rows) == expected

@@ -4,6 +4,7 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ SECOND = {**FIRST, "course/text.py": b"a = 2\n", "course/new.py": b"n = 1\n"} | 
 
 
 def packed(files: dict[str, bytes], path: Path, name: str = "transformer", **more: bytes) -> Path:
-    record = {"assignment": name, "files": {name: digest(data) for name, data in files.items()}}
+    record = {"assignment": name, "files": {name: digest(data, name) for name, data in files.items()}}
     with zipfile.ZipFile(path, "w") as archive:
         for file, data in {**files, RECORD: json.dumps(record).encode(), **more}.items():
             archive.writestr(f"{TOP}/{file}", data)
@@ -67,12 +68,37 @@ def test_own_work_stays(student, tmp_path, monkeypatch, capsys):
     assert (student / "grade.yours.py").read_bytes() == own["grade.py"]
     assert "Your notebooks/transformer/mha.py stays as it is; the new one lies beside it as mha.new.py." in said
     assert "You had changed grade.py; it is new, and yours lies beside it as grade.yours.py." in said
+    assert "reload them, and restart their kernels" in said
     assert "pip install" not in said
     assert not list(student.rglob("*.partial"))
     # Once more changes nothing, own work included.
     before = {path: path.read_bytes() for path in student.rglob("*") if path.is_file()}
     assert update.main([str(handout)]) == 0
     assert {path: path.read_bytes() for path in student.rglob("*") if path.is_file()} == before
+
+
+def test_what_is_not_corrected_is_left_alone(student, tmp_path):
+    """A module that was written or a notebook that was run gets no copy beside it when nothing is new in it."""
+    cell: dict[str, Any] = {"cell_type": "code", "source": ["1 + 1"], "outputs": [], "execution_count": None}
+    notebook = {"cells": [cell]}
+    as_given = {**FIRST, "notebooks/transformer/2_pe.ipynb": json.dumps(notebook).encode()}
+    update.update(update.read_handout(packed(as_given, tmp_path / "first.zip")), student)
+    cell |= {"outputs": [{"text": "2"}], "execution_count": 7, "source": "1 + 1"}
+    own = {
+        "notebooks/transformer/2_pe.ipynb": json.dumps(notebook).encode(),
+        "notebooks/transformer/mha.py": b"class MultiHeadAttention: ...\n",
+    }
+    for name, data in own.items():
+        (student / name).write_bytes(data)
+    done = update.update(update.read_handout(packed({**as_given, "grade.py": b"new"}, tmp_path / "x.zip")), student)
+    assert done.beside == {}
+    assert done.saved == {}
+    assert {name: (student / name).read_bytes() for name in own} == own
+    # A correction of a notebook that was only run takes its place.
+    corrected = {**as_given, "notebooks/transformer/2_pe.ipynb": b'{"cells": []}'}
+    done = update.update(update.read_handout(packed(corrected, tmp_path / "y.zip")), student)
+    assert done.beside == {}
+    assert (student / "notebooks/transformer/2_pe.ipynb").read_bytes() == b'{"cells": []}'
 
 
 def test_without_a_record_all_that_differs_in_notebooks_is_own_work(student, tmp_path):

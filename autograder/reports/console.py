@@ -83,8 +83,10 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     if not explained or test.message == SAME or (test.status == "passed" and not test.message and not verbose):
         return
     _indented(console, test.title, "dim")
+    said = {test.message}  # by the test itself, below, or by a part above
     for part in test.parts:
-        _indented(console, part_line(part), STYLES[part.status])
+        _indented(console, part_line(part, part.message not in said), STYLES[part.status])
+        said.add(part.message)
     if test.hidden and test.status != "passed":
         _indented(console, "The visible test passed, the hidden one did not:")
     if test.message:
@@ -105,16 +107,24 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
         print_printed(console, test.printed, None)
 
 
-def part_line(part: PartResult) -> str:
-    """A part of a test in one line."""
+def part_line(part: PartResult, reason: bool = True) -> str:
+    """A part of a test in one line.
+
+    Args:
+        reason: with its message.
+    """
     line = f"{part.name}: {points(part.points)} of {points(part.max_points)}"
-    return line if part.status == "passed" else f"{line}, {part.status}" + (f": {part.message}" if part.message else "")
+    if part.status == "passed":
+        return line
+    return f"{line}, {part.status}" + (f": {part.message}" if part.message and reason else "")
 
 
 def _indented(console: Console, text: str, style: str = "") -> None:
     for row in clean(text).splitlines():
-        for part in Text(row, style=style).wrap(console, max(20, console.width - 14)):
-            console.print(Text(" " * 14).append(part))
+        words = row.lstrip(" ")
+        margin = 14 + len(row) - len(words)  # a line of code stays to the right where it is broken, too
+        for part in Text(words, style=style).wrap(console, max(20, console.width - margin)):
+            console.print(Text(" " * margin).append(part))
 
 
 def print_total(console: Console, report: Report, brief: bool = False) -> None:
@@ -130,6 +140,11 @@ def print_total(console: Console, report: Report, brief: bool = False) -> None:
         console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))
         for row in (whole.message, *whole.details) if whole.message else ():
             _indented(console, row)
+    if len(report.stages) > 1 and not brief:
+        console.print()
+        for stage in report.stages:
+            score = f"{points(stage.points)} of {points(stage.max_points)}"
+            console.print(Text(f"  {stage.number} {stage.title:<54}{score:>18}"))
     extra = sum(stage.points for stage in report.stages if stage.extra_credit)
     extra_note = f", {points(extra)} of them extra credit" if extra else ""
     console.print()

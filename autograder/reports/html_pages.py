@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from autograder.reports.console import clean, points
 
@@ -67,6 +68,11 @@ def seconds(value: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+def with_code(text: str) -> Markup:
+    """A sentence in which what stands between two `backquotes` is code."""
+    return Markup(re.sub("`([^`\n]+)`", r"<code>\1</code>", str(escape(_neutral(text)))))
+
+
 def _neutral(value: Any) -> Any:
     # Every value that a template shows passes here before it is escaped. What a macro made is HTML and left alone.
     if isinstance(value, str) and not hasattr(value, "__html__"):
@@ -85,6 +91,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(points=points, look=look, number=number, percent=percent, signed=signed, seconds=seconds)
+    environment.filters["with_code"] = with_code
     return environment
 
 

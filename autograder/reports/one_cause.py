@@ -1,4 +1,4 @@
-"""One cause that ends several tests of a stage (a syntax error, a missing file, a forbidden line) is told once."""
+"""One cause that ends several tests of a stage (a syntax error, a missing file, nothing written yet) is told once."""
 
 from collections import Counter
 from dataclasses import replace
@@ -12,8 +12,10 @@ ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
 def cause_of(test: TestResult) -> tuple[str, ...]:
     """What has to be the same for two tests to end of one cause, or nothing if this is not told together."""
-    if test.status not in ENDINGS or test.hidden or test.hints or test.reviewed:
+    if test.status not in (*ENDINGS, "not started") or test.hidden or test.hints or test.reviewed:
         return ()
+    if test.status == "not started":
+        return (test.status, test.message)  # the details say how the stub was reached
     return (test.status, test.message, *test.details)
 
 
@@ -30,6 +32,9 @@ def told_once(stage: StageResult) -> StageResult:
             tests.append(replace(test, message=SAME, details=(), parts=(), printed=""))
         else:
             shown[cause] = test.title
+            if test.status == "not started":  # which costs what it costs: that is no news
+                tests.append(test)
+                continue
             same = [one for one in stage.tests if cause_of(one) == cause]
             cost = sum(one.max_points - one.points for one in same)
             note = f"This one cause costs {len(same)} tests, {cost:g} points."

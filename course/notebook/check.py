@@ -37,9 +37,10 @@ def check(stage: str, folder: str | Path = ".", assignment: str | None = None) -
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
         chosen = desk.assignment.stage(stage)
+        shown = _announce(chosen) if in_notebook() else None
         report = desk.check(chosen, Path(folder))
     if in_notebook():
-        show_in_notebook(desk, chosen, report, Path(folder))
+        show_in_notebook(desk, chosen, report, Path(folder), shown)
     else:
         from rich.console import Console
 
@@ -52,11 +53,29 @@ def check(stage: str, folder: str | Path = ".", assignment: str | None = None) -
     return float(min(max(report.points, 0.0), report.max_points))
 
 
-def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Path) -> None:
-    """Show the verdict at once; then find out how the other stages stand, and show that above it."""
+def _announce(stage: "Stage") -> Any:
+    """Say that grading goes on, which takes long where a loop does not end; the verdict takes its place."""
     from IPython.display import display
 
-    shown = display(desk.show(stage, report, folder), display_id=True)  # type: ignore[no-untyped-call]
+    if "NBGRADER_EXECUTION" in os.environ:
+        return None
+    words = {"text/plain": f"Grading stage {stage.number} ..."}
+    return display(words, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+
+def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Path, shown: Any) -> None:
+    """Show the verdict at once; then find out how the other stages stand, and show that above it.
+
+    Args:
+        shown: the place of the announcement, or None.
+    """
+    from IPython.display import display
+
+    verdict = desk.show(stage, report, folder)
+    if shown is None:
+        shown = display(verdict, display_id=True)  # type: ignore[no-untyped-call]
+    else:
+        shown.update(verdict)
     if "NBGRADER_EXECUTION" in os.environ:  # nbgrader wants the points of this stage only
         return
     # What fails here costs the strip above the verdict, not the verdict.
@@ -76,7 +95,7 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
         UserError: if the folder holds none of the modules.
     """
     from autograder.reports.console import points
-    from course.notebook.display import Table
+    from course.notebook.display import Link, Table
 
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
@@ -85,7 +104,7 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
     rows = []
     for one in standings:
         modules = ", ".join(f"{module}.py" for module in one.stage.modules)
-        rows.append([f"{one.stage.number} {one.stage.title}", one.stage.notebook, modules, one.words])
+        rows.append([f"{one.stage.number} {one.stage.title}", Link(one.stage.notebook), modules, one.words])
     reached, most = sum(one.points or 0 for one in standings), sum(one.stage.max_points for one in standings)
     rows.append(["all", "", "", f"{points(reached)} of {points(most)}"])
     return Table(["stage", "notebook", "you write in", "points"], rows)

@@ -8,20 +8,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class Link(str):
+    """A cell of a table that leads to the file of its name."""
+
+
 class Table:
     """A table for the notebook: HTML where that can be shown, aligned text elsewhere."""
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> None:
         self.header = list(header)
-        self.rows = [[f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+        self.rows = [[_words(cell) for cell in row] for row in rows]
         self.caption = caption
 
     def _repr_html_(self) -> str:
         style = "text-align: left"
         head = "".join(f'<th scope="col" style="{style}">{html.escape(cell)}</th>' for cell in self.header)
         body = "".join(
-            "<tr>" + "".join(f'<td style="{style}">{html.escape(cell)}</td>' for cell in row) + "</tr>"
-            for row in self.rows
+            "<tr>" + "".join(f'<td style="{style}">{_html(cell)}</td>' for cell in row) + "</tr>" for row in self.rows
         )
         caption = f'<caption style="{style}">{html.escape(self.caption)}</caption>' if self.caption else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -31,6 +34,17 @@ class Table:
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.header))]
         texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
         return "\n".join([self.caption, *texts] if self.caption else texts)
+
+
+def _words(cell: Any) -> str:
+    if isinstance(cell, Link):
+        return cell
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def _html(cell: str) -> str:
+    words = html.escape(cell)
+    return f'<a href="{words}">{words}</a>' if isinstance(cell, Link) else words
 
 
 def show(figure: "Figure", description: str) -> None:

@@ -102,7 +102,7 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> 
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
     files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
     names = ", ".join(one.name for one in chosen)
-    record = {"assignment": names, "files": {name: digest(data) for name, data in sorted(files.items())}}
+    record = {"assignment": names, "files": {name: digest(data, name) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
     secrets = {line for one in chosen for line in secret_lines(root / "solutions" / one.name, one)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
@@ -205,7 +205,14 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
         }
     for name, fact in sorted(facts.items(), key=lambda item: item[0].startswith("{")):
         text = text.replace(name, fact)
-    return text
+    return re.sub(r"(^ *python .* # .*\n){2,}", lambda found: aligned(found[0]), text, flags=re.MULTILINE)
+
+
+def aligned(commands: str) -> str:
+    """Lines of commands with what is said of them below each other, as it was before a name became longer."""
+    pairs = [[piece.rstrip() for piece in line.split(" # ", 1)] for line in commands.splitlines()]
+    width = max(len(command) for command, _ in pairs)
+    return "".join(f"{command.ljust(width)} # {words}\n" for command, words in pairs)
 
 
 def others(more: Sequence[Assignment]) -> str:

@@ -72,10 +72,12 @@ def way_on(chosen: Assignment, name: str, titles: Mapping[str, str]) -> str:
 def _time(introduction: str) -> str:
     """How long the parts of a notebook take that are not optional, as its introduction says."""
     minutes = sum(int(found[2]) for found in MINUTES.finditer(introduction) if not found[1])
-    quarters = round(minutes / 15)
+    quarters = -(-minutes // 15)  # the quarter above, as in the student guide
     if not minutes:
         return ""
-    return f"{minutes} minutes" if minutes < 60 else f"{quarters // 4}{('', '¼', '½', '¾')[quarters % 4]} hours"
+    if minutes < 60:
+        return f"{minutes} minutes"
+    return f"{quarters // 4}{('', '¼', '½', '¾')[quarters % 4]} {'hour' if quarters == 4 else 'hours'}"
 
 
 def _cell(name: str, kind: str, text: str) -> dict[str, Any]:
