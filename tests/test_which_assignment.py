@@ -1,5 +1,6 @@
 """Which assignment a class has handed in: what most of its students say, not what one puts into a folder."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ OURS, OTHERS = ("heads.py", "vit.py"), ("pooling.py",)  # of variants and attent
 TRANSFORMER = ("mha.py", "pe.py")
 
 
-def hand_in(place: Path, students: dict[str, tuple[str, ...]]) -> Path:
+def hand_in(place: Path, students: Mapping[str, tuple[str, ...]]) -> Path:
     """A folder for each student, with these files, or a zip file of all."""
     if place.suffix == ".zip":
         place.write_bytes(
