@@ -119,7 +119,7 @@ def valid(text: str, goal: Assignment = ASSIGNMENT) -> dict[str, Any]:
         assert set(test) == {"number", "name", "score", "max_score", "status", "output", "extra_data"}
     assert found["score"] == sum(test["score"] for test in found["tests"])
     assert found["stdout_visibility"] == "hidden"
-    assert set(found) - {"output"} == {"score", "execution_time", "stdout_visibility", "extra_data", "tests"}
+    assert set(found) - {"output"} == {"score", "stdout_visibility", "extra_data", "tests"}
     return found
 
 

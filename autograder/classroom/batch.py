@@ -19,7 +19,7 @@ from autograder.manifest import Assignment
 from autograder.sandbox.limits import SUBMISSION_SECONDS
 from autograder.submissions.find_submissions import Found, find_submissions
 from autograder.submissions.read_submission import Submission
-from autograder.submissions.which_assignment import which_assignment
+from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
 
 DONE, FAULT, STOPPED = 0, 3, 130
@@ -34,7 +34,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
-    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    parser.add_argument("--assignment", metavar="NAME", help="(the one of most students, else the first)")
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded at the same time (one a processor)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (a new one; kept in DIR)")
     parser.add_argument(
@@ -63,9 +63,11 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace) -> int:
-    chosen = which_assignment(args.assignment, args.submissions)
+    chosen, notes = assignment_of_class(args.assignment, args.submissions)
     check(args, chosen)
     found = find_submissions(args.submissions, chosen)
+    for note in notes:
+        print(note)
     records = Records(args.out)
     try:
         seed = seed_of_class(args.out, chosen, args.seed)

@@ -17,7 +17,7 @@ from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, 
 from autograder.manifest import assignment
 from autograder.reports.console import clean
 from autograder.reports.write_files import harmless, write_whole
-from autograder.submissions.which_assignment import which_assignment
+from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
 
 DONE, NOT_ALL = 0, 1
@@ -72,7 +72,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     moodle.add_argument("--match", default="id", metavar="BY", help="id (default), email, name or a header")
     similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
     similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
-    similarity.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    similarity.add_argument("--assignment", metavar="NAME", help="(the one of most students, else the first)")
     return parser.parse_args(arguments)
 
 
@@ -80,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     if args.kind == "similarity":
         from autograder.classroom.similarity_export import export_similarity
 
-        for line in export_similarity(args.submissions, args.out, which_assignment(args.assignment, args.submissions)):
+        chosen, notes = assignment_of_class(args.assignment, args.submissions)
+        for line in [*notes, *export_similarity(args.submissions, args.out, chosen)]:
             print(clean(line))
         return DONE
     if args.kind == "feedback":

@@ -50,7 +50,7 @@ NAMESPACES = {"globals", "locals", "vars"}
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ get_field f_globals f_builtins f_locals f_back
-    tb_frame gi_frame"""
+    tb_frame gi_frame attrgetter methodcaller"""
 )
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__

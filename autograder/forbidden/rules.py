@@ -178,7 +178,8 @@ class Search:
             if name.startswith("_"):
                 self.report(node, f"{path} is private to {top}.py", forbidden=False)
             return
-        if name in FORBIDDEN_IN.get(top, ()) or (top in HARMLESS_IN and name not in HARMLESS_IN[top]):
+        harmless = HARMLESS_IN.get(top)
+        if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} leads to names by a detour")
         # The modules of others hold references to what they import: warnings.sys, dataclasses.builtins.
         if module != "" and name.lstrip("_") in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:

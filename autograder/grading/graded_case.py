@@ -210,6 +210,20 @@ class StageTestCase(unittest.TestCase):
                 if not isinstance(gradient, np.ndarray) or not gradient.any():
                     self.wrong(f"no gradient reaches {name}: does the computation leave the graph (.detach(), ...)?")
 
+    def assert_chance(self, call: Callable[[], Any], where: np.ndarray | None = None) -> None:
+        """Fail if two calls in training mode, of something that drops half of its elements, give the same.
+
+        Args:
+            where: the elements that count, to be broadcast; all if None.
+        """
+        first, second = call(), call()
+        self.checks += 1
+        if shape_of(first) and shape_of(first) == shape_of(second):
+            change = np.where(True if where is None else where, np.abs(first - second), 0).max()
+            if change <= 1e-3 * np.abs(first).max():
+                why = "Dropout draws anew in each call which elements it drops: nn.Dropout and F.dropout do so."
+                self.wrong("in training mode, two calls with a dropout of 0.5 give the same output", why, actual=first)
+
     def keeps_arguments(self, model: ObjectProxy, arguments: Mapping[str, Any], method: str | None = None) -> None:
         """Fail if a call changes one of its arguments, tensors or lists of tensors."""
         after = model.arguments_after(method, **arguments)

@@ -32,7 +32,6 @@ def results(report: Report, hidden_results: str = VISIBLE) -> dict[str, Any]:
     numbered = [(stage, place, test) for stage in report.stages for place, test in enumerate(stage.tests, start=1)]
     return {
         "score": report.points,
-        "execution_time": round(report.seconds, 2),
         "output": "\n".join(notes),
         "stdout_visibility": "hidden",
         # Kept by Gradescope for instructors; the same seed repeats the hidden tests.

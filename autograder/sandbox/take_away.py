@@ -11,7 +11,7 @@ import ctypes
 import functools
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
@@ -58,25 +58,36 @@ def _of_class(kind: type) -> list[FunctionType]:
 
 # Found out before `ready_made.forbid` puts other functions in their place.
 OPERATORS, FUNCTIONS = _operators(), _functions()
+CODES: list[tuple[str, FunctionType, CodeType]] = []  # which code each of the functions gets when it is taken away
+
+
+def prepare() -> None:
+    """Take away what no stand-in of any stage ends in. Forks of this process have nothing left to do for it."""
+    _take_kernels([one for one in OPERATORS if not FROM_STANDINS.match(one[0])])
+    for name, functions in FUNCTIONS.items():
+        for function in functions:
+            function.__globals__[REFUSING] = refuse  # a new name would have each fork copy the whole table
+            # The cells of a closure stay with the function, used or not.
+            CODES.append((name, function, _refusing(name).replace(co_freevars=function.__code__.co_freevars)))
 
 
 def take_away(standins: Iterable[str]) -> None:
     """Make all ready-made parts useless but those that one of these texts uses."""
+    if not CODES:
+        prepare()
     text = "\n".join(standins)
     attends = "F.scaled_dot_product_attention" in text
     kinds = FUNCTIONS.keys() & set(re.findall(r"\bnn\.(\w+)\b(?!\.)", text))
     kinds |= {"MultiheadAttention"} if kinds else set()  # which the layers hold
-    _take_kernels([one for one in OPERATORS if not (attends and FROM_STANDINS.match(one[0]))])
-    for name, functions in FUNCTIONS.items():
+    _take_kernels([] if attends else [one for one in OPERATORS if FROM_STANDINS.match(one[0])])
+    for name, function, code in CODES:
         if name not in kinds:
-            code = _refusing(name)
-            for function in functions:
-                function.__globals__[REFUSING] = refuse
-                # The cells of a closure stay with the function, used or not.
-                function.__code__ = code.replace(co_freevars=function.__code__.co_freevars)
+            function.__code__ = code
 
 
-def _take_kernels(operators: Iterable[tuple[str, str]]) -> None:
+def _take_kernels(operators: Collection[tuple[str, str]]) -> None:
+    if not operators:
+        return
     library: Any = torch._C._dispatch_library("IMPL", "aten", "", __file__, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns of an overridden kernel

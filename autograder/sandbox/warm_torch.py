@@ -31,6 +31,7 @@ def prepare_torch() -> None:
         if name.endswith("_") and not name.startswith("_"):
             setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
     ready_made.forbid()
+    take_away.prepare()
     # First calls set up tables inside torch; done here, every fork has them.
     with torch.no_grad():
         x = load(save({"x": torch.ones(2, 8, 8, dtype=torch.float64)}))["x"]

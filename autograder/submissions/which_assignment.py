@@ -1,51 +1,165 @@
 """Which assignment is meant, where nobody says it: the one whose folder or whose modules these are."""
 
+import os
+import zipfile
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment, assignment, assignments, broken, first_assignment
-from autograder.submissions.loose_files import original, without_number
-from autograder.submissions.untrusted_files import MAX_ARCHIVE, Archive, Folder, Unreadable, read_regular
+from autograder.submissions.loose_files import CANVAS, original, without_number
+from autograder.submissions.untrusted_files import (
+    DAMAGED,
+    MAX_ARCHIVE,
+    MAX_CLASS_MEMBERS,
+    UNINTERESTING,
+    Archive,
+    Folder,
+    Unreadable,
+    members,
+    printable,
+    read_regular,
+)
 from course.errors import UserError
+
+MAX_NAMED = 8
 
 
 def which_assignment(name: str | None, *places: Path | None) -> Assignment:
     """The assignment of a name; without one, that of the first place that tells, else the first in teaching order.
 
     Args:
-        places: folders or zip files, of a student or of a class. A folder that is named after an assignment tells, and
-            so does one in which there are modules of one assignment only.
+        places: folders or zip files of a student. A folder that is named after an assignment tells, and so does one in
+            which there are modules of one assignment only.
 
     Raises:
         UserError: if there is no such assignment, or if a place holds modules of several.
     """
     if name is not None:
         return assignment(name)
-    everything = assignments()
     for place in filter(None, places):
-        if place.resolve().name in {*everything, *broken()}:
-            return assignment(place.resolve().name)
-        fitting = [one for one in everything.values() if _files(one) & _names(place)] if len(everything) > 1 else []
+        if named := _named(place):
+            return named
+        fitting = _fitting(_names(place))
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            names = ", ".join(one.name for one in fitting)
-            raise UserError(f"{place} holds modules of several assignments: say which one with --assignment ({names})")
+            raise _several(place, fitting)
     return first_assignment()
 
 
-def _files(one: Assignment) -> set[str]:
-    return {f"{module}.py" for module in one.modules}
+def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list[str]]:
+    """The assignment of a name; without one, that of which most students have handed in modules, and of no other.
+
+    Args:
+        place: a folder or a zip file of a class, see `find_submissions`.
+
+    Returns:
+        The assignment, and what is to be said of students who handed in modules of others.
+
+    Raises:
+        UserError: if there is no such assignment, or if the students do not tell.
+    """
+    if name is not None:
+        return assignment(name), []
+    if named := _named(place):
+        return named, []
+    told = {student: fitting for student, names in _by_student(place).items() if (fitting := _fitting(names))}
+    if not told:
+        return first_assignment(), []
+    for chosen in assignments().values():
+        if 2 * sum(fitting == [chosen] for fitting in told.values()) > len(told):
+            odd = {student: fitting for student, fitting in sorted(told.items()) if fitting != [chosen]}
+            return chosen, [_note(chosen, odd)] if odd else []
+    raise _several(place, [one for one in assignments().values() if any(one in fitting for fitting in told.values())])
+
+
+def _note(chosen: Assignment, odd: dict[str, list[Assignment]]) -> str:
+    shown = [
+        f"{printable(student)} ({', '.join(one.name for one in fitting if one != chosen)})"
+        for student, fitting in [*odd.items()][:MAX_NAMED]
+    ]
+    more = f" and {len(odd) - MAX_NAMED} more" if len(odd) > MAX_NAMED else ""
+    return (
+        f"Modules of other assignments were handed in by {', '.join(shown)}{more}. Graded is {chosen.name}, of which "
+        "most students have modules; --assignment NAME grades another."
+    )
+
+
+def _several(place: Path, fitting: list[Assignment]) -> UserError:
+    names = ", ".join(one.name for one in fitting)
+    return UserError(f"{place} holds modules of several assignments: say which one with --assignment ({names})")
+
+
+def _named(place: Path) -> Assignment | None:
+    """The assignment that a folder is named after.
+
+    Raises:
+        UserError: if its manifest is wrong.
+    """
+    name = place.resolve().name
+    return assignment(name) if name in {*assignments(), *broken()} else None
+
+
+def _fitting(names: set[str]) -> list[Assignment]:
+    """The assignments of which there are modules; nothing to decide where there is one assignment only."""
+    everything = assignments().values()
+    return [one for one in everything if {f"{name}.py" for name in one.modules} & names] if len(everything) > 1 else []
 
 
 def _names(place: Path) -> set[str]:
-    """The names of the files in a folder or a zip file, at any depth."""
+    """The names of the files of a student in a folder or a zip file, at any depth."""
     try:
-        files: Iterable[str] = ()
         if place.is_dir():
-            files = Folder(place).listing().files
-        elif place.suffix.lower() == ".zip":
-            files = Archive.of_bytes(read_regular(place, MAX_ARCHIVE)).listing().files
-        return {without_number(original(file))[0] for file in (PurePosixPath(file).name for file in files)}
+            return _plain(Folder(place).listing().files)
+        if place.suffix.lower() == ".zip":
+            return _plain(Archive.of_bytes(read_regular(place, MAX_ARCHIVE)).listing().files)
     except Unreadable:  # whoever reads the submission says so
-        return set()
+        pass
+    return set()
+
+
+def _plain(paths: Iterable[str]) -> set[str]:
+    """The names that students gave their files."""
+    return {without_number(original(PurePosixPath(path).name))[0] for path in paths}
+
+
+def _by_student(place: Path) -> dict[str, set[str]]:
+    """The names of the files of each student: of each folder, of each in a download of Canvas; "" is all else."""
+    found: dict[str, set[str]] = defaultdict(set)
+    if place.is_dir():
+        try:
+            with os.scandir(place) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError:  # find_submissions says so
+            return {}
+        for entry in listed:
+            if entry.is_dir(follow_symlinks=False):
+                # Each folder is listed by itself: the many files of one student hide nobody else's.
+                if entry.name not in UNINTERESTING and not entry.name.startswith("."):
+                    found[entry.name] |= _plain(Folder(Path(entry.path)).listing().files)
+            elif match := CANVAS.fullmatch(entry.name):
+                found[f"{match['student']}_{match['user']}"] |= _plain([entry.name])
+            else:
+                found[""] |= _plain([entry.name])
+    elif place.suffix.lower() == ".zip":
+        for path in _paths_in_zip(place):
+            match = CANVAS.fullmatch(path.name)
+            student = f"{match['student']}_{match['user']}" if match else "/".join(path.parts[:-1][:1])
+            found[student] |= _plain([path.name])
+    return found
+
+
+def _paths_in_zip(place: Path) -> list[PurePosixPath]:
+    """What lies in a download of a class, without the folder that all files lie in."""
+    try:
+        with zipfile.ZipFile(place) as archive:
+            if len(archive.infolist()) > MAX_CLASS_MEMBERS:
+                return []
+            wanted = (one for one in members(archive) if not one.refused and not one.uninteresting)
+            paths = [PurePosixPath(one.path) for one in wanted]
+    except DAMAGED:  # find_submissions says so
+        return []
+    while paths and len(paths[0].parts) > 2 and len({path.parts[0] for path in paths}) == 1:
+        paths = [PurePosixPath(*path.parts[1:]) for path in paths]
+    return paths

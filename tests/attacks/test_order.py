@@ -3,6 +3,7 @@
 import contextlib
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,15 @@ from autograder.grading.hidden_case import HiddenTestCase
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.run_test import run_test
 from autograder.manifest import assignment
+from autograder.reports.gradescope_results import results
+from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.limits import WAITING, WAITING_STAGES
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
+from tests.pages import make_report, make_test
 
 ASSIGNMENT = assignment("transformer")
 SEED = 0x1234_5678_9ABC_DEF1
@@ -42,6 +46,16 @@ def test_all_that_a_student_reads_comes_before_anything_hidden(jobs, workers, mo
     assert report.end_to_end.status == "passed"
     tests = sum(len(stage.points) for stage in ASSIGNMENT.stages)
     assert order == ["visible"] * (tests + 1) + ["hidden"] * tests
+
+
+def test_what_a_student_reads_holds_no_time():
+    """Code can take longer by what it sees of a hidden input."""
+    report = make_report(make_test("test_b", "failed", hidden=True), make_test(), hidden_seed=SEED)
+    slow = [replace(test, seconds=test.seconds + 3.7) for test in report.stages[0].tests]
+    later = replace(make_report(*slow, hidden_seed=SEED), seconds=report.seconds + 7.4)
+    assert later != report
+    assert feedback_html(later) == feedback_html(report)
+    assert results(later) == results(report)
 
 
 BUSY = """

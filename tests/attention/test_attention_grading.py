@@ -91,6 +91,28 @@ def test_unwritten_parts_of_a_stage_cost_their_own_points_only(workers):
     assert lost(graded(workers, {**stubs, "seq2seq": without}, ["bahdanau"])) == {"test_decoder_step": 15}
 
 
+@pytest.mark.parametrize("seed", [None, 1])
+def test_weights_that_no_score_decides_earn_nothing(workers, seed):
+    """Wrong scores leave the points of lengths and kept weights; no scores at all leave none."""
+    uniform, by_place = "torch.zeros(len(queries), queries.size(1), keys.size(1))", "torch.arange(1.0 * keys.size(1))"
+    scores = {
+        "queries @ keys.transpose(1, 2) / math.sqrt(queries.size(-1))": uniform,
+        "queries @ self.M @ keys.transpose(1, 2) / math.sqrt(keys.size(-1))": f"{uniform} + {by_place}",
+        "self.w_v(features).squeeze(-1)": f"{uniform} - {by_place}",
+    }
+    text = SOURCES["scoring"]
+    for score, none in scores.items():
+        assert score in text
+        text = text.replace(score, none)
+    (stage,) = graded(workers, {**SOURCES, "scoring": text}, ["scoring"], seed).stages
+    assert {test.name: test.points for test in stage.tests} == {
+        "test_masked_softmax": 10,
+        "test_dot_product_attention": 0,
+        "test_bilinear_attention": 0,
+        "test_additive_attention": 0,
+    }
+
+
 def test_what_takes_the_place_of_a_slip_cannot_be_copied(workers):
     """The stand-in that a test is run with again holds nothing that the test grades."""
     code = SOURCES["seq2seq"].replace("        steps = []\n", "        import standin_seq2seq\n        steps = []\n")

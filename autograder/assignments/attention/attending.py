@@ -43,9 +43,12 @@ class AttendingTestCase(StageTestCase):
         self.assert_tensor(actual, expected, "the result with lengths", X)
 
     def are_weights(self, kept: Any, shape: tuple[int, ...]) -> bool:
-        """Whether these are weights: none is negative, and each row adds up to 1."""
+        """Whether these are weights that scores decide: none is negative, rows add up to 1, and not all are alike."""
         if not isinstance(kept, np.ndarray) or kept.shape != shape or kept.dtype.kind != "f":
             return False
+        rows = kept.reshape(-1, shape[-1])  # (B, T_q, T_k) -> (B * T_q, T_k)
+        if len(rows) > 1 and self.close(rows, np.broadcast_to(rows[0], rows.shape)):
+            return False  # neither queries nor keys have a say: an average of the values is no attention
         return self.close(np.minimum(kept, 0), np.zeros(shape)) and self.close(kept.sum(axis=-1), np.ones(shape[:-1]))
 
     def close(self, actual: Any, expected: Any) -> bool:

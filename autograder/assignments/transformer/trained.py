@@ -191,3 +191,7 @@ class TrainedTestCase(StageTestCase):
                     self.wrong(f"dropout is missing on the output of the {title}", *wrong.details, actual=seen)
             belongs = "It belongs on the output of each sub-layer, before this is added to the input of the sub-layer."
             self.wrong("dropout does not stand where it should", belongs, wrong.message, *wrong.details, actual=seen)
+        chance = build(0.5)
+        chance.load_state(weights)
+        chance.train()
+        self.assert_chance(lambda: call(chance), where)

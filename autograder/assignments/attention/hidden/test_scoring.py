@@ -131,6 +131,8 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         first = np.repeat(result[..., :1], 12, axis=-1)
         wrong = "in training, the features of a result differ although those of each value are the same"
         self.unchanged(result, first, wrong, "the result", X)
+        many = {name: np.tile(value, (8, 1, 1)) for name, value in inputs.items()}
+        self.assert_chance(lambda: attention(**many))
 
     def test_dot_product_attention(self):
         """Other sizes, lengths of all kinds, gradients, dropout."""

@@ -47,7 +47,7 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         """Fail unless dropout stands where it does in the reference.
 
         Where dropout keeps every element it multiplies by 1 / (1 - p), which shows where it stands; where it drops
-        every element, 0 stands there. Nothing is left to chance.
+        every element, 0 stands there. Nothing is left to chance but that two calls with a probability of 0.5 differ.
 
         Args:
             build: makes the object with a given probability of dropout.
@@ -57,6 +57,8 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
             steady = Twins(model.student.without_chance(), model.reference and model.reference.without_chance())
             title = f"the output in training mode, where dropout {done} every element,"
             self.same(call, steady, title, axes, where)
+        chance = self.train(self.twins(partial(_swapped, build, 0.5))).student
+        self.assert_chance(lambda: call(chance), where)
 
     def same_number(self, call: Callable[[Any], Any], twins: Twins, name: str) -> None:
         """Fail unless a call gives the same number as with the reference."""
