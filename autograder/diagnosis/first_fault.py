@@ -29,8 +29,12 @@ class _Search:
         suspects = self.seen.suspects()
         returns = self._wrong_returns()
         later = self._made_from(returns)
+        short = {} if self.seen.tensors else self.seen.too_short()
         for node in suspects:
-            if node not in later:
+            loops = [line for line, end in short.items() if end < node]
+            if loops:
+                self.faults.setdefault(loops[0], Fault(loops[0], short=True))
+            elif node not in later:
                 self._suspect(node)
         for call in returns:
             if not any(node in later for node in call.outputs):
@@ -54,7 +58,7 @@ class _Search:
     def _suspect(self, node: int) -> None:
         trace, seen, steps = self.trace, self.seen, self.known.steps
         line, calls = self._blamed(node)
-        order = seen.order(node)
+        order = "" if seen.plain[node] else seen.order(node)
         if line is None or line in self.faults or self.is_given(line):
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
@@ -77,7 +81,10 @@ class _Search:
         wanted = [number for number in after if steps[number].row in rows]
         order = steps[wanted[0]].name if wanted else order
         later = {one.operation for one in steps[after[0] + 1 :] if after[0] in one.after} if after else set()
-        left_out = bool(after) and own in later and own != steps[after[0]].operation
+        before = self._before(node, line)
+        idle = before is not None and self.seen.changes_nothing(before, node)
+        after = after or (self.missing[:1] if idle else [])
+        left_out = bool(after) and (idle or (own in later and own != steps[after[0]].operation))
         self.faults[line] = Fault(
             line,
             steps[after[0]].name if after else "",
@@ -85,7 +92,7 @@ class _Search:
             "" if order == UNNAMED else order,
             calls,
             left_out,
-            before=self._before(node, line),
+            before=before,
             node=node if wanted else -1,
             rows=tuple(steps[number].row for number in wanted[:1]),
         )
@@ -143,6 +150,9 @@ class _Search:
         for number in reversed(chain):
             entry = trace.calls[number]
             if entry.line and self._wrongly_given(entry):
+                # What alike tensors should be is not known.
+                if any(self.seen.alike[one] and trace.made[one] and not self.seen.plain[one] for one in entry.inputs):
+                    return None, None
                 return self._passed_through(entry, entry.line), self._called(entry)
         line, caller = trace.lines[node], trace.callers[node]
         # A function that gives nothing but what is right elsewhere was called here with something wrong.

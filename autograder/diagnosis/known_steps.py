@@ -16,11 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.traces import COLUMNS, Call, Trace
+from autograder.sandbox.plain_values import SIMPLE
+from autograder.sandbox.traces import COLUMNS, Call, Line, Trace
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
 BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded
-PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole")  # what is stored as it is
+PLAIN = (
+    "calls",
+    "returns",
+    "counts",
+    "results",
+    "shapes",
+    "own",
+    "given",
+    "whole",
+    "ends",
+    "simple",
+)  # what is stored as it is
 ORDERED = 4  # columns of a signature from this one on see the order of the elements
 
 
@@ -51,6 +63,8 @@ class Known:
     own: int = 0  # rows of the reference; those behind them are of other correct code
     given: tuple[str, ...] = ()  # functions that are given, "module.Class.method": no line of them is wrong
     whole: bool = True  # whether it reaches the end of the call
+    simple: tuple[tuple[int, tuple[str, ...]], ...] = ()  # numbers that say little, with the arguments they come from
+    ends: tuple[int, ...] = ()  # what a statement makes last that runs several times, where that is no tensor
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
         """The row of each signature, or -1; the first `columns` have to agree."""
@@ -69,7 +83,14 @@ class Known:
 
 def constant(signatures: np.ndarray) -> np.ndarray:
     """Whether all elements of a tensor are alike: nothing can be concluded from such a tensor."""
-    return np.abs(signatures[:, 1] - signatures[:, 0] ** 2) < 1e-10
+    alike = np.abs(signatures[:, 1] - signatures[:, 0] ** 2) < 1e-10
+    return np.where(no_tensor(signatures), signatures[:, -2] >= SIMPLE, alike)
+
+
+def no_tensor(signatures: np.ndarray) -> np.ndarray:
+    """Whether signatures are of numbers, texts and lists of Python."""
+    found: np.ndarray = signatures[:, -1] > 1
+    return found
 
 
 def given_to(call: Call, rows: Callable[[int], int]) -> Rows:
@@ -110,6 +131,8 @@ def known_from(
     returns: dict[str, set[Rows]] = {}
     counts: list[Counter[str]] = []
     touched: list[set[str]] = []
+    ends: set[int] = set()
+    simple: set[tuple[int, tuple[str, ...]]] = set()
     own = 0
     for trace in (reference, *others):
         last = trace.size if reference.whole or trace is reference else BEGINNING
@@ -117,6 +140,8 @@ def known_from(
         # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
         for node in np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]:
             row(trace.signatures[node])
+        ends |= {row(trace.signatures[nodes[-1]]) for nodes in series(trace).values()} if trace.whole else set()
+        simple |= {(row(trace.signatures[node]), names) for node, names in arguments(trace).items()}
         nodes = {node for one in trace.calls for node in (*one.inputs, *one.outputs)}
         looked = {node: row(trace.signatures[node]) if usable[node] else -2 for node in sorted(nodes)}
         for call in trace.calls:
@@ -143,7 +168,28 @@ def known_from(
         own,
         tuple(given),
         reference.whole,
+        tuple(sorted(simple)),
+        tuple(sorted(ends)),
     )
+
+
+def series(trace: Trace) -> dict[tuple[Line | None, str], list[int]]:
+    """The nodes of what each statement makes that is no tensor, as often as it runs."""
+    found: dict[tuple[Line | None, str], list[int]] = {}
+    for node in np.flatnonzero(trace.made & no_tensor(trace.signatures)):
+        found.setdefault((trace.lines[node], trace.operations[node]), []).append(int(node))
+    return found
+
+
+def arguments(trace: Trace) -> dict[int, tuple[str, ...]]:
+    """The arguments of the call from which each number comes that says little by itself, such as a one."""
+    plain = no_tensor(trace.signatures)
+    little = plain & constant(trace.signatures)
+    names: list[frozenset[str]] = []
+    for node, sources in enumerate(trace.inputs):
+        own = frozenset() if trace.made[node] else frozenset([trace.operations[node]])
+        names.append(own.union(*(names[source] for source in sources)))
+    return {int(node): tuple(sorted(names[node])) for node in np.flatnonzero(trace.made & little)}
 
 
 def modules_of(trace: Trace) -> set[str]:

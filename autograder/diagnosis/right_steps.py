@@ -7,12 +7,16 @@ all fine, and flows into the result without being fine.
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, constant
+from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, arguments, constant, no_tensor, series
+from autograder.sandbox.plain_values import LOOPED, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
+RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
 SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
 NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
+TOGETHER = ("stack", "cat", "concat", "concatenate", "vstack", "hstack", "pad_sequence")
+CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril")
 MOST = 100  # suspects and calls that are looked at: an honest record has a few, a forged one could have thousands
 UNNAMED = "numbers"  # an order of numbers that belong to no named step
 
@@ -27,14 +31,22 @@ class Comparison:
         usable = np.nan_to_num(signatures, nan=9.0)
         self.rows = known.find(usable)
         self.alike = constant(usable) & ~self.unknown
+        self.plain = no_tensor(usable) & ~self.unknown
+        self.tensors = bool((trace.made & ~self.plain).any())
+        if self.tensors:
+            # Beside tensors, whole numbers are sizes and places, which everybody counts as he likes.
+            self.alike |= self.plain & (usable[:, -2] >= WHOLE)
         self.unordered = known.find(usable, ORDERED)
         self.consumers: list[list[int]] = [[] for _ in range(trace.size)]
         for node, sources in enumerate(trace.inputs):
             for source in sources:
                 self.consumers[source].append(node)
         self.named: dict[int, list[int]] = {}  # row -> steps
+        telling = ~(no_tensor(known.rows) & constant(known.rows))
         for number, step in enumerate(known.steps):
-            self.named.setdefault(step.row, []).append(number)
+            if telling[step.row]:
+                self.named.setdefault(step.row, []).append(number)
+        self.series = series(trace)
         self.proven, self.fine = self._fine()
         self.weak = self._weak()
         self.flows = self._flows()
@@ -47,8 +59,10 @@ class Comparison:
             # What only takes its shape from a tensor proves nothing about its numbers.
             used = (one for one in self.consumers[node] if not self.trace.operations[one].endswith(SHAPES))
             proven[node] = matched or any(proven[one] for one in used)
-        idle = np.array([operation in EMPTY for operation in self.trace.operations], dtype=bool)
+        idle = np.array([operation in EMPTY + RANDOM for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
+        for node, right in zip(self.trace.results, self.known.results, strict=False):
+            fine[node] &= not self.alike[node] or right == self.rows[node]
         for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
             if self.unknown[node] and not fine[node]:
                 fine[node] = all(fine[source] for source in self.trace.inputs[node])
@@ -62,11 +76,58 @@ class Comparison:
         trace, means = self.trace, self.trace.signatures[:, :3]
         with np.errstate(invalid="ignore"):
             size = np.abs(means[:, 0])
-            tiny = self.alike & (((size > 1e-12) & (size < 1e-3)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7)))
+            tiny = (
+                self.alike & ~self.plain & (((size > 1e-12) & (size < 1e-3)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7)))
+            )
             # A one is squeezed to 1/2: its square is half of it.
-            binary = (np.abs(means[:, 1] - means[:, 0] / 2) < 1e-9) & (np.abs(means[:, 2] - means[:, 0] / 4) < 1e-9)
+            binary = (
+                ~self.plain
+                & (np.abs(means[:, 1] - means[:, 0] / 2) < 1e-9)
+                & (np.abs(means[:, 2] - means[:, 0] / 4) < 1e-9)
+            )
+        # A mask is sure if correct code has it, and nowhere its opposite.
+        opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(ORDERED), nan=9.0)
+        binary &= (self.known.find(opposite, ORDERED) >= 0) | (self.rows < 0)
         proven = [any(self.proven[one] for one in self.consumers[node]) for node in range(trace.size)]
-        return trace.made & (tiny | (binary & ~self.alike)) & ~np.array(proven, dtype=bool)
+        drawn = np.array([operation in RANDOM for operation in trace.operations], dtype=bool) & (self.rows < 0)
+        weak = tiny | (binary & ~self.alike) | self._from_unlike() | drawn
+        found = trace.made & weak & ~np.array(proven, dtype=bool)
+        names = arguments(trace)
+        for nodes in () if self.tensors else self.series.values():
+            # Small numbers prove little, but the end of a series says what its beginning is worth.
+            wrong = self.rows[nodes[-1]] < 0
+            if wrong or self.alike[nodes[-1]]:
+                for one in nodes:
+                    usual = proven[one] or (int(self.rows[one]), names.get(one)) in self.known.simple
+                    found[one] |= self.alike[one] and bool(trace.inputs[one]) and (wrong or not usual)
+        return found
+
+    def _from_unlike(self) -> np.ndarray:
+        """Tensors of alike elements made from others, or of a number of which correct code makes none."""
+        trace = self.trace
+        usual = np.isin(np.round(np.nan_to_num(trace.signatures[:, 0]), 9), (-1.0, 0.0, 0.5))
+        return np.array(
+            [
+                self.alike[node]
+                and not self.plain[node]
+                and not trace.operations[node].endswith(SHAPES)
+                and (
+                    any(not self.alike[source] and not self.plain[source] for source in trace.inputs[node])
+                    or ((self.rows[node] < 0 or bool(trace.inputs[node])) and not usual[node])
+                )
+                for node in range(trace.size)
+            ],
+            dtype=bool,
+        )
+
+    def too_short(self) -> dict[Line, int]:
+        """The loops that end before those of correct code do: their lines, and the last node of each."""
+        return {
+            line: nodes[-1]
+            for (line, name), nodes in self.series.items()
+            if line and name.endswith(LOOPED) and self.rows[nodes[-1]] >= 0
+            if int(self.rows[nodes[-1]]) not in self.known.ends
+        }
 
     def _rests_on_weak(self, node: int) -> bool:
         """Whether the line of a node uses something of another line that says too little."""
@@ -98,6 +159,7 @@ class Comparison:
         return np.array(
             [
                 self.rows[node] < 0
+                and not (self.plain[node] and self.tensors)
                 and not self.trace.operations[node].endswith(SHAPES)
                 and any(not self.alike[source] for source in self.trace.inputs[node])
                 for node in range(self.trace.size)
@@ -130,12 +192,25 @@ class Comparison:
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
             and not self._rests_on_weak(node)
+            and not self._passes_on(node)
         ]
         lines: dict[Line | None, list[int]] = {}
         for node in found[:MOST]:
             lines.setdefault(trace.lines[node], []).append(node)
         explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
         return sorted(explaining)
+
+    def _passes_on(self, node: int) -> bool:
+        """Whether a node is only what its inputs are: a number that is given back, or right tensors put together."""
+        trace = self.trace
+        if self.plain[node]:
+            own = trace.signatures[node]
+            return any(
+                np.abs(trace.signatures[one] - own).max() <= LIMIT for one in trace.inputs[node] if self.plain[one]
+            )
+        # Too many of them, or too few: what ends the loop is wrong, not the line that puts them together.
+        several = trace.operations[node] in TOGETHER and len(trace.inputs[node]) > 1
+        return several and trace.shapes != self.known.shapes and all(self.proven[one] for one in trace.inputs[node])
 
     def _explain(self, suspects: list[int]) -> bool:
         """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
@@ -151,6 +226,18 @@ class Comparison:
             if any(source in from_it for source in self.trace.inputs[node]):
                 from_it.add(node)
         return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
+
+    def changes_nothing(self, line: Line, user: int) -> bool:
+        """Whether a line computes something that goes into a node and is what it was before, as by an empty mask."""
+        trace, rows = self.trace, self.rows
+        return any(
+            trace.lines[node] == line
+            and trace.operations[node] in CHANGING
+            and not self.alike[node]
+            and rows[node] >= 0
+            and any(rows[source] == rows[node] for source in trace.inputs[node])
+            for node in trace.inputs[user]
+        )
 
     def nearest(self, node: int) -> set[int]:
         """The named steps that went into a node, the nearest ones."""
