@@ -82,9 +82,11 @@ class _Search:
         order = steps[wanted[0]].name if wanted else order
         later = {one.operation for one in steps[after[0] + 1 :] if after[0] in one.after} if after else set()
         before = self._before(node, line)
-        idle = before is not None and self.seen.changes_nothing(before, node)
+        idle = before is not None and seen.changes_nothing(before, node)
         after = after or (self.missing[:1] if idle else [])
         left_out = bool(after) and (idle or (own in later and own != steps[after[0]].operation))
+        if not left_out and not calls and line == trace.lines[node] and (skipped := seen.skipped_after(node)):
+            before, left_out = skipped, True
         self.faults[line] = Fault(
             line,
             steps[after[0]].name if after else "",

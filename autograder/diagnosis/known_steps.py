@@ -64,6 +64,7 @@ class Known:
     given: tuple[str, ...] = ()  # functions that are given, "module.Class.method": no line of them is wrong
     whole: bool = True  # whether it reaches the end of the call
     simple: tuple[tuple[int, tuple[str, ...]], ...] = ()  # numbers that say little, with the arguments they come from
+    made_from: tuple[tuple[int, str, int], ...] = ()  # a row, an operation, and the row that it makes of it
     ends: tuple[int, ...] = ()  # what a statement makes last that runs several times, where that is no tensor
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
@@ -131,15 +132,24 @@ def known_from(
     returns: dict[str, set[Rows]] = {}
     counts: list[Counter[str]] = []
     touched: list[set[str]] = []
+    made_from: set[tuple[int, str, int]] = set()
     ends: set[int] = set()
     simple: set[tuple[int, tuple[str, ...]]] = set()
     own = 0
     for trace in (reference, *others):
         last = trace.size if reference.whole or trace is reference else BEGINNING
         usable = np.isfinite(trace.signatures[:, 0]) & ~constant(trace.signatures)
+        numbers = no_tensor(trace.signatures)
         # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
-        for node in np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]:
-            row(trace.signatures[node])
+        made = np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]
+        of_node = {int(node): row(trace.signatures[node]) for node in made}
+        telling = {node: number for node, number in of_node.items() if usable[node] and not numbers[node]}
+        made_from |= {
+            (telling[source], trace.operations[node], number)
+            for node, number in telling.items()
+            for source in trace.inputs[node]
+            if reference.whole and telling.get(source, number) != number
+        }
         ends |= {row(trace.signatures[nodes[-1]]) for nodes in series(trace).values()} if trace.whole else set()
         simple |= {(row(trace.signatures[node]), names) for node, names in arguments(trace).items()}
         nodes = {node for one in trace.calls for node in (*one.inputs, *one.outputs)}
@@ -169,6 +179,7 @@ def known_from(
         tuple(given),
         reference.whole,
         tuple(sorted(simple)),
+        tuple(sorted(made_from)),
         tuple(sorted(ends)),
     )
 

@@ -97,7 +97,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before else ""
-        told = [f"{where} goes on{after} without a step, {fault.missing}:", code, *given]
+        step = fault.missing or "which should come between the two"
+        told = [f"{where} goes on{after} without a step, {step}:", code, *given]
     else:
         head = "gives a wrong result, too:" if another else "is the first whose result is not right:"
         told = [f"{where} {head}", code, *_what(fault)]

@@ -17,6 +17,7 @@ SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # t
 NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
 TOGETHER = ("stack", "cat", "concat", "concatenate", "vstack", "hstack", "pad_sequence")
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril")
+STEPS = 3  # operations between what a line is given and what it should be given
 MOST = 100  # suspects and calls that are looked at: an honest record has a few, a forged one could have thousands
 UNNAMED = "numbers"  # an order of numbers that belong to no named step
 
@@ -47,6 +48,9 @@ class Comparison:
             if telling[step.row]:
                 self.named.setdefault(step.row, []).append(number)
         self.series = series(trace)
+        self.uses: dict[int, dict[str, list[int]]] = {}  # row -> operation -> rows that it makes of it
+        for source, operation, row in known.made_from:
+            self.uses.setdefault(source, {}).setdefault(operation, []).append(row)
         self.proven, self.fine = self._fine()
         self.weak = self._weak()
         self.flows = self._flows()
@@ -238,6 +242,29 @@ class Comparison:
             and any(rows[source] == rows[node] for source in trace.inputs[node])
             for node in trace.inputs[user]
         )
+
+    def skipped_after(self, node: int) -> Line | None:
+        """The line that makes what goes into a node, if correct code makes something else of it first.
+
+        The operation is one that correct code never does with this, but does with something that it makes of it later
+        and that is nowhere here.
+        """
+        trace, present = self.trace, {int(row) for row in self.rows if row >= 0}
+        for source in trace.inputs[node]:
+            line, row = trace.lines[source], int(self.rows[source])
+            if row < 0 or self.alike[source] or line in (None, trace.lines[node]):
+                continue
+            uses = self.uses.get(row, {})
+            if not uses or trace.operations[node] in uses:
+                continue
+            later, seen = [one for made in uses.values() for one in made], {row}
+            for _ in range(STEPS):
+                later = [one for one in later if one not in present and one not in seen]
+                seen.update(later)
+                if any(trace.operations[node] in self.uses.get(one, {}) for one in later):
+                    return line
+                later = [one for number in later for made in self.uses.get(number, {}).values() for one in made]
+        return None
 
     def nearest(self, node: int) -> set[int]:
         """The named steps that went into a node, the nearest ones."""
