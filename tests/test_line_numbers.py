@@ -65,7 +65,7 @@ def test_the_number_that_a_line_of_tensors_uses_is_wrong_itself(workers):
     text = read_submission(assignment("transformer").solution, assignment("transformer")).sources["mha"]
     line = next(one for one in text.splitlines() if "math.sqrt(" in one)
     indent = " " * (len(line) - len(line.lstrip()))
-    new = f"{indent}root = math.sqrt(self.d_k + 1)\n{line.replace('math.sqrt(self.d_k)', 'root')}"
+    new = f"{indent}root = math.sqrt(self.d_k + 2)\n{line.replace('math.sqrt(self.d_k)', 'root')}"
     assert new.count("root") == 2
     test, number = failed(workers, "transformer", "mha", "mha", line, new)
     assert wrong_lines(test) == [number]

@@ -42,6 +42,7 @@ class Finding:
     faults: tuple[Fault, ...] = ()
     raised: bool = False  # the call ended with an exception
     missing: tuple[str, ...] = ()  # the first steps that nothing made
+    usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and where

@@ -301,6 +301,7 @@ def find(trace: Trace, known: Known, given: Callable[[Line], bool] = lambda line
         faults=tuple(faults.values()),
         raised=trace.raised is not None,
         missing=tuple(known.steps[number].name for number in search.missing),
+        usual=bool((seen.rows[trace.made & ~seen.alike & ~seen.unknown] >= 0).all()),
         after=tuple(dict.fromkeys(wrong)),
         never=_never(trace, known),
         often=_often(trace, known),

@@ -21,18 +21,9 @@ from autograder.sandbox.traces import COLUMNS, Call, Line, Trace
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
 BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded
-PLAIN = (
-    "calls",
-    "returns",
-    "counts",
-    "results",
-    "shapes",
-    "own",
-    "given",
-    "whole",
-    "ends",
-    "simple",
-)  # what is stored as it is
+# What is stored as it is.
+PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole", "ends", "simple")
+EDGES = ".made_from"  # behind the digest of a call: the name of the tensor that holds what is made from what
 ORDERED = 4  # columns of a signature from this one on see the order of the elements
 
 
@@ -193,9 +184,11 @@ def series(trace: Trace) -> dict[tuple[Line | None, str], list[int]]:
 
 
 def arguments(trace: Trace) -> dict[int, tuple[str, ...]]:
-    """The arguments of the call from which each number comes that says little by itself, such as a one."""
+    """The arguments from which each number comes that says little by itself, such as a one; none beside tensors."""
     plain = no_tensor(trace.signatures)
     little = plain & constant(trace.signatures)
+    if (trace.made & ~plain).any():
+        return {}
     names: list[frozenset[str]] = []
     for node, sources in enumerate(trace.inputs):
         own = frozenset() if trace.made[node] else frozenset([trace.operations[node]])
@@ -233,11 +226,17 @@ def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ..
 
 def pack(found: Mapping[str, Known]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Tensors and a text that hold what is known of calls, by their digests."""
-    tensors = {digest: known.rows.astype(np.float32) for digest, known in found.items()}
+    tensors: dict[str, np.ndarray] = {digest: known.rows.astype(np.float32) for digest, known in found.items()}
+    operations = {digest: sorted({one for _, one, _ in known.made_from}) for digest, known in found.items()}
+    for digest, known in found.items():
+        index = {name: number for number, name in enumerate(operations[digest])}
+        edges = [(source, index[one], row) for source, one, row in known.made_from]
+        tensors[digest + EDGES] = np.array(edges, dtype=np.int16).reshape(-1, 3)
     texts = {
         digest: json.dumps(
             {
                 "steps": [list(asdict(step).values()) for step in known.steps],
+                "operations": operations[digest],
                 **{name: getattr(known, name) for name in PLAIN},
             },
             separators=(",", ":"),
@@ -259,9 +258,12 @@ def read(path: Path) -> dict[str, Known]:
         for digest, text in (file.metadata() or {}).items():
             if digest in file.keys():  # noqa: SIM118 - it is no dictionary
                 entry = json.loads(text)
+                names = entry.pop("operations")
+                edges = file.get_tensor(digest + EDGES).tolist()
                 found[digest] = Known(
                     file.get_tensor(digest).astype(np.float64),
                     tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
+                    made_from=tuple((source, names[one], row) for source, one, row in edges),
                     **{name: _as_tuples(value) for name, value in entry.items()},
                 )
     return found

@@ -132,6 +132,6 @@ def _without_fault(finding: Finding) -> tuple[str, ...]:
     told = _lines_are_right(finding.right, len({line.file for line, _ in finding.right}) > 1) if finding.raised else ()
     if told:
         return (told[0].removesuffix(".") + ", until the exception.",)
-    if finding.missing and not finding.raised and not finding.after:
+    if finding.missing and finding.usual and not finding.raised:
         return (f"What your code computes is right so far, but nothing makes {finding.missing[0]}.",)
     return _calls_of_modules(finding)

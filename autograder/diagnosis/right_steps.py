@@ -195,6 +195,7 @@ class Comparison:
             and not self.fine[node]
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
+            and not (self.weak[node] and not trace.inputs[node])
             and not self._rests_on_weak(node)
             and not self._passes_on(node)
         ]
