@@ -12,7 +12,7 @@ import contextlib
 import linecache
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -22,11 +22,10 @@ from torch.overrides import TorchFunctionMode
 from autograder.sandbox.function_calls import FunctionCalls, numbers_of
 from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES, TRACE_SECONDS
 from autograder.sandbox.plain_values import REPEATED, Series, plain
-from autograder.sandbox.signatures import COLUMNS, signature, turns
+from autograder.sandbox.signatures import COLUMNS, signature, tensors_in, turns
 from autograder.sandbox.statements import Statement, statements
 
 GIVEN, MADE = 0, 1  # kinds of nodes
-NESTED = 4  # lists in lists
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
     *("size", "dim", "numel", "item", "tolist", "stride", "is_floating_point", "is_complex", "__len__", "__bool__"),
@@ -34,18 +33,6 @@ QUESTIONS = {
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
-
-
-def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
-    """The tensors in a value, in nested lists, tuples and dictionaries."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth < NESTED and isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors_in(item, depth + 1)
-    elif depth < NESTED and isinstance(value, dict):
-        for item in value.values():
-            yield from tensors_in(item, depth + 1)
 
 
 def _version(tensor: torch.Tensor) -> int:
@@ -146,7 +133,8 @@ class Tracer(TorchFunctionMode):
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
         if made or changed:
-            self._operation(name, used, before, made, changed)
+            fractions = [one for one in (*args, *kwargs.values()) if type(one) is float]
+            self._operation(name, used, before, made, changed, fractions)
         return value
 
     def _operation(
@@ -156,12 +144,13 @@ class Tracer(TorchFunctionMode):
         before: list[int],
         made: list[torch.Tensor],
         changed: list[torch.Tensor],
+        fractions: list[float],
     ) -> None:
         known = {id(tensor) for tensor in used}
         inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
         place = self._place(sys._getframe(2))
         if self.functions and self.functions.open:
-            inputs += self.functions.open[-1][0].fractions()
+            inputs += self.functions.open[-1][0].fractions(fractions)
         for tensor in {id(x): x for x in changed}.values():
             node = self._add(MADE, name, place, inputs, tensor)
             for other in self._sharing.get(_memory(tensor), ()):

@@ -184,6 +184,8 @@ class Frame:
         same = [name for name in statement.uses if name in self.nodes and self.frame.f_locals.get(name) is value]
         return [self.nodes[same[0]]] if same else []
 
-    def fractions(self) -> list[int]:
-        """The nodes of the fractions that the running statement uses."""
-        return [self.numbers[name] for name in self.running.uses if name in self.numbers] if self.running else []
+    def fractions(self, values: list[float]) -> list[int]:
+        """The nodes of the names that stand for these very fractions, where the running statement uses them."""
+        names = [name for name in self.running.uses if name in self.numbers] if values and self.running else []
+        known = {name: self.frame.f_locals.get(name) for name in names}
+        return [self.numbers[name] for name, value in known.items() if any(value is one for one in values)]
