@@ -28,7 +28,7 @@ def wrong_lines(test: TestResult) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "old, new",
+    ("old", "new"),
     [
         ("(step - warmup) / (total - warmup)", "step / (total - warmup)"),
         ("return floor + (peak - floor) * (1 + math.cos(", "return floor + (peak - floor) * (1 - math.cos("),
@@ -42,7 +42,7 @@ def test_the_line_of_a_wrong_rate(workers, old, new):
 
 
 @pytest.mark.parametrize(
-    "old, new",
+    ("old", "new"),
     [
         ("0.0, 1 - len(reference) / len(candidate)", "0.0, 1 - len(candidate) / len(reference)"),
         ("(len(candidate) - n + 1)) ** 0.5**n", "(len(candidate) - n)) ** 0.5**n"),
@@ -85,7 +85,7 @@ def test_what_nothing_makes_is_said_where_no_line_is_wrong(workers):
 
 
 def test_a_return_that_only_passes_on_a_number_is_not_named(workers):
-    test, line = failed(workers, "attention", "translate", "seq2seq", "if not candidate:", "if len(candidate) > 0:")
+    test, _ = failed(workers, "attention", "translate", "seq2seq", "if not candidate:", "if len(candidate) > 0:")
     assert all(mark.state != "wrong" or mark.text != "return bleu" for mark in test.marks)
 
 
@@ -95,7 +95,7 @@ def test_a_return_that_only_passes_on_a_number_is_not_named(workers):
 def of_numbers(*numbers: float) -> tuple[float, ...]:
     series = Series()
     for one in numbers:
-        series.add(float(one))
+        series.add(one)
     return series.signature()
 
 

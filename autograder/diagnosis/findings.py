@@ -28,6 +28,7 @@ class Fault:
     left_out: bool = False  # it is the step after the missing one: that was left out
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
     short: bool = False  # it is the head of a loop that ends too early
+    unused: bool = False  # its result gets no name and goes nowhere
     before: Line | None = None  # the line that made what it is given
     node: int = -1  # the tensor with the right numbers in another order
     rows: tuple[int, ...] = ()  # what it may have to be

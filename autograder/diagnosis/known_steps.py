@@ -23,6 +23,7 @@ LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 s
 BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded
 # What is stored as it is.
 PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole", "ends", "simple")
+CALLS = "calls"  # the name of the text beside the tensors
 EDGES = ".made_from"  # behind the digest of a call: the name of the tensor that holds what is made from what
 ORDERED = 4  # columns of a signature from this one on see the order of the elements
 
@@ -79,6 +80,13 @@ def constant(signatures: np.ndarray) -> np.ndarray:
     return np.where(no_tensor(signatures), signatures[:, -2] >= SIMPLE, alike)
 
 
+def unusual(signatures: np.ndarray) -> np.ndarray:
+    """Whether all elements of a tensor are the same number, which is none of those that are everywhere: 0, 1, -inf."""
+    usual = np.isin(np.round(np.nan_to_num(signatures[:, 0]), 3), (-1.0, 0.0, 0.5, 1.0))
+    found: np.ndarray = constant(signatures) & ~no_tensor(signatures) & ~usual & np.isfinite(signatures[:, 0])
+    return found
+
+
 def no_tensor(signatures: np.ndarray) -> np.ndarray:
     """Whether signatures are of numbers, texts and lists of Python."""
     found: np.ndarray = signatures[:, -1] > 1
@@ -130,11 +138,12 @@ def known_from(
     for trace in (reference, *others):
         last = trace.size if reference.whole or trace is reference else BEGINNING
         usable = np.isfinite(trace.signatures[:, 0]) & ~constant(trace.signatures)
+        alone = usable | unusual(trace.signatures)
         numbers = no_tensor(trace.signatures)
         # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
         made = np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]
         of_node = {int(node): row(trace.signatures[node]) for node in made}
-        telling = {node: number for node, number in of_node.items() if usable[node] and not numbers[node]}
+        telling = {node: number for node, number in of_node.items() if alone[node] and not numbers[node]}
         made_from |= {
             (telling[source], trace.operations[node], number)
             for node, number in telling.items()
@@ -243,29 +252,38 @@ def pack(found: Mapping[str, Known]) -> tuple[dict[str, np.ndarray], dict[str, s
         )
         for digest, known in found.items()
     }
-    return tensors, texts
+    # One entry: the order of several changes from run to run.
+    return tensors, {CALLS: json.dumps(texts)}
 
 
 @cache
-def read(path: Path) -> dict[str, Known]:
-    """What is stored of the calls of a stage, by their digests; nothing if there is no such file."""
+def read(path: Path, digest: str) -> Known | None:
+    """What is stored of a call of a stage; None if there is nothing."""
+    from safetensors import safe_open
+
+    if digest not in (texts := stored_calls(path)):
+        return None
+    entry = json.loads(texts[digest])
+    with safe_open(path, "np") as file:
+        rows, edges = file.get_tensor(digest).astype(np.float64), file.get_tensor(digest + EDGES).tolist()
+    names = entry.pop("operations")
+    return Known(
+        rows,
+        tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
+        made_from=tuple((source, names[one], row) for source, one, row in edges),
+        **{name: _as_tuples(value) for name, value in entry.items()},
+    )
+
+
+@cache
+def stored_calls(path: Path) -> dict[str, str]:
+    """What is stored as text of the calls of a stage, by their digests; nothing if there is no such file."""
     from safetensors import safe_open
 
     if not path.is_file():
         return {}
-    found = {}
     with safe_open(path, "np") as file:
-        for digest, text in (file.metadata() or {}).items():
-            if digest in file.keys():  # noqa: SIM118 - it is no dictionary
-                entry = json.loads(text)
-                names = entry.pop("operations")
-                edges = file.get_tensor(digest + EDGES).tolist()
-                found[digest] = Known(
-                    file.get_tensor(digest).astype(np.float64),
-                    tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
-                    made_from=tuple((source, names[one], row) for source, one, row in edges),
-                    **{name: _as_tuples(value) for name, value in entry.items()},
-                )
+        found: dict[str, str] = json.loads((file.metadata() or {}).get(CALLS, "{}"))
     return found
 
 

@@ -88,7 +88,9 @@ def _and(items: Sequence[str]) -> str:
 def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool) -> tuple[str, ...]:
     where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if _several(finding) or not led else "")
     code = CODE + text_of(fault.line, sources)
-    if fault.short:
+    if fault.unused:
+        told = [f"{where} computes something that is used nowhere: its result gets no name.", code]
+    elif fault.short:
         told = [f"{where} ends too early:", code]
     elif fault.returns is not None:
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""

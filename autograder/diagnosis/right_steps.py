@@ -7,7 +7,7 @@ all fine, and flows into the result without being fine.
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, arguments, constant, no_tensor, series
+from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, arguments, constant, no_tensor, series, unusual
 from autograder.sandbox.plain_values import LOOPED, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
@@ -33,6 +33,7 @@ class Comparison:
         self.rows = known.find(usable)
         self.alike = constant(usable) & ~self.unknown
         self.plain = no_tensor(usable) & ~self.unknown
+        self.telling = ~self.alike & ~self.unknown | unusual(usable)
         self.tensors = bool((trace.made & ~self.plain).any())
         if self.tensors:
             # Beside tensors, whole numbers are sizes and places, which everybody counts as he likes.
@@ -61,8 +62,9 @@ class Comparison:
         for node in range(n - 1, -1, -1):
             matched = self.rows[node] >= 0 and not self.alike[node]
             # What only takes its shape from a tensor proves nothing about its numbers.
+            # Neither does a number of Python, which may only be a size or a limit of its type.
             used = (one for one in self.consumers[node] if not self.trace.operations[one].endswith(SHAPES))
-            proven[node] = matched or any(proven[one] for one in used)
+            proven[node] = matched or any(proven[one] and self.plain[one] <= self.plain[node] for one in used)
         idle = np.array([operation in EMPTY + RANDOM for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
         for node, right in zip(self.trace.results, self.known.results, strict=False):
@@ -96,6 +98,9 @@ class Comparison:
         drawn = np.array([operation in RANDOM for operation in trace.operations], dtype=bool) & (self.rows < 0)
         weak = tiny | (binary & ~self.alike) | self._from_unlike() | drawn
         found = trace.made & weak & ~np.array(proven, dtype=bool)
+        for node, sources in enumerate(trace.inputs):  # nor does what is made of such a one alone
+            known = self.telling[node] and self.rows[node] >= 0
+            found[node] |= self.alike[node] and not self.plain[node] and not known and bool(found[list(sources)].any())
         names = arguments(trace)
         for nodes in () if self.tensors else self.series.values():
             # Small numbers prove little, but the end of a series says what its beginning is worth.
@@ -107,18 +112,15 @@ class Comparison:
         return found
 
     def _from_unlike(self) -> np.ndarray:
-        """Tensors of alike elements made from others, or of a number of which correct code makes none."""
+        """Tensors of alike elements made from others: that correct code has such a one may be chance."""
         trace = self.trace
-        usual = np.isin(np.round(np.nan_to_num(trace.signatures[:, 0]), 9), (-1.0, 0.0, 0.5))
         return np.array(
             [
                 self.alike[node]
                 and not self.plain[node]
+                and not (self.telling[node] and self.rows[node] >= 0)
                 and not trace.operations[node].endswith(SHAPES)
-                and (
-                    any(not self.alike[source] and not self.plain[source] for source in trace.inputs[node])
-                    or ((self.rows[node] < 0 or bool(trace.inputs[node])) and not usual[node])
-                )
+                and any(not self.alike[source] and not self.plain[source] for source in trace.inputs[node])
                 for node in range(trace.size)
             ],
             dtype=bool,
@@ -143,7 +145,7 @@ class Comparison:
             seen.add(source)
             if self.trace.lines[source] == line:
                 waiting += self.trace.inputs[source]
-            elif self.weak[source]:
+            elif self.weak[source] or self.misused(source, node):
                 return True
         return False
 
@@ -243,6 +245,25 @@ class Comparison:
             and any(rows[source] == rows[node] for source in trace.inputs[node])
             for node in trace.inputs[user]
         )
+
+    def misused(self, source: int, user: int) -> bool:
+        """Whether a number that stands for itself is used by an operation to which correct code never gives it."""
+        uses = self.uses.get(int(self.rows[source])) if self.alike[source] and self.telling[source] else None
+        return bool(uses) and self.trace.operations[user] not in (uses or {})
+
+    def as_usual(self, node: int) -> bool:
+        """Whether correct code does the same with something that went into a node."""
+        rows = [int(self.rows[one]) for one in self.trace.inputs[node] if self.telling[one] and self.rows[one] >= 0]
+        return any(self.trace.operations[node] in self.uses.get(row, {}) for row in rows)
+
+    def leads_to(self, node: int) -> set[int]:
+        """What correct code makes in a few operations of what went into a node."""
+        found: set[int] = set()
+        rows = {int(self.rows[one]) for one in self.trace.inputs[node] if self.telling[one] and self.rows[one] >= 0}
+        for _ in range(STEPS):
+            rows = {one for row in rows for made in self.uses.get(row, {}).values() for one in made} - found
+            found |= rows
+        return found
 
     def skipped_after(self, node: int) -> Line | None:
         """The line that makes what goes into a node, if correct code makes something else of it first.

@@ -160,6 +160,9 @@ class Tracer(TorchFunctionMode):
                     self._now[id(other)] = (seen, _version(other))
             self._know(tensor, node)
         for tensor in made:
+            if name in EMPTY:  # what lies in its memory by chance would be another table each time
+                with torch._C.DisableTorchFunction(), torch.no_grad():
+                    tensor.zero_()
             if id(tensor) not in known:
                 self._know(tensor, self._add(MADE, name, place, inputs, tensor))
 

@@ -39,12 +39,14 @@ class Series:
         """The signature of the next value."""
         self.runs += 1
         if is_number(value):
-            self.add(float(value))
+            self.add(value)
             return self.signature()
         return signature_of(value)
 
-    def add(self, value: float) -> None:
+    def add(self, number: float) -> None:
         """The next number."""
+        self.whole = self.whole and isinstance(number, int)
+        value = float(number)
         value = 0.77 if math.isnan(value) else max(-1e300, min(1e300, value))
         size = abs(value)
         turn = 2 * math.pi * math.log2(size) if size else 0.25
@@ -56,7 +58,6 @@ class Series:
             self.sums[column] += part
         self.first = value if self.length == 1 else self.first
         self.binary = self.binary and value in (0, 1)
-        self.whole = self.whole and value.is_integer()
         alike = value == self.first and size <= 1000 and value * 4 == int(value * 4)
         self.simple = self.binary or (self.simple and alike)
 
@@ -88,7 +89,7 @@ def signature_of(value: Any) -> tuple[float, ...]:
     if isinstance(value, (list, tuple)) and value and all(map(is_number, value)):
         series = Series()
         for one in value:
-            series.add(float(one))
+            series.add(one)
         return series.signature()
     text = _text(value)[:MOST_TEXT].encode()
     numbers = [(zlib.crc32(text, start) % 100003) / 100003 for start in (1, 7, 42, 99, 1234)]
@@ -163,7 +164,7 @@ class Frame:
     def know(self, name: str, node: int, value: Any) -> None:
         """A name stands for a plain value."""
         self.nodes[name] = node
-        if isinstance(value, float) and not value.is_integer():
+        if isinstance(value, float):
             self.numbers[name] = node
 
     def inputs(self, statement: Statement) -> list[int]:
