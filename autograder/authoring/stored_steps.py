@@ -22,8 +22,7 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.stage_with_standins import code_of_stage
 
 SECONDS = 60.0  # for a call; there is time
-LONG = 200  # tensors: a call of a whole model
-SELDOM = 4  # of so many programs one makes the long calls too
+SELDOM = 4  # of so many programs one makes the calls too that are too long to be recorded
 
 
 def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, Recipe]:
@@ -72,9 +71,9 @@ def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, K
     seen = traces(calls.values(), reference, workers)
     right = {digest: one for digest, one in seen.items() if one.results or one.steps}
     calls = {digest: calls[digest] for digest in right}
-    short = [recipe for digest, recipe in calls.items() if right[digest].size <= LONG]
+    whole = [recipe for digest, recipe in calls.items() if right[digest].whole]
     others = [
-        traces(calls.values() if number % SELDOM == 0 else short, code, workers)
+        traces(calls.values() if number % SELDOM == 0 else whole, code, workers)
         for number, code in enumerate(other_code(assignment, stage).values())
     ]
     given, written = given_functions(assignment), {path for one in assignment.stages for path in one.writes}

@@ -27,6 +27,8 @@ class Fault:
     calls: Called | None = None  # it calls something with the wrong inputs
     left_out: bool = False  # it is the step after the missing one: that was left out
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
+    short: bool = False  # it is the head of a loop that ends too early
+    unused: bool = False  # its result gets no name and goes nowhere
     before: Line | None = None  # the line that made what it is given
     node: int = -1  # the tensor with the right numbers in another order
     rows: tuple[int, ...] = ()  # what it may have to be
@@ -41,6 +43,7 @@ class Finding:
     faults: tuple[Fault, ...] = ()
     raised: bool = False  # the call ended with an exception
     missing: tuple[str, ...] = ()  # the first steps that nothing made
+    usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and where

@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from autograder.diagnosis.beside_fault import called_often, never_called, right_lines, unused_lines
 from autograder.diagnosis.findings import Called, Fault, Finding
-from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, given_to, modules_of
+from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, given_to
 from autograder.diagnosis.right_steps import MOST, NUMBERS, UNNAMED, Comparison
 from autograder.sandbox.traces import Call, Line, Trace
 
@@ -29,8 +30,12 @@ class _Search:
         suspects = self.seen.suspects()
         returns = self._wrong_returns()
         later = self._made_from(returns)
+        short = {} if self.seen.tensors else self.seen.too_short()
         for node in suspects:
-            if node not in later:
+            loops = [line for line, end in short.items() if end < node]
+            if loops:
+                self.faults.setdefault(loops[0], Fault(loops[0], short=True))
+            elif node not in later:
                 self._suspect(node)
         for call in returns:
             if not any(node in later for node in call.outputs):
@@ -54,7 +59,7 @@ class _Search:
     def _suspect(self, node: int) -> None:
         trace, seen, steps = self.trace, self.seen, self.known.steps
         line, calls = self._blamed(node)
-        order = seen.order(node)
+        order = "" if seen.plain[node] else seen.order(node)
         if line is None or line in self.faults or self.is_given(line):
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
@@ -68,16 +73,25 @@ class _Search:
         given = seen.nearest(node)
         own = trace.operations[node]
         beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
+        next_rows = seen.leads_to(node)
         after = [
             number
             for number in self.missing
-            if given & set(steps[number].after) or (not steps[number].after and steps[number].operation in beside)
+            if steps[number].row in next_rows
+            or given & set(steps[number].after)
+            or (not steps[number].after and steps[number].operation in beside and self._begins(node))
         ]
         rows = set(seen.alike_rows(node)) if order else set()
         wanted = [number for number in after if steps[number].row in rows]
         order = steps[wanted[0]].name if wanted else order
         later = {one.operation for one in steps[after[0] + 1 :] if after[0] in one.after} if after else set()
-        left_out = bool(after) and own in later and own != steps[after[0]].operation
+        before = self._before(node, line)
+        idle = before is not None and seen.changes_nothing(before, node)
+        after = after or (self.missing[:1] if idle else [])
+        skips = own in later and own != steps[after[0]].operation and not seen.as_usual(node)
+        left_out = bool(after) and (idle or skips)
+        if not left_out and line == trace.lines[node] and (skipped := seen.skipped_after(node)):
+            before, left_out = skipped, True
         self.faults[line] = Fault(
             line,
             steps[after[0]].name if after else "",
@@ -85,10 +99,23 @@ class _Search:
             "" if order == UNNAMED else order,
             calls,
             left_out,
-            before=self._before(node, line),
+            before=before,
             node=node if wanted else -1,
             rows=tuple(steps[number].row for number in wanted[:1]),
         )
+
+    def _begins(self, node: int) -> bool:
+        """Whether a node is made of nothing that an earlier line has computed."""
+        trace, line = self.trace, self.trace.lines[node]
+        waiting, seen = list(trace.inputs[node]), set()
+        while waiting:
+            source = waiting.pop()
+            if source not in seen and trace.made[source] and self.seen.telling[source]:
+                if trace.lines[source] != line:
+                    return False
+                seen.add(source)
+                waiting += trace.inputs[source]
+        return True
 
     def _given_to_helper(self, node: int) -> Line | None:
         """The line that calls the helper function in which a node is made of nothing but what this was given."""
@@ -143,6 +170,9 @@ class _Search:
         for number in reversed(chain):
             entry = trace.calls[number]
             if entry.line and self._wrongly_given(entry):
+                # What alike tensors should be is not known.
+                if any(self.seen.alike[one] and trace.made[one] and not self.seen.plain[one] for one in entry.inputs):
+                    return None, None
                 return self._passed_through(entry, entry.line), self._called(entry)
         line, caller = trace.lines[node], trace.callers[node]
         # A function that gives nothing but what is right elsewhere was called here with something wrong.
@@ -163,7 +193,8 @@ class _Search:
             around = self.trace.calls[number]
             if not around.path.endswith("()") or around.path in self.known.calls or not around.line:
                 break
-            if not set(entry.inputs) <= set(around.inputs):
+            # One that is given more could have made something else of it.
+            if set(entry.inputs) != {node for node in around.inputs if self.seen.telling[node]}:
                 break
             line = around.line
         return line
@@ -270,11 +301,17 @@ class _Search:
                 self.faults[line] = Fault(line, order=UNNAMED, node=node, rows=(right,))
 
 
-def find(trace: Trace, known: Known, given: Callable[[Line], bool] = lambda line: False) -> Finding:
+def find(
+    trace: Trace,
+    known: Known,
+    given: Callable[[Line], bool] = lambda line: False,
+    bare: Callable[[Line], bool] = lambda line: False,
+) -> Finding:
     """What follows from a trace of a failed call.
 
     Args:
         given: whether a line is of a given function.
+        bare: whether a line is a call whose result gets no name.
     """
     search = _Search(trace, known, given)
     seen = search.seen
@@ -282,51 +319,17 @@ def find(trace: Trace, known: Known, given: Callable[[Line], bool] = lambda line
     if trace.raised is None and trace.whole and made == known.results and trace.shapes == known.shapes:
         return Finding()  # the call gives the right numbers: what is wrong is something else
     faults = search.search()
+    if unused := unused_lines(seen, bare):
+        faults = {line: Fault(line, unused=True) for line in unused}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
     return Finding(
-        right=_right(seen, {*wrong, *faults, *at}),
+        right=right_lines(seen, {*wrong, *faults, *at}),
         faults=tuple(faults.values()),
         raised=trace.raised is not None,
         missing=tuple(known.steps[number].name for number in search.missing),
+        usual=bool((seen.rows[trace.made & ~seen.alike & ~seen.unknown] >= 0).all()),
         after=tuple(dict.fromkeys(wrong)),
-        never=_never(trace, known),
-        often=_often(trace, known),
+        never=never_called(trace, known),
+        often=called_often(trace, known),
     )
-
-
-def _never(trace: Trace, known: Known) -> tuple[str, ...]:
-    """The modules that all correct code calls and this code neither calls nor uses the weights of."""
-    if trace.raised is not None or not trace.whole or not trace.results:
-        return ()
-    touched = modules_of(trace)
-    missed = [path for path in known.counts if path not in touched]
-    # Of a module that is never called, those in it need not be named.
-    return tuple(path for path in missed if not any(path.startswith(f"{other}.") for other in missed))
-
-
-def _often(trace: Trace, known: Known) -> tuple[tuple[str, tuple[Line, ...]], ...]:
-    """The modules that this code calls more often than any correct code, with the lines."""
-    if trace.raised is not None or not trace.whole or not trace.results:
-        return ()
-    lines: dict[str, list[Line]] = {}
-    for entry in trace.calls:
-        if entry.path in known.counts and entry.line:
-            lines.setdefault(entry.path, []).append(entry.line)
-    return tuple(
-        (path, tuple(dict.fromkeys(found))) for path, found in lines.items() if len(found) > known.counts[path]
-    )
-
-
-def _right(seen: Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[str, ...]], ...]:
-    """The lines on which everything is right, with the steps that are made there, in the order of time."""
-    lines: dict[Line, list[str]] = {}
-    told: set[int] = set()
-    for node, line in enumerate(seen.trace.lines):
-        row = int(seen.rows[node])
-        if line and line not in wrong and seen.proven[node]:
-            names = lines.setdefault(line, [])
-            if row in seen.named and row not in told:
-                told.add(row)
-                names += [name for step in seen.named[row] if (name := seen.known.steps[step].name) not in names]
-    return tuple((line, tuple(names)) for line, names in lines.items())

@@ -16,11 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.traces import COLUMNS, Call, Trace
+from autograder.sandbox.plain_values import SIMPLE
+from autograder.sandbox.traces import COLUMNS, Call, Line, Trace
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
 BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded
-PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole")  # what is stored as it is
+# What is stored as it is.
+PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole", "ends", "simple")
+CALLS = "calls"  # the name of the text beside the tensors
+EDGES = ".made_from"  # behind the digest of a call: the name of the tensor that holds what is made from what
 ORDERED = 4  # columns of a signature from this one on see the order of the elements
 
 
@@ -51,6 +55,9 @@ class Known:
     own: int = 0  # rows of the reference; those behind them are of other correct code
     given: tuple[str, ...] = ()  # functions that are given, "module.Class.method": no line of them is wrong
     whole: bool = True  # whether it reaches the end of the call
+    simple: tuple[tuple[int, tuple[str, ...]], ...] = ()  # numbers that say little, with the arguments they come from
+    made_from: tuple[tuple[int, str, int], ...] = ()  # a row, an operation, and the row that it makes of it
+    ends: tuple[int, ...] = ()  # what a statement makes last that runs several times, where that is no tensor
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
         """The row of each signature, or -1; the first `columns` have to agree."""
@@ -69,7 +76,21 @@ class Known:
 
 def constant(signatures: np.ndarray) -> np.ndarray:
     """Whether all elements of a tensor are alike: nothing can be concluded from such a tensor."""
-    return np.abs(signatures[:, 1] - signatures[:, 0] ** 2) < 1e-10
+    alike = np.abs(signatures[:, 1] - signatures[:, 0] ** 2) < 1e-10
+    return np.where(no_tensor(signatures), signatures[:, -2] >= SIMPLE, alike)
+
+
+def unusual(signatures: np.ndarray) -> np.ndarray:
+    """Whether all elements of a tensor are the same number, which is none of those that are everywhere: 0, 1, -inf."""
+    usual = np.isin(np.round(np.nan_to_num(signatures[:, 0]), 3), (-1.0, 0.0, 0.5, 1.0))
+    found: np.ndarray = constant(signatures) & ~no_tensor(signatures) & ~usual & np.isfinite(signatures[:, 0])
+    return found
+
+
+def no_tensor(signatures: np.ndarray) -> np.ndarray:
+    """Whether signatures are of numbers, texts and lists of Python."""
+    found: np.ndarray = signatures[:, -1] > 1
+    return found
 
 
 def given_to(call: Call, rows: Callable[[int], int]) -> Rows:
@@ -110,13 +131,27 @@ def known_from(
     returns: dict[str, set[Rows]] = {}
     counts: list[Counter[str]] = []
     touched: list[set[str]] = []
+    made_from: set[tuple[int, str, int]] = set()
+    ends: set[int] = set()
+    simple: set[tuple[int, tuple[str, ...]]] = set()
     own = 0
     for trace in (reference, *others):
         last = trace.size if reference.whole or trace is reference else BEGINNING
         usable = np.isfinite(trace.signatures[:, 0]) & ~constant(trace.signatures)
+        alone = usable | unusual(trace.signatures)
+        numbers = no_tensor(trace.signatures)
         # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
-        for node in np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]:
-            row(trace.signatures[node])
+        made = np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]
+        of_node = {int(node): row(trace.signatures[node]) for node in made}
+        telling = {node: number for node, number in of_node.items() if alone[node] and not numbers[node]}
+        made_from |= {
+            (telling[source], trace.operations[node], number)
+            for node, number in telling.items()
+            for source in trace.inputs[node]
+            if reference.whole and telling.get(source, number) != number
+        }
+        ends |= {row(trace.signatures[nodes[-1]]) for nodes in series(trace).values()} if trace.whole else set()
+        simple |= {(row(trace.signatures[node]), names) for node, names in arguments(trace).items()}
         nodes = {node for one in trace.calls for node in (*one.inputs, *one.outputs)}
         looked = {node: row(trace.signatures[node]) if usable[node] else -2 for node in sorted(nodes)}
         for call in trace.calls:
@@ -143,7 +178,31 @@ def known_from(
         own,
         tuple(given),
         reference.whole,
+        tuple(sorted(simple)),
+        tuple(sorted(made_from)),
+        tuple(sorted(ends)),
     )
+
+
+def series(trace: Trace) -> dict[tuple[Line | None, str], list[int]]:
+    """The nodes of what each statement makes that is no tensor, as often as it runs."""
+    found: dict[tuple[Line | None, str], list[int]] = {}
+    for node in np.flatnonzero(trace.made & no_tensor(trace.signatures)):
+        found.setdefault((trace.lines[node], trace.operations[node]), []).append(int(node))
+    return found
+
+
+def arguments(trace: Trace) -> dict[int, tuple[str, ...]]:
+    """The arguments from which each number comes that says little by itself, such as a one; none beside tensors."""
+    plain = no_tensor(trace.signatures)
+    little = plain & constant(trace.signatures)
+    if (trace.made & ~plain).any():
+        return {}
+    names: list[frozenset[str]] = []
+    for node, sources in enumerate(trace.inputs):
+        own = frozenset() if trace.made[node] else frozenset([trace.operations[node]])
+        names.append(own.union(*(names[source] for source in sources)))
+    return {int(node): tuple(sorted(names[node])) for node in np.flatnonzero(trace.made & little)}
 
 
 def modules_of(trace: Trace) -> set[str]:
@@ -176,37 +235,55 @@ def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ..
 
 def pack(found: Mapping[str, Known]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Tensors and a text that hold what is known of calls, by their digests."""
-    tensors = {digest: known.rows.astype(np.float32) for digest, known in found.items()}
+    tensors: dict[str, np.ndarray] = {digest: known.rows.astype(np.float32) for digest, known in found.items()}
+    operations = {digest: sorted({one for _, one, _ in known.made_from}) for digest, known in found.items()}
+    for digest, known in found.items():
+        index = {name: number for number, name in enumerate(operations[digest])}
+        edges = [(source, index[one], row) for source, one, row in known.made_from]
+        tensors[digest + EDGES] = np.array(edges, dtype=np.int16).reshape(-1, 3)
     texts = {
         digest: json.dumps(
             {
                 "steps": [list(asdict(step).values()) for step in known.steps],
+                "operations": operations[digest],
                 **{name: getattr(known, name) for name in PLAIN},
             },
             separators=(",", ":"),
         )
         for digest, known in found.items()
     }
-    return tensors, texts
+    # One entry: the order of several changes from run to run.
+    return tensors, {CALLS: json.dumps(texts)}
 
 
 @cache
-def read(path: Path) -> dict[str, Known]:
-    """What is stored of the calls of a stage, by their digests; nothing if there is no such file."""
+def read(path: Path, digest: str) -> Known | None:
+    """What is stored of a call of a stage; None if there is nothing."""
+    from safetensors import safe_open
+
+    if digest not in (texts := stored_calls(path)):
+        return None
+    entry = json.loads(texts[digest])
+    with safe_open(path, "np") as file:
+        rows, edges = file.get_tensor(digest).astype(np.float64), file.get_tensor(digest + EDGES).tolist()
+    names = entry.pop("operations")
+    return Known(
+        rows,
+        tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
+        made_from=tuple((source, names[one], row) for source, one, row in edges),
+        **{name: _as_tuples(value) for name, value in entry.items()},
+    )
+
+
+@cache
+def stored_calls(path: Path) -> dict[str, str]:
+    """What is stored as text of the calls of a stage, by their digests; nothing if there is no such file."""
     from safetensors import safe_open
 
     if not path.is_file():
         return {}
-    found = {}
     with safe_open(path, "np") as file:
-        for digest, text in (file.metadata() or {}).items():
-            if digest in file.keys():  # noqa: SIM118 - it is no dictionary
-                entry = json.loads(text)
-                found[digest] = Known(
-                    file.get_tensor(digest).astype(np.float64),
-                    tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
-                    **{name: _as_tuples(value) for name, value in entry.items()},
-                )
+        found: dict[str, str] = json.loads((file.metadata() or {}).get(CALLS, "{}"))
     return found
 
 

@@ -88,14 +88,19 @@ def _and(items: Sequence[str]) -> str:
 def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool) -> tuple[str, ...]:
     where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if _several(finding) or not led else "")
     code = CODE + text_of(fault.line, sources)
-    if fault.returns is not None:
+    if fault.unused:
+        told = [f"{where} computes something that is used nowhere: its result gets no name.", code]
+    elif fault.short:
+        told = [f"{where} ends too early:", code]
+    elif fault.returns is not None:
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
         should = f"{'What is missing' if fault.left_out else 'It should be'}: {fault.missing}." if fault.missing else ""
         told = [f"{where} returns something else than it should:", code, " ".join(one for one in (back, should) if one)]
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before else ""
-        told = [f"{where} goes on{after} without a step, {fault.missing}:", code, *given]
+        step = fault.missing or "which should come between the two"
+        told = [f"{where} goes on{after} without a step, {step}:", code, *given]
     else:
         head = "gives a wrong result, too:" if another else "is the first whose result is not right:"
         told = [f"{where} {head}", code, *_what(fault)]
@@ -127,4 +132,8 @@ def _called(called: Called) -> str:
 
 def _without_fault(finding: Finding) -> tuple[str, ...]:
     told = _lines_are_right(finding.right, len({line.file for line, _ in finding.right}) > 1) if finding.raised else ()
-    return (told[0].removesuffix(".") + ", until the exception.",) if told else _calls_of_modules(finding)
+    if told:
+        return (told[0].removesuffix(".") + ", until the exception.",)
+    if finding.missing and finding.usual and not finding.raised:
+        return (f"What your code computes is right so far, but nothing makes {finding.missing[0]}.",)
+    return _calls_of_modules(finding)

@@ -7,12 +7,17 @@ all fine, and flows into the result without being fine.
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, constant
+from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, arguments, constant, no_tensor, series, unusual
+from autograder.sandbox.plain_values import LOOPED, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
+RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
 SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
 NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
+TOGETHER = ("stack", "cat", "concat", "concatenate", "vstack", "hstack", "pad_sequence")
+CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril")
+STEPS = 3  # operations between what a line is given and what it should be given
 MOST = 100  # suspects and calls that are looked at: an honest record has a few, a forged one could have thousands
 UNNAMED = "numbers"  # an order of numbers that belong to no named step
 
@@ -27,14 +32,26 @@ class Comparison:
         usable = np.nan_to_num(signatures, nan=9.0)
         self.rows = known.find(usable)
         self.alike = constant(usable) & ~self.unknown
+        self.plain = no_tensor(usable) & ~self.unknown
+        self.telling = ~self.alike & ~self.unknown | unusual(usable)
+        self.tensors = bool((trace.made & ~self.plain).any())
+        if self.tensors:
+            # Beside tensors, whole numbers are sizes and places, which everybody counts as he likes.
+            self.alike |= self.plain & (usable[:, -2] >= WHOLE)
         self.unordered = known.find(usable, ORDERED)
         self.consumers: list[list[int]] = [[] for _ in range(trace.size)]
         for node, sources in enumerate(trace.inputs):
             for source in sources:
                 self.consumers[source].append(node)
         self.named: dict[int, list[int]] = {}  # row -> steps
+        telling = ~(no_tensor(known.rows) & constant(known.rows))
         for number, step in enumerate(known.steps):
-            self.named.setdefault(step.row, []).append(number)
+            if telling[step.row]:
+                self.named.setdefault(step.row, []).append(number)
+        self.series = series(trace)
+        self.uses: dict[int, dict[str, list[int]]] = {}  # row -> operation -> rows that it makes of it
+        for source, operation, row in known.made_from:
+            self.uses.setdefault(source, {}).setdefault(operation, []).append(row)
         self.proven, self.fine = self._fine()
         self.weak = self._weak()
         self.flows = self._flows()
@@ -45,10 +62,13 @@ class Comparison:
         for node in range(n - 1, -1, -1):
             matched = self.rows[node] >= 0 and not self.alike[node]
             # What only takes its shape from a tensor proves nothing about its numbers.
+            # Neither does a number of Python, which may only be a size or a limit of its type.
             used = (one for one in self.consumers[node] if not self.trace.operations[one].endswith(SHAPES))
-            proven[node] = matched or any(proven[one] for one in used)
-        idle = np.array([operation in EMPTY for operation in self.trace.operations], dtype=bool)
+            proven[node] = matched or any(proven[one] and self.plain[one] <= self.plain[node] for one in used)
+        idle = np.array([operation in EMPTY + RANDOM for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
+        for node, right in zip(self.trace.results, self.known.results, strict=False):
+            fine[node] &= not self.alike[node] or right == self.rows[node]
         for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
             if self.unknown[node] and not fine[node]:
                 fine[node] = all(fine[source] for source in self.trace.inputs[node])
@@ -62,11 +82,58 @@ class Comparison:
         trace, means = self.trace, self.trace.signatures[:, :3]
         with np.errstate(invalid="ignore"):
             size = np.abs(means[:, 0])
-            tiny = self.alike & (((size > 1e-12) & (size < 1e-3)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7)))
+            tiny = (
+                self.alike & ~self.plain & (((size > 1e-12) & (size < 1e-3)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7)))
+            )
             # A one is squeezed to 1/2: its square is half of it.
-            binary = (np.abs(means[:, 1] - means[:, 0] / 2) < 1e-9) & (np.abs(means[:, 2] - means[:, 0] / 4) < 1e-9)
+            binary = (
+                ~self.plain
+                & (np.abs(means[:, 1] - means[:, 0] / 2) < 1e-9)
+                & (np.abs(means[:, 2] - means[:, 0] / 4) < 1e-9)
+            )
+        # A mask is sure if correct code has it, and nowhere its opposite.
+        opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(ORDERED), nan=9.0)
+        binary &= (self.known.find(opposite, ORDERED) >= 0) | (self.rows < 0)
         proven = [any(self.proven[one] for one in self.consumers[node]) for node in range(trace.size)]
-        return trace.made & (tiny | (binary & ~self.alike)) & ~np.array(proven, dtype=bool)
+        drawn = np.array([operation in RANDOM for operation in trace.operations], dtype=bool) & (self.rows < 0)
+        weak = tiny | (binary & ~self.alike) | self._from_unlike() | drawn
+        found = trace.made & weak & ~np.array(proven, dtype=bool)
+        for node, sources in enumerate(trace.inputs):  # nor does what is made of such a one alone
+            known = self.telling[node] and self.rows[node] >= 0
+            found[node] |= self.alike[node] and not self.plain[node] and not known and bool(found[list(sources)].any())
+        names = arguments(trace)
+        for nodes in () if self.tensors else self.series.values():
+            # Small numbers prove little, but the end of a series says what its beginning is worth.
+            wrong = self.rows[nodes[-1]] < 0
+            if wrong or self.alike[nodes[-1]]:
+                for one in nodes:
+                    usual = proven[one] or (int(self.rows[one]), names.get(one)) in self.known.simple
+                    found[one] |= self.alike[one] and bool(trace.inputs[one]) and (wrong or not usual)
+        return found
+
+    def _from_unlike(self) -> np.ndarray:
+        """Tensors of alike elements made from others: that correct code has such a one may be chance."""
+        trace = self.trace
+        return np.array(
+            [
+                self.alike[node]
+                and not self.plain[node]
+                and not (self.telling[node] and self.rows[node] >= 0)
+                and not trace.operations[node].endswith(SHAPES)
+                and any(not self.alike[source] and not self.plain[source] for source in trace.inputs[node])
+                for node in range(trace.size)
+            ],
+            dtype=bool,
+        )
+
+    def too_short(self) -> dict[Line, int]:
+        """The loops that end before those of correct code do: their lines, and the last node of each."""
+        return {
+            line: nodes[-1]
+            for (line, name), nodes in self.series.items()
+            if line and name.endswith(LOOPED) and self.rows[nodes[-1]] >= 0
+            if int(self.rows[nodes[-1]]) not in self.known.ends
+        }
 
     def _rests_on_weak(self, node: int) -> bool:
         """Whether the line of a node uses something of another line that says too little."""
@@ -78,7 +145,7 @@ class Comparison:
             seen.add(source)
             if self.trace.lines[source] == line:
                 waiting += self.trace.inputs[source]
-            elif self.weak[source]:
+            elif self.weak[source] or self.misused(source, node):
                 return True
         return False
 
@@ -98,6 +165,7 @@ class Comparison:
         return np.array(
             [
                 self.rows[node] < 0
+                and not (self.plain[node] and self.tensors)
                 and not self.trace.operations[node].endswith(SHAPES)
                 and any(not self.alike[source] for source in self.trace.inputs[node])
                 for node in range(self.trace.size)
@@ -129,13 +197,27 @@ class Comparison:
             and not self.fine[node]
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
+            and not (self.weak[node] and not trace.inputs[node])
             and not self._rests_on_weak(node)
+            and not self._passes_on(node)
         ]
         lines: dict[Line | None, list[int]] = {}
         for node in found[:MOST]:
             lines.setdefault(trace.lines[node], []).append(node)
         explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
         return sorted(explaining)
+
+    def _passes_on(self, node: int) -> bool:
+        """Whether a node is only what its inputs are: a number that is given back, or right tensors put together."""
+        trace = self.trace
+        if self.plain[node]:
+            own = trace.signatures[node]
+            return any(
+                np.abs(trace.signatures[one] - own).max() <= LIMIT for one in trace.inputs[node] if self.plain[one]
+            )
+        # Too many of them, or too few: what ends the loop is wrong, not the line that puts them together.
+        several = trace.operations[node] in TOGETHER and len(trace.inputs[node]) > 1
+        return several and trace.shapes != self.known.shapes and all(self.proven[one] for one in trace.inputs[node])
 
     def _explain(self, suspects: list[int]) -> bool:
         """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
@@ -151,6 +233,60 @@ class Comparison:
             if any(source in from_it for source in self.trace.inputs[node]):
                 from_it.add(node)
         return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
+
+    def changes_nothing(self, line: Line, user: int) -> bool:
+        """Whether a line computes something that goes into a node and is what it was before, as by an empty mask."""
+        trace, rows = self.trace, self.rows
+        return any(
+            trace.lines[node] == line
+            and trace.operations[node] in CHANGING
+            and not self.alike[node]
+            and rows[node] >= 0
+            and any(rows[source] == rows[node] for source in trace.inputs[node])
+            for node in trace.inputs[user]
+        )
+
+    def misused(self, source: int, user: int) -> bool:
+        """Whether a number that stands for itself is used by an operation to which correct code never gives it."""
+        uses = self.uses.get(int(self.rows[source])) if self.alike[source] and self.telling[source] else None
+        return bool(uses) and self.trace.operations[user] not in (uses or {})
+
+    def as_usual(self, node: int) -> bool:
+        """Whether correct code does the same with something that went into a node."""
+        rows = [int(self.rows[one]) for one in self.trace.inputs[node] if self.telling[one] and self.rows[one] >= 0]
+        return any(self.trace.operations[node] in self.uses.get(row, {}) for row in rows)
+
+    def leads_to(self, node: int) -> set[int]:
+        """What correct code makes in a few operations of what went into a node."""
+        found: set[int] = set()
+        rows = {int(self.rows[one]) for one in self.trace.inputs[node] if self.telling[one] and self.rows[one] >= 0}
+        for _ in range(STEPS):
+            rows = {one for row in rows for made in self.uses.get(row, {}).values() for one in made} - found
+            found |= rows
+        return found
+
+    def skipped_after(self, node: int) -> Line | None:
+        """The line that makes what goes into a node, if correct code makes something else of it first.
+
+        The operation is one that correct code never does with this, but does with something that it makes of it later
+        and that is nowhere here.
+        """
+        trace, present = self.trace, {int(row) for row in self.rows if row >= 0}
+        for source in trace.inputs[node]:
+            line, row = trace.lines[source], int(self.rows[source])
+            if row < 0 or self.alike[source] or line in (None, trace.lines[node]):
+                continue
+            uses = self.uses.get(row, {})
+            if not uses or trace.operations[node] in uses:
+                continue
+            later, seen = [one for made in uses.values() for one in made], {row}
+            for _ in range(STEPS):
+                later = [one for one in later if one not in present and one not in seen]
+                seen.update(later)
+                if any(trace.operations[node] in self.uses.get(one, {}) for one in later):
+                    return line
+                later = [one for number in later for made in self.uses.get(number, {}).values() for one in made]
+        return None
 
     def nearest(self, node: int) -> set[int]:
         """The named steps that went into a node, the nearest ones."""

@@ -12,7 +12,7 @@ from autograder.diagnosis.findings import Fault, Finding
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import in_given, numbers_used
+from autograder.grading.source_lines import bare_calls, in_given, numbers_used
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -74,7 +74,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known) -> Finding:
     trace = followed(recipe, runs)
     if not trace.results and trace.raised is None and recipe.earlier:  # what it needs was kept by an earlier call
         trace = followed(recipe, runs, earlier=True)
-    finding = first_fault.find(trace, known, in_given(sources, known.given))
+    finding = first_fault.find(trace, known, in_given(sources, known.given), bare_calls(sources))
     used = {
         fault.line: numbers_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
@@ -98,7 +98,7 @@ def _known(recipe: Recipe, reference: Student | None, stage: Stage) -> known_ste
     """What correct code computes in a call: for visible tests it is stored, for hidden ones the reference shows it."""
     if reference is None:
         expected = assignment(stage.assignment).expected
-        return known_steps.read(known_steps.stored_file(expected, stage.name)).get(recipe.digest)
+        return known_steps.read(known_steps.stored_file(expected, stage.name), recipe.digest)
     from autograder.grading.named_steps import given_functions  # students have none
 
     chosen = assignment(stage.assignment)

@@ -8,6 +8,11 @@ from functools import lru_cache
 from autograder.sandbox.traces import Line
 from autograder.submissions.syntax_tree import functions
 
+# Methods of lists, dictionaries, modules and optimizers that are called for what they change.
+CHANGING = {
+    *("append", "extend", "insert", "add", "update", "remove", "pop", "clear", "setdefault", "appendleft", "sort"),
+    *("backward", "step", "train", "eval", "zero_grad", "register_buffer", "manual_seed"),
+}
 Numbers = tuple[tuple[str, float, int], ...]  # names, values, lines
 
 
@@ -25,6 +30,20 @@ def in_given(sources: Mapping[str, str], names: Collection[str]) -> Callable[[Li
         if path in names
     ]
     return lambda line: any(file == line.file and first <= line.number <= last for file, first, last in spans)
+
+
+def bare_calls(sources: Mapping[str, str]) -> Callable[[Line], bool]:
+    """Whether a line is a call of a method whose result gets no name, as `scores.masked_fill(mask, value)`.
+
+    One whose name ends with an underscore changes its object; so may the methods of `self`, and functions.
+    """
+    found = {
+        (file, number)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        for number in function.bare
+    }
+    return lambda line: (line.file, line.number) in found
 
 
 def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Numbers:
@@ -53,6 +72,7 @@ class _Function:
     last: int
     used: tuple[tuple[int, str], ...]
     made: tuple[tuple[int, str], ...]
+    bare: tuple[int, ...]  # calls of methods of local names, whose results get no name
 
 
 @lru_cache(maxsize=64)
@@ -74,7 +94,19 @@ def _read(function: ast.FunctionDef) -> _Function:
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and id(node) not in sizes and node.id not in changing:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
-    return _Function(function.lineno, function.end_lineno or function.lineno, tuple(sorted(used)), tuple(sorted(made)))
+    bare = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Expr) and _of_tensor(node.value)]
+    end = function.end_lineno or function.lineno
+    return _Function(function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), tuple(bare))
+
+
+def _of_tensor(value: ast.expr) -> bool:
+    """Whether a call may be of a method of a tensor that leaves this as it is."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    holder, name = value.func.value, value.func.attr
+    return (
+        not name.endswith("_") and name not in CHANGING and not (isinstance(holder, ast.Name) and holder.id == "self")
+    )
 
 
 def _unpacked(node: ast.AST) -> list[ast.expr]:

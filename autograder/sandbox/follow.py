@@ -8,13 +8,11 @@ The record is a graph. Its nodes are tensors as they were at some time: given on
 operation in place makes a new node for every tensor that shares the memory.
 """
 
-import ast
 import contextlib
 import linecache
 import sys
 import time
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -23,30 +21,18 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.sandbox.function_calls import FunctionCalls, numbers_of
 from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES, TRACE_SECONDS
-from autograder.sandbox.signatures import COLUMNS, signature, turns
+from autograder.sandbox.plain_values import REPEATED, Series, plain
+from autograder.sandbox.signatures import COLUMNS, signature, tensors_in, turns
+from autograder.sandbox.statements import Statement, statements
 
 GIVEN, MADE = 0, 1  # kinds of nodes
-NESTED = 4  # lists in lists
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
     *("size", "dim", "numel", "item", "tolist", "stride", "is_floating_point", "is_complex", "__len__", "__bool__"),
     *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
-PARTS = ("body", "orelse", "handlers", "finalbody", "cases")  # of a statement, that hold others
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
-
-
-def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
-    """The tensors in a value, in nested lists, tuples and dictionaries."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth < NESTED and isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors_in(item, depth + 1)
-    elif depth < NESTED and isinstance(value, dict):
-        for item in value.values():
-            yield from tensors_in(item, depth + 1)
 
 
 def _version(tensor: torch.Tensor) -> int:
@@ -61,22 +47,6 @@ def _memory(tensor: torch.Tensor) -> int:
         return tensor.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):
         return 0
-
-
-@cache
-def statements(source: str) -> dict[int, tuple[int, int]]:
-    """For each line the first and the last line of its statement; of an `if` or a loop, of its head."""
-    found: dict[int, tuple[int, int]] = {}
-    waiting: list[ast.AST] = [ast.parse(source)]
-    while waiting:
-        node = waiting.pop()
-        inner = [one for name in PARTS for one in getattr(node, name, ())]
-        waiting += inner
-        if isinstance(node, ast.stmt):
-            end = inner[0].lineno - 1 if inner and hasattr(inner[0], "lineno") else node.end_lineno or node.lineno
-            end = node.lineno if isinstance(node, ast.Match) else max(node.lineno, end)
-            found |= dict.fromkeys(range(node.lineno, end + 1), (node.lineno, end))
-    return found
 
 
 class Tracer(TorchFunctionMode):
@@ -106,6 +76,9 @@ class Tracer(TorchFunctionMode):
         self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._inside = -1  # the innermost call of a module
+        self.plain_result = -1  # the node of the number, text or list that the last function has returned
+        self.functions: FunctionCalls | None = None  # while a call runs
+        self._series: dict[tuple[int, str], Series] = {}  # of a statement and a name
         self._modules: dict[int, str] = {}
         self._weights: dict[int, str] = {}
         self._bytes = 0
@@ -126,12 +99,19 @@ class Tracer(TorchFunctionMode):
         if self.whole:
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
+            if plain(value) and self.plain_result >= 0:
+                self.results, self.shapes = [*self.results, self.plain_result], [*self.shapes, []]
         self.results, self.shapes = ([], []) if not self.whole else (self.results[:1000], self.shapes[:1000])
 
     def step(self, name: str, value: Any) -> Any:
         """A named step of the reference: the value is given back."""
         if self.whole:
             self.steps += [(name, self._node(tensor)) for tensor in tensors_in(value)]
+            if plain(value) and self.functions and self.functions.open:
+                own = self.functions.open[-1][0]
+                statement = own.running
+                inputs = own.inputs(statement) if statement else []
+                self.steps.append((name, self.plain_node(name, own.frame, own.frame.f_lineno, inputs, value)))
         return value
 
     # What torch tells
@@ -153,7 +133,8 @@ class Tracer(TorchFunctionMode):
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
         if made or changed:
-            self._operation(name, used, before, made, changed)
+            fractions = [one for one in (*args, *kwargs.values()) if type(one) is float]
+            self._operation(name, used, before, made, changed, fractions)
         return value
 
     def _operation(
@@ -163,10 +144,13 @@ class Tracer(TorchFunctionMode):
         before: list[int],
         made: list[torch.Tensor],
         changed: list[torch.Tensor],
+        fractions: list[float],
     ) -> None:
         known = {id(tensor) for tensor in used}
         inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
         place = self._place(sys._getframe(2))
+        if self.functions and self.functions.open:
+            inputs += self.functions.open[-1][0].fractions(fractions)
         for tensor in {id(x): x for x in changed}.values():
             node = self._add(MADE, name, place, inputs, tensor)
             for other in self._sharing.get(_memory(tensor), ()):
@@ -176,6 +160,9 @@ class Tracer(TorchFunctionMode):
                     self._now[id(other)] = (seen, _version(other))
             self._know(tensor, node)
         for tensor in made:
+            if name in EMPTY:  # what lies in its memory by chance would be another table each time
+                with torch._C.DisableTorchFunction(), torch.no_grad():
+                    tensor.zero_()
             if id(tensor) not in known:
                 self._know(tensor, self._add(MADE, name, place, inputs, tensor))
 
@@ -205,15 +192,51 @@ class Tracer(TorchFunctionMode):
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
                 found = signature(tensor)
         self._bytes += tensor.numel() * tensor.element_size()
+        if len(self.nodes) == self.turned:
+            self.turns = turns(tensor)
+        return self._append(kind, label, place, inputs, found)
+
+    def _append(
+        self, kind: int, label: str, place: tuple[int, int], inputs: list[int], found: tuple[float, ...]
+    ) -> int:
         if len(self.nodes) >= TRACE_NODES or self._bytes > TRACE_BYTES or time.process_time() > self._end:
             self.whole = False
         node = len(self.nodes)
-        if node == self.turned:
-            self.turns = turns(tensor)
         self.nodes.append((kind, self.labels.setdefault(label[:80], len(self.labels)), *place, self._inside))
         self.edges += [(source, node) for source in dict.fromkeys(inputs)]
         self.signatures.append(found)
         return node
+
+    # Numbers, texts and lists
+
+    def plain_node(self, label: str, frame: FrameType | None, line: int, inputs: list[int], value: Any) -> int:
+        """A new node for what a line makes that is no tensor; a given one where there is no line."""
+        place = (-1, -1)
+        if frame is not None:
+            number = self.places.setdefault((frame.f_code.co_filename, line), len(self.places))
+            self.numbers.setdefault(number, numbers_of(frame))
+            place = number, self._place(frame.f_back)[0]
+        series = self._series.setdefault((place[0], label), Series())
+        if series.runs < REPEATED and (self.whole or not series.runs):
+            found = series.of(value)
+            series.node = self._append(GIVEN if frame is None else MADE, label, place, inputs, found)
+        return series.node
+
+    def node_of(self, value: Any) -> int:
+        """The node of a tensor as it is now; -1 of anything else."""
+        return self._node(value) if isinstance(value, torch.Tensor) else -1
+
+    def made_on(self, file: str, statement: Statement, since: int) -> list[int]:
+        """The tensors that a statement made, from a node on."""
+        lines = range(statement.first, statement.last + 1)
+        places = {self.places[file, line] for line in lines if (file, line) in self.places}
+        return [
+            node for node in range(max(since, len(self.nodes) - 50), len(self.nodes)) if self.nodes[node][2] in places
+        ]
+
+    def statements(self, file: str) -> dict[int, Statement]:
+        """The statements of a file, by their lines."""
+        return statements("".join(linecache.getlines(file)))
 
     def _place(self, frame: FrameType | None) -> tuple[int, int]:
         """The nearest line of the wanted files, and the line from which its function was called; -1 for none."""
@@ -270,11 +293,11 @@ class Tracer(TorchFunctionMode):
 
     def reply(self) -> list[Any]:
         """The record as a value that can be sent; see `traces` for the form."""
-        spans = {file: statements("".join(linecache.getlines(file))) for file, _ in self.places}
+        spans = {(file, line): self.statements(file).get(line) for file, line in self.places}
         return [
             self.whole,
             list(self.labels),
-            [[file, *spans[file].get(line, (line, line))] for file, line in self.places],
+            [[file, *((one.first, one.last) if one else (line, line))] for (file, line), one in spans.items()],
             torch.tensor(self.nodes, dtype=torch.int64).reshape(-1, 5),
             torch.tensor(self.edges, dtype=torch.int64).reshape(-1, 2),
             torch.tensor(self.signatures, dtype=torch.float64).reshape(-1, COLUMNS),
@@ -303,11 +326,13 @@ class _Running:
         setattr(torch.nn.Module, "__call__", lambda self, *a, **k: tracer.called(call, self, a, k))  # noqa: B010
         _Running.current = tracer
         tracer.__enter__()  # type: ignore[no-untyped-call]
-        self.functions = FunctionCalls(tracer)
-        self.functions.start()
+        tracer.functions = FunctionCalls(tracer)
+        tracer.functions.start()
 
     def __exit__(self, *error: Any) -> None:
-        self.functions.end()
+        if self.tracer.functions:
+            self.tracer.functions.end()
+        self.tracer.functions = None
         self.tracer.__exit__(*error)  # type: ignore[no-untyped-call]
         _Running.current = None
         setattr(torch.nn.Module, "__call__", self.call)  # noqa: B010

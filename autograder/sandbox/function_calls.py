@@ -9,6 +9,8 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from autograder.sandbox.plain_values import Frame
+
 if TYPE_CHECKING:
     from autograder.sandbox.follow import Tracer
 
@@ -16,36 +18,55 @@ NUMBERS = 12  # of a line that are kept
 
 
 class FunctionCalls:
-    """A profile function of Python (`sys.setprofile`) for one tracer."""
+    """A trace function of Python (`sys.settrace`) for one tracer."""
 
     def __init__(self, tracer: "Tracer") -> None:
         self.tracer = tracer
-        self._open: list[tuple[FrameType, int, int]] = []  # a frame, its call, the call around that
+        self.open: list[tuple[Frame, int, int]] = []  # a running function, its call, the call around that
 
     def start(self) -> None:
         """See the calls from now on."""
-        sys.setprofile(self)
+        sys.settrace(self)
 
     def end(self) -> None:
         """See none any more."""
-        sys.setprofile(None)
+        sys.settrace(None)
 
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
-        code = frame.f_code
-        if event not in ("call", "return") or code.co_filename not in self.tracer.files or code.co_name[0] == "<":
-            return
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> "FunctionCalls | None":
         if event == "call":
-            starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]
-            given = [frame.f_locals.get(name) for name in names]
-            if (entered := self.tracer.entered(code.co_name, frame.f_back, given)) is not None:
-                self._open.append((frame, *entered))
-        elif any(open_frame is frame for open_frame, _, _ in self._open):
-            while True:
-                open_frame, number, outside = self._open.pop()
-                if open_frame is frame:
-                    break
-            self.tracer.left(number, outside, frame, arg)
+            return self._called(frame)
+        if event == "line" and self.tracer.whole and self.open and self.open[-1][0].frame is frame:
+            self.open[-1][0].begin(frame.f_lineno)
+        elif event == "return":
+            self._returned(frame, arg)
+        return self
+
+    def _called(self, frame: FrameType) -> "FunctionCalls | None":
+        code = frame.f_code
+        if code.co_filename not in self.tracer.files or code.co_name[0] == "<" or code.co_flags & inspect.CO_GENERATOR:
+            return None
+        starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]
+        given = {name: frame.f_locals.get(name) for name in names}
+        if (entered := self.tracer.entered(code.co_name, frame.f_back, list(given.values()))) is None:
+            return None
+        own = Frame(self.tracer, frame)
+        own.given(given, self.open[-1][0] if self.open else None)
+        self.open.append((own, *entered))
+        return self
+
+    def _returned(self, frame: FrameType, value: Any) -> None:
+        if not any(one.frame is frame for one, _, _ in self.open):
+            return
+        while True:
+            own, number, outside = self.open.pop()
+            if own.frame is frame:
+                break
+        if self.tracer.whole and (node := own.returned(value)) >= 0:
+            if self.open:
+                self.open[-1][0].came_back.append(node)
+            self.tracer.plain_result = node
+        self.tracer.left(number, outside, frame, value)
 
 
 def numbers_of(frame: FrameType) -> dict[str, float]:

@@ -54,7 +54,7 @@ class Recipe:
         loaded = any(request["do"] == "state" for request, _ in self.requests)
         for number, (request, tensors) in enumerate(self.requests, start=1):
             # What a constructor computes is replaced by the weights that are loaded, where some are.
-            if loaded and isinstance(request.get("target"), str):
+            if loaded and isinstance(request.get("target"), str) and number < len(self.requests):
                 request = {**request, "unseen": True}
             if earlier and number == len(self.requests):
                 for before, own in self.earlier:

@@ -1,5 +1,6 @@
 """Short signatures of tensors, by which one is known again whatever its name is and wherever it was made."""
 
+from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 COLUMNS = 7  # of a signature
 WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
 TURNED = 4  # axes of a tensor of which every order is tried
+NESTED = 4  # lists in lists
 _WEIGHTS: dict[int, torch.Tensor] = {}
 
 
@@ -46,3 +48,15 @@ def turns(tensor: torch.Tensor) -> list[list[Any]]:
     if tensor.dim() > TURNED:
         return []
     return [[list(axes), list(signature(tensor.permute(axes)))] for axes in permutations(range(tensor.dim()))]
+
+
+def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
+    """The tensors in a value, in nested lists, tuples and dictionaries."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth < NESTED and isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_in(item, depth + 1)
+    elif depth < NESTED and isinstance(value, dict):
+        for item in value.values():
+            yield from tensors_in(item, depth + 1)

@@ -1,0 +1,66 @@
+"""What is said beside the first wrong line: lines that are right or of no use, modules called never or too often."""
+
+from collections.abc import Callable
+
+from autograder.diagnosis.known_steps import Known, modules_of
+from autograder.diagnosis.right_steps import Comparison
+from autograder.sandbox.traces import Line, Trace
+
+
+def unused_lines(seen: Comparison, bare: Callable[[Line], bool]) -> list[Line]:
+    """The lines whose results get no name and go nowhere, as that of `scores.masked_fill(mask, value)`.
+
+    Args:
+        bare: whether a line is a call whose result gets no name.
+    """
+    trace = seen.trace
+    made: dict[Line, list[int]] = {}
+    for node, line in enumerate(trace.lines):
+        if line and trace.made[node] and not seen.plain[node]:
+            made.setdefault(line, []).append(node)
+    ends = {*trace.results, *(trace.raised or ())}
+    return [
+        line
+        for line, nodes in made.items()
+        if bare(line)
+        and not ends.intersection(nodes)
+        and not any(trace.operations[node].endswith("_") for node in nodes)
+        and all(trace.lines[user] == line for node in nodes for user in seen.consumers[node])
+    ]
+
+
+def never_called(trace: Trace, known: Known) -> tuple[str, ...]:
+    """The modules that all correct code calls and this code neither calls nor uses the weights of."""
+    if trace.raised is not None or not trace.whole or not trace.results:
+        return ()
+    touched = modules_of(trace)
+    missed = [path for path in known.counts if path not in touched]
+    # Of a module that is never called, those in it need not be named.
+    return tuple(path for path in missed if not any(path.startswith(f"{other}.") for other in missed))
+
+
+def called_often(trace: Trace, known: Known) -> tuple[tuple[str, tuple[Line, ...]], ...]:
+    """The modules that this code calls more often than any correct code, with the lines."""
+    if trace.raised is not None or not trace.whole or not trace.results:
+        return ()
+    lines: dict[str, list[Line]] = {}
+    for entry in trace.calls:
+        if entry.path in known.counts and entry.line:
+            lines.setdefault(entry.path, []).append(entry.line)
+    return tuple(
+        (path, tuple(dict.fromkeys(found))) for path, found in lines.items() if len(found) > known.counts[path]
+    )
+
+
+def right_lines(seen: Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[str, ...]], ...]:
+    """The lines on which everything is right, with the steps that are made there, in the order of time."""
+    lines: dict[Line, list[str]] = {}
+    told: set[int] = set()
+    for node, line in enumerate(seen.trace.lines):
+        row = int(seen.rows[node])
+        if line and line not in wrong and seen.proven[node]:
+            names = lines.setdefault(line, [])
+            if row in seen.named and row not in told:
+                told.add(row)
+                names += [name for step in seen.named[row] if (name := seen.known.steps[step].name) not in names]
+    return tuple((line, tuple(names)) for line, names in lines.items())
