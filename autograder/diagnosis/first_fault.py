@@ -49,9 +49,16 @@ class _Search:
     def _drop_consequences(self) -> None:
         """Leave out a fault behind the first one whose line uses something wrong that was not made there."""
         trace, fine = self.trace, self.seen.fine
+        first = next(iter(self.faults), None)
+        later: set[int] = set()  # what is made of what the first one has made wrong
+        for node in range(trace.size):
+            made_there = first is not None and first in (trace.lines[node], trace.callers[node]) and not fine[node]
+            if made_there or any(source in later for source in trace.inputs[node]):
+                later.add(node)
         for line in list(self.faults)[1:]:
             own = {node for node in range(trace.size) if line in (trace.lines[node], trace.callers[node])}
-            if any(not fine[source] and source not in own for node in own for source in trace.inputs[node]):
+            sources = {source for node in own for source in trace.inputs[node]} - own
+            if any(not fine[source] or source in later for source in sources):
                 del self.faults[line]
 
     # A suspect
@@ -95,7 +102,7 @@ class _Search:
         self.faults[line] = Fault(
             line,
             steps[after[0]].name if after else "",
-            tuple(dict.fromkeys(steps[number].name for number in sorted(given))),
+            tuple(dict.fromkeys(steps[number].name for number in sorted(given & seen.direct(node)))),
             "" if order == UNNAMED else order,
             calls,
             left_out,
@@ -212,6 +219,7 @@ class _Search:
             and rows in self.known.calls[path]
             and path.rpartition(".")[0] == parent
             and (path, rows) not in made
+            and not path.rpartition(".")[2][:1].isupper()  # a class, not the name of a module
         ]
         sets = self.known.calls[entry.path]
         return Called(

@@ -67,7 +67,8 @@ class Comparison:
             proven[node] = matched or any(proven[one] and self.plain[one] <= self.plain[node] for one in used)
         idle = np.array([operation in EMPTY + RANDOM for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
-        for node, right in zip(self.trace.results, self.known.results, strict=False):
+        several = len(self.trace.results) == len(self.known.results)
+        for node, right in zip(self.trace.results, self.known.results, strict=True) if several else ():
             fine[node] &= not self.alike[node] or right == self.rows[node]
         for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
             if self.unknown[node] and not fine[node]:
@@ -301,6 +302,18 @@ class Comparison:
                 found.update(steps)
             else:
                 waiting += self.trace.inputs[source]
+        return found
+
+    def direct(self, node: int) -> set[int]:
+        """The named steps that the line of a node uses as they are."""
+        trace, found = self.trace, set[int]()
+        seen, waiting = set[int](), list(trace.inputs[node])
+        while waiting:
+            source = waiting.pop()
+            if source not in seen:
+                seen.add(source)
+                found.update(self.named.get(int(self.rows[source]), ()))
+                waiting += trace.inputs[source] if trace.lines[source] == trace.lines[node] else ()
         return found
 
     def order(self, node: int) -> str:

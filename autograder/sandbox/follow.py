@@ -156,7 +156,8 @@ class Tracer(TorchFunctionMode):
             for other in self._sharing.get(_memory(tensor), ()):
                 # What shares the memory is another part of it, perhaps: it is looked at when it is used.
                 if id(other) in self._now and other is not tensor:
-                    seen = self._add(MADE, name, place, [node, self._now[id(other)][0]], other)
+                    old = self._now[id(other)][0]
+                    seen = old if self._unchanged(old, other) else self._add(MADE, name, place, [node, old], other)
                     self._now[id(other)] = (seen, _version(other))
             self._know(tensor, node)
         for tensor in made:
@@ -178,6 +179,12 @@ class Tracer(TorchFunctionMode):
         if version is not None:
             self._now[id(tensor)] = (node, version)
         return node
+
+    def _unchanged(self, node: int, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is what it was, though something in the memory that it shares has changed."""
+        with contextlib.suppress(Exception):
+            return signature(tensor) == self.signatures[node]
+        return False
 
     def _know(self, tensor: torch.Tensor, node: int) -> None:
         if id(tensor) not in self._now:
@@ -326,12 +333,11 @@ class _Running:
         setattr(torch.nn.Module, "__call__", lambda self, *a, **k: tracer.called(call, self, a, k))  # noqa: B010
         _Running.current = tracer
         tracer.__enter__()  # type: ignore[no-untyped-call]
-        tracer.functions = FunctionCalls(tracer)
-        tracer.functions.start()
+        tracer.functions = self.functions = FunctionCalls(tracer)
+        self.functions.start()
 
     def __exit__(self, *error: Any) -> None:
-        if self.tracer.functions:
-            self.tracer.functions.end()
+        self.functions.end()
         self.tracer.functions = None
         self.tracer.__exit__(*error)  # type: ignore[no-untyped-call]
         _Running.current = None
