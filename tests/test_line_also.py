@@ -125,3 +125,21 @@ def test_right_returns_and_given_functions_are_not_named(workers):
     tests, line = failed(workers, "decoder", "decoder", (old, old.replace("x = ", "y = ")))
     for test in tests:
         assert wrong_lines(test) in ([], [line + 2])
+
+
+def test_a_result_that_gets_no_name(workers):
+    old = "scores = scores.masked_fill("
+    assert old in SOURCES["mha"]
+    first = SOURCES["mha"].index(old)
+    text = SOURCES["mha"][:first] + old.removeprefix("scores = ") + SOURCES["mha"][first + len(old) :]
+    report = grade(Submission("", {**SOURCES, "mha": text}), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])
+    test = next(test for test in report.tests if test.status != "passed")
+    assert "computes something that is used nowhere: its result gets no name" in " ".join(test.pointed)
+    assert wrong_lines(test) == [text[:first].count("\n") + 1]
+
+
+def test_a_line_that_goes_on_too_early_names_the_one_before(workers):
+    old = "self.activation_fn(self.fc1(x))"
+    tests, line = failed(workers, "encoder", "encoder", (f"hidden = {old}", "hidden = self.fc1(x)"))
+    told = " ".join(tests[0].pointed)
+    assert f"goes on after line {line} without a step" in told, told

@@ -1,10 +1,15 @@
 """What is said beside the first wrong line: lines that are right or of no use, modules called never or too often."""
 
+import re
 from collections.abc import Callable
 
 from autograder.diagnosis.known_steps import Known, modules_of
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import Line, Trace
+
+IN_PLACE = re.compile(
+    r"[^_]_$|^__setitem__$|^__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)__$"
+)  # operations that change a tensor
 
 
 def unused_lines(seen: Comparison, bare: Callable[[Line], bool]) -> list[Line]:
@@ -24,7 +29,7 @@ def unused_lines(seen: Comparison, bare: Callable[[Line], bool]) -> list[Line]:
         for line, nodes in made.items()
         if bare(line)
         and not ends.intersection(nodes)
-        and not any(trace.operations[node].endswith("_") for node in nodes)
+        and not any(IN_PLACE.search(trace.operations[node]) for node in nodes)
         and all(trace.lines[user] == line for node in nodes for user in seen.consumers[node])
     ]
 

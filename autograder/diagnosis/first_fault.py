@@ -50,10 +50,12 @@ class _Search:
         """Leave out a fault behind the first one whose line uses something wrong that was not made there."""
         trace, fine = self.trace, self.seen.fine
         first = next(iter(self.faults), None)
+        inside = {number for number, entry in enumerate(trace.calls) if entry.line == first}
         later: set[int] = set()  # what is made of what the first one has made wrong
         for node in range(trace.size):
-            made_there = first is not None and first in (trace.lines[node], trace.callers[node]) and not fine[node]
-            if made_there or any(source in later for source in trace.inputs[node]):
+            own_line = first is not None and first in (trace.lines[node], trace.callers[node])
+            made_there = own_line or not inside.isdisjoint(self._around(int(trace.around[node])))
+            if (made_there and not fine[node]) or any(source in later for source in trace.inputs[node]):
                 later.add(node)
         for line in list(self.faults)[1:]:
             own = {node for node in range(trace.size) if line in (trace.lines[node], trace.callers[node])}

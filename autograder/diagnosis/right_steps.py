@@ -216,9 +216,11 @@ class Comparison:
             return any(
                 np.abs(trace.signatures[one] - own).max() <= LIMIT for one in trace.inputs[node] if self.plain[one]
             )
-        # Too many of them, or too few: what ends the loop is wrong, not the line that puts them together.
-        several = trace.operations[node] in TOGETHER and len(trace.inputs[node]) > 1
-        return several and trace.shapes != self.known.shapes and all(self.proven[one] for one in trace.inputs[node])
+        if trace.operations[node] not in TOGETHER or not all(self.proven[one] for one in trace.inputs[node]):
+            return False
+        # Too many, too few, or one again and again: what makes them is wrong, not the line that puts them together.
+        rows = [int(self.rows[one]) for one in trace.inputs[node]]
+        return len(rows) > 1 and (trace.shapes != self.known.shapes or len(set(rows)) < len(rows))
 
     def _explain(self, suspects: list[int]) -> bool:
         """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
@@ -237,14 +239,13 @@ class Comparison:
 
     def changes_nothing(self, line: Line, user: int) -> bool:
         """Whether a line computes something that goes into a node and is what it was before, as by an empty mask."""
-        trace, rows = self.trace, self.rows
         return any(
-            trace.lines[node] == line
-            and trace.operations[node] in CHANGING
+            self.trace.lines[node] == line
+            and self.trace.operations[node] in CHANGING
             and not self.alike[node]
-            and rows[node] >= 0
-            and any(rows[source] == rows[node] for source in trace.inputs[node])
-            for node in trace.inputs[user]
+            and self.rows[node] >= 0
+            and any(self.rows[source] == self.rows[node] for source in self.trace.inputs[node])
+            for node in self.used(user)
         )
 
     def misused(self, source: int, user: int) -> bool:
@@ -304,17 +305,19 @@ class Comparison:
                 waiting += self.trace.inputs[source]
         return found
 
-    def direct(self, node: int) -> set[int]:
-        """The named steps that the line of a node uses as they are."""
-        trace, found = self.trace, set[int]()
-        seen, waiting = set[int](), list(trace.inputs[node])
+    def used(self, node: int) -> set[int]:
+        """What the line of a node uses, and makes on the way to it."""
+        trace, seen, waiting = self.trace, set[int](), list(self.trace.inputs[node])
         while waiting:
             source = waiting.pop()
             if source not in seen:
                 seen.add(source)
-                found.update(self.named.get(int(self.rows[source]), ()))
                 waiting += trace.inputs[source] if trace.lines[source] == trace.lines[node] else ()
-        return found
+        return seen
+
+    def direct(self, node: int) -> set[int]:
+        """The named steps that the line of a node uses as they are."""
+        return {step for one in self.used(node) for step in self.named.get(int(self.rows[one]), ())}
 
     def order(self, node: int) -> str:
         """Whether correct code has the numbers of a node in another order: the name of the step, or UNNAMED."""
