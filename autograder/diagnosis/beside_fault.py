@@ -7,9 +7,8 @@ from autograder.diagnosis.known_steps import Known, modules_of
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import Line, Trace
 
-IN_PLACE = re.compile(
-    r"[^_]_$|^__setitem__$|^__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)__$"
-)  # operations that change a tensor
+# Operations that change a tensor.
+IN_PLACE = re.compile(r"[^_]_$|^__setitem__$|^__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)__$")
 
 
 def unused_lines(seen: Comparison, bare: Callable[[Line], bool]) -> list[Line]:
