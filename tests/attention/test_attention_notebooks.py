@@ -35,7 +35,7 @@ CLAIMS = {
     "2_scoring.ipynb": [
         ("scale-measured", r"\[30\.0, 0\.0, 0\.0\]: .* 2e-13", "lengths", r"2 \\cdot 10\^\{-13\}"),
         ("lengths-by-hand", r"'0\.269', '0\.731', '0\.000'", "lengths", r"\$0\.269\$, \$0\.731\$"),
-        ("lengths-by-hand", r"fill -inf: .* length 0 \[\[nan", "lengths-traps", r"the softmax is NaN"),
+        ("lengths-by-hand", r"fill -inf: .* length 0 \[nan", "lengths-traps", r"the softmax is NaN"),
         ("masks", r"(?s)padded end +as lengths.*in front +cannot.*only +cannot", "masks-reading", r"Two are not"),
         ("scores-check", r"1\.414, bilinear 2\.828, additive 0\.031", "scores", r"(?s)1\.414.*2\.828.*0\.031"),
     ],
