@@ -37,6 +37,9 @@ class _Search:
                 self.faults.setdefault(loops[0], Fault(loops[0], short=True))
             elif node not in later:
                 self._suspect(node)
+        ends_wrong = any(not self.seen.fine[node] for node in self.trace.results)
+        if short and ends_wrong and not self.faults:
+            self.faults = {line: Fault(line, short=True) for line in list(short)[:1]}
         for call in returns:
             if not any(node in later for node in call.outputs):
                 self._wrong_return(call)

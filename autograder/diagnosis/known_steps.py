@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.plain_values import SIMPLE
+from autograder.sandbox.plain_values import OF_OTHERS, SIMPLE
 from autograder.sandbox.traces import COLUMNS, Call, Line, Trace
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
@@ -142,7 +142,8 @@ def known_from(
         numbers = no_tensor(trace.signatures)
         # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
         made = np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]
-        of_node = {int(node): row(trace.signatures[node]) for node in made}
+        growing = in_progress(trace)
+        of_node = {int(node): row(trace.signatures[node]) for node in made if node not in growing}
         telling = {node: number for node, number in of_node.items() if alone[node] and not numbers[node]}
         made_from |= {
             (telling[source], trace.operations[node], number)
@@ -190,6 +191,17 @@ def series(trace: Trace) -> dict[tuple[Line | None, str], list[int]]:
     for node in np.flatnonzero(trace.made & no_tensor(trace.signatures)):
         found.setdefault((trace.lines[node], trace.operations[node]), []).append(int(node))
     return found
+
+
+def in_progress(trace: Trace) -> set[int]:
+    """Lists and dictionaries that go on to grow: half of one is nothing that another program should end with."""
+    others = no_tensor(trace.signatures) & (trace.signatures[:, -1] == OF_OTHERS)
+    return {
+        source
+        for node in np.flatnonzero(others)
+        for source in trace.inputs[node]
+        if others[source] and trace.operations[source] == trace.operations[node]
+    }
 
 
 def arguments(trace: Trace) -> dict[int, tuple[str, ...]]:

@@ -8,7 +8,7 @@ all fine, and flows into the result without being fine.
 import numpy as np
 
 from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, arguments, constant, no_tensor, series, unusual
-from autograder.sandbox.plain_values import LOOPED, WHOLE
+from autograder.sandbox.plain_values import LOOPED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
@@ -36,8 +36,8 @@ class Comparison:
         self.telling = ~self.alike & ~self.unknown | unusual(usable)
         self.tensors = bool((trace.made & ~self.plain).any())
         if self.tensors:
-            # Beside tensors, whole numbers are sizes and places, which everybody counts as he likes.
-            self.alike |= self.plain & (usable[:, -2] >= WHOLE)
+            # Beside tensors, whole numbers and texts are sizes, places and names, which everybody has as he likes.
+            self.alike |= self.plain & ((usable[:, -2] >= WHOLE) | (usable[:, -1] == OF_OTHERS))
         self.unordered = known.find(usable, ORDERED)
         self.consumers: list[list[int]] = [[] for _ in range(trace.size)]
         for node, sources in enumerate(trace.inputs):
@@ -212,10 +212,7 @@ class Comparison:
         """Whether a node is only what its inputs are: a number that is given back, or right tensors put together."""
         trace = self.trace
         if self.plain[node]:
-            own = trace.signatures[node]
-            return any(
-                np.abs(trace.signatures[one] - own).max() <= LIMIT for one in trace.inputs[node] if self.plain[one]
-            )
+            return trace.operations[node] == PASSED
         if trace.operations[node] not in TOGETHER or not all(self.proven[one] for one in trace.inputs[node]):
             return False
         # Too many, too few, or one again and again: what makes them is wrong, not the line that puts them together.
