@@ -108,7 +108,8 @@ ATTACKS = [
                         if isinstance(part, str) and part != PREFIX and part.startswith(PREFIX):
                             return part
                         if isinstance(part, (torch.Tensor, numpy.ndarray)) and tuple(part.shape) == tuple(own.shape):
-                            if part is not own:
+                            # Zeros are the memory of its own tables, made for one call after the other.
+                            if part is not own and torch.as_tensor(part).any():
                                 return torch.as_tensor(part)
                 raise Nothing("nothing of the grader is in memory")
             """,
@@ -281,6 +282,7 @@ for way in (standin, kept_text):
             """
             def nonce():
                 known = {"do", "target", "method", "args", "kwargs", "steady", "arguments", "take", "rows"}
+                known |= {"fresh"}
                 frame = sys._getframe()
                 while frame.f_code.co_name != "answer":
                     frame = frame.f_back
