@@ -102,14 +102,15 @@ ATTACKS = [
             """
             import gc, numpy
             PREFIX = "-".join(("secret", "of", "the", "test"))
+            OWN = []  # its tables of earlier calls, which a closure may hold still
             def search(own):
+                OWN.append(own)
                 for thing in gc.get_objects():
                     for part in gc.get_referents(thing):
                         if isinstance(part, str) and part != PREFIX and part.startswith(PREFIX):
                             return part
                         if isinstance(part, (torch.Tensor, numpy.ndarray)) and tuple(part.shape) == tuple(own.shape):
-                            # Zeros are the memory of its own tables, made for one call after the other.
-                            if part is not own and torch.as_tensor(part).any():
+                            if all(part is not one for one in OWN):
                                 return torch.as_tensor(part)
                 raise Nothing("nothing of the grader is in memory")
             """,
@@ -281,8 +282,8 @@ for way in (standin, kept_text):
             "",
             """
             def nonce():
-                known = {"do", "target", "method", "args", "kwargs", "steady", "arguments", "take", "rows"}
-                known |= {"fresh"}
+                known = {"do", "target", "method", "args", "kwargs", "steady", "arguments", "take"}
+                known |= {"rows", "fresh"}
                 frame = sys._getframe()
                 while frame.f_code.co_name != "answer":
                     frame = frame.f_back
