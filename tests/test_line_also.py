@@ -32,7 +32,7 @@ def test_a_module_that_is_never_called(workers):
     )
     told = tests[0].pointed
     assert "final_layer_norm is never called." in told
-    assert "What is missing: the norm after the feed-forward network." in " ".join(told)
+    assert "makes, without a step, the norm after the feed-forward network:" in " ".join(told)
     assert wrong_lines(tests[0]) == [line + 2]  # the return
 
 

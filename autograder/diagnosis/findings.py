@@ -1,9 +1,19 @@
 """What can follow from a followed call: its faults, each at a line, and what is right before them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from autograder.sandbox.traces import Line
+
+
+@dataclass(frozen=True)
+class Text:
+    """What the text of a submission says of a line."""
+
+    given: Callable[[Line], bool] = lambda line: False  # it is of a given function
+    bare: Callable[[Line], bool] = lambda line: False  # it is a call whose result gets no name
+    # It is a `return` of a list: how many values stand before the list, and the one line that fills it.
+    filled: Callable[[Line], tuple[int, Line] | None] = lambda line: None
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,11 @@ class Fault:
     calls: Called | None = None  # it calls something with the wrong inputs
     left_out: bool = False  # it is the step after the missing one: that was left out
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
+    fills: Line | None = None  # it fills the list that the `return` of this line gives back
+    nan: bool = False  # it is the first that makes NaN
     short: bool = False  # it is the head of a loop that ends too early
+    often: int = 0  # how many times more often than it should that loop runs, if that is known
+    until: Line | None = None  # the order is wrong from its line to this one
     unused: bool = False  # its result gets no name and goes nowhere
     before: Line | None = None  # the line that made what it is given
     node: int = -1  # the tensor with the right numbers in another order

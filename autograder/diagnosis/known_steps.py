@@ -145,11 +145,13 @@ def known_from(
         growing = in_progress(trace)
         of_node = {int(node): row(trace.signatures[node]) for node in made if node not in growing}
         telling = {node: number for node, number in of_node.items() if alone[node] and not numbers[node]}
+        begins = np.flatnonzero(~trace.made & usable & ~numbers)[:last]
+        telling |= {int(node): row(trace.signatures[node]) for node in begins}
         made_from |= {
             (telling[source], trace.operations[node], number)
             for node, number in telling.items()
             for source in trace.inputs[node]
-            if reference.whole and telling.get(source, number) != number
+            if reference.whole and source in telling
         }
         ends |= {row(trace.signatures[nodes[-1]]) for nodes in series(trace).values()} if trace.whole else set()
         simple |= {(row(trace.signatures[node]), names) for node, names in arguments(trace).items()}

@@ -91,7 +91,17 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     if fault.unused:
         told = [f"{where} computes something that is used nowhere: its result gets no name.", code]
     elif fault.short:
-        told = [f"{where} ends too early:", code]
+        often = (
+            f"runs {'more' if fault.often > 0 else 'less'} often than it should" if fault.often else "ends too early"
+        )
+        told = [f"{where} {often}:", code]
+    elif fault.fills:
+        told = [
+            f"{where} puts something else than it should into the list that line {fault.fills.number} returns:",
+            code,
+        ]
+    elif fault.returns is not None and fault.before:
+        told = [f"{where} returns what line {fault.before.number} makes, without a step, {fault.missing}:", code]
     elif fault.returns is not None:
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
         should = f"{'What is missing' if fault.left_out else 'It should be'}: {fault.missing}." if fault.missing else ""
@@ -102,7 +112,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         step = fault.missing or "which should come between the two"
         told = [f"{where} goes on{after} without a step, {step}:", code, *given]
     else:
-        head = "gives a wrong result, too:" if another else "is the first whose result is not right:"
+        first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
+        head = "gives a wrong result, too:" if another else first
         told = [f"{where} {head}", code, *_what(fault)]
     if numbers := finding.numbers.get(fault.line, ())[:MOST_NUMBERS]:
         told.append(f"It uses {_and([f'{name} = {value:g} of line {line}' for name, value, line in numbers])}.")
@@ -113,6 +124,10 @@ def _what(fault: Fault) -> list[str]:
     """What is known of a wrong result."""
     if fault.calls:
         return [_called(fault.calls)]
+    if fault.until:
+        return [
+            f"The numbers are right, but from here to line {fault.until.number} their order or shape becomes wrong."
+        ]
     if fault.order:
         made = f"It makes {fault.order}: the" if fault.order != UNNAMED else "Its"
         turned = f" permute{fault.turn} of it would be right." if fault.turn else ""

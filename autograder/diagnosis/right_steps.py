@@ -7,17 +7,33 @@ all fine, and flows into the result without being fine.
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import LIMIT, ORDERED, Known, arguments, constant, no_tensor, series, unusual
+from autograder.diagnosis import weak_tensors
+from autograder.diagnosis.known_steps import (
+    LIMIT,
+    ORDERED,
+    Known,
+    constant,
+    modules_of,
+    no_tensor,
+    series,
+    unusual,
+)
+from autograder.diagnosis.weak_tensors import SHAPES
 from autograder.sandbox.plain_values import LOOPED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
+CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril")
+PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_select", "tensor_split", "unflatten")
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
 RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
-SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
 NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
+# What gives the same for many tensors: places, and comparisons.
+CHOOSING = (
+    *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
+)
 TOGETHER = ("stack", "cat", "concat", "concatenate", "vstack", "hstack", "pad_sequence")
-CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril")
-STEPS = 3  # operations between what a line is given and what it should be given
+STEPS = 3  # operations between what is right and what is chosen by it
 MOST = 100  # suspects and calls that are looked at: an honest record has a few, a forged one could have thousands
 UNNAMED = "numbers"  # an order of numbers that belong to no named step
 
@@ -53,7 +69,9 @@ class Comparison:
         for source, operation, row in known.made_from:
             self.uses.setdefault(source, {}).setdefault(operation, []).append(row)
         self.proven, self.fine = self._fine()
-        self.weak = self._weak()
+        self.binary = weak_tensors.binary(trace, self.plain)
+        self.drawn = np.array([one in RANDOM for one in trace.operations], dtype=bool) & (self.rows < 0) & ~self.unknown
+        self.weak = weak_tensors.weak(self)
         self.flows = self._flows()
 
     def _fine(self) -> tuple[np.ndarray, np.ndarray]:
@@ -63,69 +81,37 @@ class Comparison:
             matched = self.rows[node] >= 0 and not self.alike[node]
             # What only takes its shape from a tensor proves nothing about its numbers.
             # Neither does a number of Python, which may only be a size or a limit of its type.
-            used = (one for one in self.consumers[node] if not self.trace.operations[one].endswith(SHAPES))
+            used = (user for user in self.consumers[node] if self.shows(user, node))
             proven[node] = matched or any(proven[one] and self.plain[one] <= self.plain[node] for one in used)
         idle = np.array([operation in EMPTY + RANDOM for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
+        for node in range(n):
+            if self.trace.operations[node] in CHOOSING and self.rows[node] >= 0 and not self.alike[node]:
+                fine[self._short_way(node, fine)] = True
         several = len(self.trace.results) == len(self.known.results)
         for node, right in zip(self.trace.results, self.known.results, strict=True) if several else ():
-            fine[node] &= not self.alike[node] or right == self.rows[node]
+            wrong = right != self.rows[node] if self.alike[node] else self.rows[node] < 0
+            fine[node] &= not wrong or self.unknown[node]
         for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
             if self.unknown[node] and not fine[node]:
                 fine[node] = all(fine[source] for source in self.trace.inputs[node])
         return proven, fine
 
-    def _weak(self) -> np.ndarray:
-        """Tensors that say too little: of zeros and ones, or of tiny or huge numbers, which a signature cannot tell.
+    def shows(self, user: int, node: int) -> bool:
+        """Whether a node is right if what an operation makes of it is right."""
+        name = self.trace.operations[user]
+        if name in CHOOSING or name.endswith(SHAPES):
+            return False
+        return not self.idle(user) or bool(self.rows[user] == self.rows[node])
 
-        That correct code has one like it may be chance, unless something right came of it.
-        """
-        trace, means = self.trace, self.trace.signatures[:, :3]
-        with np.errstate(invalid="ignore"):
-            size = np.abs(means[:, 0])
-            tiny = (
-                self.alike & ~self.plain & (((size > 1e-12) & (size < 1e-3)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7)))
-            )
-            # A one is squeezed to 1/2: its square is half of it.
-            binary = (
-                ~self.plain
-                & (np.abs(means[:, 1] - means[:, 0] / 2) < 1e-9)
-                & (np.abs(means[:, 2] - means[:, 0] / 4) < 1e-9)
-            )
-        # A mask is sure if correct code has it, and nowhere its opposite.
-        opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(ORDERED), nan=9.0)
-        binary &= (self.known.find(opposite, ORDERED) >= 0) | (self.rows < 0)
-        proven = [any(self.proven[one] for one in self.consumers[node]) for node in range(trace.size)]
-        drawn = np.array([operation in RANDOM for operation in trace.operations], dtype=bool) & (self.rows < 0)
-        weak = tiny | (binary & ~self.alike) | self._from_unlike() | drawn
-        found = trace.made & weak & ~np.array(proven, dtype=bool)
-        for node, sources in enumerate(trace.inputs):  # nor does what is made of such a one alone
-            known = self.telling[node] and self.rows[node] >= 0
-            found[node] |= self.alike[node] and not self.plain[node] and not known and bool(found[list(sources)].any())
-        names = arguments(trace)
-        for nodes in () if self.tensors else self.series.values():
-            # Small numbers prove little, but the end of a series says what its beginning is worth.
-            wrong = self.rows[nodes[-1]] < 0
-            if wrong or self.alike[nodes[-1]]:
-                for one in nodes:
-                    usual = proven[one] or (int(self.rows[one]), names.get(one)) in self.known.simple
-                    found[one] |= self.alike[one] and bool(trace.inputs[one]) and (wrong or not usual)
-        return found
-
-    def _from_unlike(self) -> np.ndarray:
-        """Tensors of alike elements made from others: that correct code has such a one may be chance."""
-        trace = self.trace
-        return np.array(
-            [
-                self.alike[node]
-                and not self.plain[node]
-                and not (self.telling[node] and self.rows[node] >= 0)
-                and not trace.operations[node].endswith(SHAPES)
-                and any(not self.alike[source] and not self.plain[source] for source in trace.inputs[node])
-                for node in range(trace.size)
-            ],
-            dtype=bool,
-        )
+    def _short_way(self, node: int, fine: np.ndarray) -> list[int]:
+        """What is between a chosen place and what is fine, if that is little: a road of its own, as by logarithms."""
+        way: list[int] = []
+        sources = [one for one in self.trace.inputs[node] if not fine[one]]
+        for _ in range(STEPS):
+            way += sources
+            sources = [one for node in sources for one in self.trace.inputs[node] if not fine[one]]
+        return way if not sources else []
 
     def too_short(self) -> dict[Line, int]:
         """The loops that end before those of correct code do: their lines, and the last node of each."""
@@ -136,7 +122,7 @@ class Comparison:
             if int(self.rows[nodes[-1]]) not in self.known.ends
         }
 
-    def _rests_on_weak(self, node: int) -> bool:
+    def rests_on_weak(self, node: int) -> bool:
         """Whether the line of a node uses something of another line that says too little."""
         waiting, line, seen = list(self.trace.inputs[node]), self.trace.lines[node], set()
         while waiting:
@@ -146,9 +132,22 @@ class Comparison:
             seen.add(source)
             if self.trace.lines[source] == line:
                 waiting += self.trace.inputs[source]
-            elif self.weak[source] or self.misused(source, node):
+            elif self._doubtful(source) or self.misused(source, node):
                 return True
         return False
+
+    def _doubtful(self, node: int) -> bool:
+        """Whether a node says too little, is given and wrong, or is left as it was by one that says too little."""
+        if self.weak[node] or not (self.trace.made[node] or self.fine[node]):
+            return True
+        return self.idle(node) and any(self.weak[source] for source in self.trace.inputs[node])
+
+    def idle(self, node: int) -> bool:
+        """Whether an operation has changed nothing, as with an empty mask, where it should have."""
+        row, name = int(self.rows[node]), self.trace.operations[node]
+        if name not in CHANGING or self.alike[node] or row < 0 or row in self.uses.get(row, {}).get(name, ()):
+            return False
+        return any(self.rows[source] == row for source in self.trace.inputs[node])
 
     def _weights(self) -> np.ndarray:
         """Weights (given tensors, at which the tracer does not look), and what is made of nothing but weights."""
@@ -190,6 +189,8 @@ class Comparison:
         # Where a record ends early it is not seen whether something right comes of a tensor, or what is right.
         last = trace.size if trace.whole else trace.size // 2
         last = last if self.known.whole else min(last, trace.size // 4)
+        # What is drawn differs: so may all that comes after it.
+        last = min([last, *np.flatnonzero(self.drawn)])
         found = [
             node
             for node in range(last)
@@ -199,7 +200,9 @@ class Comparison:
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
             and not (self.weak[node] and not trace.inputs[node])
-            and not self._rests_on_weak(node)
+            and not self.rests_on_weak(node)
+            # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
+            and (self.known.whole or trace.operations[node] not in PARTS)
             and not self._passes_on(node)
         ]
         lines: dict[Line | None, list[int]] = {}
@@ -217,7 +220,14 @@ class Comparison:
             return False
         # Too many, too few, or one again and again: what makes them is wrong, not the line that puts them together.
         rows = [int(self.rows[one]) for one in trace.inputs[node]]
-        return len(rows) > 1 and (trace.shapes != self.known.shapes or len(set(rows)) < len(rows))
+        # Does it come back, and some module is never called, a loop may have run never, or seldom.
+        loop = node in trace.results and any(path not in modules_of(trace) for path in self.known.counts)
+        return len(rows) > 1 and (trace.shapes != self.known.shapes or len(set(rows)) < len(rows) or loop)
+
+    def moved(self, node: int) -> bool:
+        """Whether a node holds nothing but the elements of another one, in some order."""
+        means, sources = self.trace.signatures[:, :ORDERED], self.trace.inputs[node]
+        return len(sources) == 1 and bool(np.abs(means[node] - means[sources[0]]).max() <= LIMIT)
 
     def _explain(self, suspects: list[int]) -> bool:
         """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
@@ -234,58 +244,10 @@ class Comparison:
                 from_it.add(node)
         return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
 
-    def changes_nothing(self, line: Line, user: int) -> bool:
-        """Whether a line computes something that goes into a node and is what it was before, as by an empty mask."""
-        return any(
-            self.trace.lines[node] == line
-            and self.trace.operations[node] in CHANGING
-            and not self.alike[node]
-            and self.rows[node] >= 0
-            and any(self.rows[source] == self.rows[node] for source in self.trace.inputs[node])
-            for node in self.used(user)
-        )
-
     def misused(self, source: int, user: int) -> bool:
         """Whether a number that stands for itself is used by an operation to which correct code never gives it."""
         uses = self.uses.get(int(self.rows[source])) if self.alike[source] and self.telling[source] else None
         return bool(uses) and self.trace.operations[user] not in (uses or {})
-
-    def as_usual(self, node: int) -> bool:
-        """Whether correct code does the same with something that went into a node."""
-        rows = [int(self.rows[one]) for one in self.trace.inputs[node] if self.telling[one] and self.rows[one] >= 0]
-        return any(self.trace.operations[node] in self.uses.get(row, {}) for row in rows)
-
-    def leads_to(self, node: int) -> set[int]:
-        """What correct code makes in a few operations of what went into a node."""
-        found: set[int] = set()
-        rows = {int(self.rows[one]) for one in self.trace.inputs[node] if self.telling[one] and self.rows[one] >= 0}
-        for _ in range(STEPS):
-            rows = {one for row in rows for made in self.uses.get(row, {}).values() for one in made} - found
-            found |= rows
-        return found
-
-    def skipped_after(self, node: int) -> Line | None:
-        """The line that makes what goes into a node, if correct code makes something else of it first.
-
-        The operation is one that correct code never does with this, but does with something that it makes of it later
-        and that is nowhere here.
-        """
-        trace, present = self.trace, {int(row) for row in self.rows if row >= 0}
-        for source in trace.inputs[node]:
-            line, row = trace.lines[source], int(self.rows[source])
-            if row < 0 or self.alike[source] or line in (None, trace.lines[node]):
-                continue
-            uses = self.uses.get(row, {})
-            if not uses or trace.operations[node] in uses:
-                continue
-            later, seen = [one for made in uses.values() for one in made], {row}
-            for _ in range(STEPS):
-                later = [one for one in later if one not in present and one not in seen]
-                seen.update(later)
-                if any(trace.operations[node] in self.uses.get(one, {}) for one in later):
-                    return line
-                later = [one for number in later for made in self.uses.get(number, {}).values() for one in made]
-        return None
 
     def nearest(self, node: int) -> set[int]:
         """The named steps that went into a node, the nearest ones."""
@@ -302,19 +264,19 @@ class Comparison:
                 waiting += self.trace.inputs[source]
         return found
 
-    def used(self, node: int) -> set[int]:
-        """What the line of a node uses, and makes on the way to it."""
-        trace, seen, waiting = self.trace, set[int](), list(self.trace.inputs[node])
-        while waiting:
-            source = waiting.pop()
-            if source not in seen:
-                seen.add(source)
-                waiting += trace.inputs[source] if trace.lines[source] == trace.lines[node] else ()
-        return seen
+    def names(self, rows: set[int]) -> tuple[str, ...]:
+        """The steps that some rows are; none if one of them has no name."""
+        if not all(row in self.named for row in rows):
+            return ()
+        return tuple(self.known.steps[self.named[row][-1]].name for row in sorted(rows))
 
-    def direct(self, node: int) -> set[int]:
-        """The named steps that the line of a node uses as they are."""
-        return {step for one in self.used(node) for step in self.named.get(int(self.rows[one]), ())}
+    def around(self, call: int) -> list[int]:
+        """The calls around a place, the innermost first."""
+        chain: list[int] = []
+        while call >= 0 and len(chain) < MOST:
+            chain.append(call)
+            call = self.trace.calls[call].around
+        return chain
 
     def order(self, node: int) -> str:
         """Whether correct code has the numbers of a node in another order: the name of the step, or UNNAMED."""
@@ -324,7 +286,7 @@ class Comparison:
     def alike_rows(self, node: int) -> tuple[int, ...]:
         """The rows that have the numbers of a node, in any order."""
         row = int(self.unordered[node])
-        if row < 0:
+        if row < 0 or self.binary[node]:  # many masks have as many ones
             return ()
         off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
         return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))

@@ -8,11 +8,11 @@ import numpy as np
 from autograder.diagnosis import first_fault, known_steps
 from autograder.diagnosis.changing_lines import kept_line, random_line
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.diagnosis.findings import Fault, Finding
+from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import bare_calls, in_given, numbers_used
+from autograder.grading.source_lines import bare_calls, filled_lists, in_given, numbers_used
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -33,15 +33,15 @@ def point_at_line(
         reference: runs the reference with named steps, for a hidden test; None for a visible one.
     """
     recipe = error.recipe if isinstance(error, (Incorrect, Raised)) else None
-    # Correct code may come upon NaN on its way, and end without: a signature does not tell which NaN is wrong.
-    if recipe is None or (isinstance(error, Incorrect) and "NaN" in error.wrong.message):
+    if recipe is None:
         return result
     runs = student if recipe.code is student.code else student.with_code(recipe.code)
     try:
         if isinstance(error, Incorrect) and error.wrong in CHANGING.values():
             return _changing(result, recipe, runs, error.wrong is CHANGING["random"])
         known = _known(recipe, reference, stage)
-        finding = _found(recipe, runs, known) if known else None
+        nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
+        finding = _found(recipe, runs, known, nan) if known else None
         if finding and isinstance(error, Raised):  # what was not called may have come behind the exception
             finding = replace(finding, raised=True, never=(), often=())
     except (StudentFault, Unreadable, LookupError):
@@ -69,12 +69,16 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -
     return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {mark.text}"), marks=(mark,))
 
 
-def _found(recipe: Recipe, runs: Student, known: known_steps.Known) -> Finding:
+def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -> Finding:
+    """What follows from a call; nothing if it gave NaN in the test, and gives none now."""
     sources = own_files(recipe.code)
     trace = followed(recipe, runs)
     if not trace.results and trace.raised is None and recipe.earlier:  # what it needs was kept by an earlier call
         trace = followed(recipe, runs, earlier=True)
-    finding = first_fault.find(trace, known, in_given(sources, known.given), bare_calls(sources))
+    if nan and not trace.nan[list(trace.results)].any():
+        return Finding()
+    text = Text(in_given(sources, known.given), bare_calls(sources), filled_lists(sources))
+    finding = first_fault.find(trace, known, text)
     used = {
         fault.line: numbers_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults

@@ -1,7 +1,7 @@
 """What the text of a submission says about a line: whether its function is given, and which numbers it uses."""
 
 import ast
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -46,6 +46,18 @@ def bare_calls(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     return lambda line: (line.file, line.number) in found
 
 
+def filled_lists(sources: Mapping[str, str]) -> Callable[[Line], tuple[int, Line] | None]:
+    """What a `return` gives back last, if that is a list which one statement fills: how many values stand before it in
+    the `return`, and the line of the statement."""
+    found = {
+        (file, at): (before, Line(file, filling.lineno, filling.end_lineno or filling.lineno))
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        for at, before, filling in function.filled
+    }
+    return lambda line: found.get((line.file, line.number))
+
+
 def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Numbers:
     """The numbers that a line uses by names to which another statement of its function gives them.
 
@@ -73,6 +85,7 @@ class _Function:
     used: tuple[tuple[int, str], ...]
     made: tuple[tuple[int, str], ...]
     bare: tuple[int, ...]  # calls of methods of local names, whose results get no name
+    filled: tuple[tuple[int, int, ast.stmt], ...]  # lines of `return`, values before a list, and what fills the list
 
 
 @lru_cache(maxsize=64)
@@ -95,8 +108,46 @@ def _read(function: ast.FunctionDef) -> _Function:
         if isinstance(node, ast.Name) and id(node) not in sizes and node.id not in changing:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
     bare = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Expr) and _of_tensor(node.value)]
-    end = function.end_lineno or function.lineno
-    return _Function(function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), tuple(bare))
+    end, filled = function.end_lineno or function.lineno, tuple(_filled(function))
+    return _Function(function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), tuple(bare), filled)
+
+
+def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt]]:
+    """The returns that give back a list which begins empty and is filled by one statement."""
+    nodes = list(ast.walk(function))
+    named = [(one.targets[0], one.value) for one in nodes if isinstance(one, ast.Assign) and len(one.targets) == 1]
+    named += [(one.target, one.value) for one in nodes if isinstance(one, ast.AnnAssign) and one.value]
+    lists = {
+        target.id
+        for target, value in named
+        if isinstance(target, ast.Name) and isinstance(value, (ast.List, ast.Dict)) and not _items(value)
+    }
+    fills: dict[str, list[ast.stmt]] = {}
+    for node in nodes:
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and (name := _changed(node)):
+            fills.setdefault(name, []).append(node)
+    for node in nodes:
+        if isinstance(node, ast.Return) and node.value is not None:
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            last = values[-1].id if values and isinstance(values[-1], ast.Name) else ""
+            if last in lists and len(fills.get(last, [])) == 1:
+                yield node.lineno, len(values) - 1, fills[last][0]
+
+
+def _changed(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:
+    """The name of the list or dictionary that a statement changes, if it is one like `new.append(x)`."""
+    if isinstance(node, ast.Expr):
+        method = node.value.func if isinstance(node.value, ast.Call) else None
+        holder = method.value if isinstance(method, ast.Attribute) and method.attr in CHANGING else None
+    else:
+        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+        whole = target if isinstance(node, ast.AugAssign) else None
+        holder = target.value if isinstance(target, ast.Subscript) else whole
+    return holder.id if isinstance(holder, ast.Name) else ""
+
+
+def _items(value: ast.List | ast.Dict) -> list[ast.expr]:
+    return value.elts if isinstance(value, ast.List) else value.values
 
 
 def _of_tensor(value: ast.expr) -> bool:

@@ -22,9 +22,10 @@ from torch.overrides import TorchFunctionMode
 from autograder.sandbox.function_calls import FunctionCalls, numbers_of
 from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES, TRACE_SECONDS
 from autograder.sandbox.plain_values import REPEATED, Series, plain
-from autograder.sandbox.signatures import COLUMNS, signature, tensors_in, turns
+from autograder.sandbox.signatures import COLUMNS, holds_nan, signature, tensors_in, turns
 from autograder.sandbox.statements import Statement, statements
 
+Means = tuple[float, ...]
 GIVEN, MADE = 0, 1  # kinds of nodes
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
@@ -60,9 +61,10 @@ class Tracer(TorchFunctionMode):
         self.files = files  # names of the files whose lines are wanted
         self.labels: dict[str, int] = {}
         self.places: dict[tuple[str, int], int] = {}
-        self.nodes: list[tuple[int, int, int, int, int]] = []  # kind, label, place, caller's place, call around it
+        # Kind, label, place, caller's place, call around it, whether it holds NaN.
+        self.nodes: list[tuple[int, int, int, int, int, int]] = []
         self.edges: list[tuple[int, int]] = []  # from, to
-        self.signatures: list[tuple[float, ...]] = []
+        self.signatures: list[Means] = []
         self.steps: list[tuple[str, int]] = []
         self.numbers: dict[int, dict[str, float]] = {}  # place -> local variables
         # Of modules and functions: path, place, the call around it, from, to, where it returns.
@@ -193,23 +195,24 @@ class Tracer(TorchFunctionMode):
         self._now[id(tensor)] = (node, _version(tensor))
 
     def _add(self, kind: int, label: str, place: tuple[int, int], inputs: list[int], tensor: torch.Tensor) -> int:
-        found = (float("nan"),) * COLUMNS
+        found, nan = (float("nan"),) * COLUMNS, False
         # Weights are given, and what is empty has no numbers yet: to look at them would cost most of the time.
         if label not in EMPTY and not (kind == GIVEN and isinstance(tensor, torch.nn.Parameter)):
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
-                found = signature(tensor)
+                found, nan = signature(tensor), holds_nan(tensor)
         self._bytes += tensor.numel() * tensor.element_size()
         if len(self.nodes) == self.turned:
             self.turns = turns(tensor)
-        return self._append(kind, label, place, inputs, found)
+        return self._append(kind, label, place, inputs, found, nan)
 
     def _append(
-        self, kind: int, label: str, place: tuple[int, int], inputs: list[int], found: tuple[float, ...]
+        self, kind: int, label: str, place: tuple[int, int], inputs: list[int], found: Means, nan: bool = False
     ) -> int:
         if len(self.nodes) >= TRACE_NODES or self._bytes > TRACE_BYTES or time.process_time() > self._end:
             self.whole = False
         node = len(self.nodes)
-        self.nodes.append((kind, self.labels.setdefault(label[:80], len(self.labels)), *place, self._inside))
+        number = self.labels.setdefault(label[:80], len(self.labels))
+        self.nodes.append((kind, number, *place, self._inside, int(nan)))
         self.edges += [(source, node) for source in dict.fromkeys(inputs)]
         self.signatures.append(found)
         return node
@@ -305,7 +308,7 @@ class Tracer(TorchFunctionMode):
             self.whole,
             list(self.labels),
             [[file, *((one.first, one.last) if one else (line, line))] for (file, line), one in spans.items()],
-            torch.tensor(self.nodes, dtype=torch.int64).reshape(-1, 5),
+            torch.tensor(self.nodes, dtype=torch.int64).reshape(-1, 6),
             torch.tensor(self.edges, dtype=torch.int64).reshape(-1, 2),
             torch.tensor(self.signatures, dtype=torch.float64).reshape(-1, COLUMNS),
             [list(step) for step in self.steps],

@@ -16,8 +16,9 @@ _WEIGHTS: dict[int, torch.Tensor] = {}
 def signature(tensor: torch.Tensor) -> tuple[float, ...]:
     """Seven numbers: four means that do not depend on the order of the elements, two that do, one for the shape.
 
-    The elements are squeezed into (-1, 1) first, by x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
-    all count as -1. Axes of size 1 have no part in it.
+    The elements are squeezed into (-1, 1) first, like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
+    all count as -1; near zero like the root of |x|, so that small numbers, as variances, differ. Axes of size 1 have no
+    part in it.
     """
     shape = 0
     for size in tensor.shape:
@@ -33,7 +34,9 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
             x = x[:: n // WHOLE + 1]
             n = x.numel()
         x = torch.nan_to_num(x.to(torch.float64), nan=0.5, posinf=1e300, neginf=-1e300)
-        x = x / (1 + x.abs())
+        large = x.abs()
+        large += large.sqrt()
+        x = torch.copysign(large / (2 + large), x)
         square = x * x
         if n not in _WEIGHTS:
             k = torch.arange(1, n + 1, dtype=torch.float64)
@@ -41,6 +44,14 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
         ordered = (_WEIGHTS[n] @ x) / n
         means = (x.mean(), x @ x / n, square @ x / n, square @ square / n)
         return (*map(float, means), float(ordered[0]), float(ordered[1]), shape / 9973)
+
+
+def holds_nan(tensor: torch.Tensor) -> bool:
+    """Whether an element is not a number."""
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        return False
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        return bool(tensor.detach().as_subclass(torch.Tensor).isnan().any())
 
 
 def turns(tensor: torch.Tensor) -> list[list[Any]]:

@@ -51,6 +51,7 @@ class Trace:
     lines: tuple[Line | None, ...]  # (n,)
     callers: tuple[Line | None, ...]  # (n,) from where the function of that line was called
     around: np.ndarray  # (n,) the call of a module in which it was made, or -1
+    nan: np.ndarray  # (n,) whether it holds NaN
     signatures: np.ndarray  # (n, COLUMNS), NaN where there is none
     inputs: tuple[tuple[int, ...], ...]  # (n,)
     steps: tuple[tuple[str, int], ...]  # named values of the reference
@@ -80,7 +81,7 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     if not isinstance(value, list) or len(value) != 13 or not isinstance(value[0], bool):
         raise Unreadable
     whole, labels, places, nodes, edges, signatures, steps, calls, results, raised, numbers, shapes, turns = value
-    _check_array(nodes, np.int64, 5, TRACE_NODES + 10)
+    _check_array(nodes, np.int64, 6, TRACE_NODES + 10)
     n = len(nodes)
     _check_array(edges, np.int64, 2, 50 * TRACE_NODES)
     _check_array(signatures, np.float64, COLUMNS, n, n)
@@ -88,7 +89,7 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     lines = tuple(_line(place, lengths) for place in _list(places, TRACE_NODES))
     known = _list(calls, TRACE_NODES)
     if n and (
-        not np.isin(nodes[:, 0], (0, 1)).all()
+        not np.isin(nodes[:, (0, 5)], (0, 1)).all()
         or not _within(nodes[:, 1], 0, len(names))
         or not _within(nodes[:, 2:4], -1, len(lines))
         or not _within(nodes[:, 4], -1, len(known))
@@ -107,6 +108,7 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         lines=tuple(None if place < 0 else lines[place] for place in nodes[:, 2].tolist()),
         callers=tuple(None if place < 0 else lines[place] for place in nodes[:, 3].tolist()),
         around=nodes[:, 4],
+        nan=nodes[:, 5] == 1,
         signatures=np.where(finite.all(axis=1, keepdims=True), signatures, np.nan),
         inputs=tuple(map(tuple, inputs)),
         steps=tuple(_step(step, n) for step in _list(steps, TRACE_NODES)),

@@ -18,11 +18,12 @@ from tests.mutants.caught import caught_by
 from tests.mutants.changes import GONE, Change, changes
 
 # right: only the changed statement is named (of two, one of them or both). number: another one, with a number that it
-# has from the changed one. next: one that goes on without a step, after the changed one. mixed: the right one and
-# another. another: only others. nothing: none.
+# has from the changed one. next: one that goes on without a step, which the changed one should have made: that is the
+# line after which it goes on, or stands between the two. mixed: the right one and another. another: only others.
+# nothing: none.
 VERDICTS = ("right", "number", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
-LEFT_OUT = re.compile(r" goes on(?: after line (\d+))? without a step")
+LEFT_OUT = re.compile(r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes,) without a step")
 NUMBER = re.compile(r" = \S+ of line (\d+)")
 
 
@@ -85,10 +86,12 @@ def outcome(
     lines = _lines_of(sources[module], parts)
     wrong = {(file, line) for line, _ in lines}
     gone = [line for line, change in lines if change.kind in GONE and _computes_nothing(text, line)]
-    values = any(test.status == "failed" for test in pointing)
+    # What is wrong with an exception, or its message, is no value.
+    values = any(test.status == "failed" and "ValueError" not in test.message for test in pointing)
     named = [_named(test, not values) for test in pointing]
     after = (file, min(gone)) if gone else None
-    judged = [_judged(own, test, wrong, after) for own, test in zip(named, pointing, strict=True) if own]
+    dropped = any(change.kind in GONE for change in parts)
+    judged = [_judged(own, test, wrong, after, dropped) for own, test in zip(named, pointing, strict=True) if own]
     return {
         "caught": "visible" if visible else "hidden" if failed else "no",
         "verdict": _of_all(judged),
@@ -128,7 +131,11 @@ def _named(test: TestResult, only_raises: bool) -> list[tuple[str, int]]:
 
 
 def _judged(
-    lines: list[tuple[str, int]], test: TestResult, wrong: set[tuple[str, int]], gone: tuple[str, int] | None
+    lines: list[tuple[str, int]],
+    test: TestResult,
+    wrong: set[tuple[str, int]],
+    gone: tuple[str, int] | None,
+    dropped: bool = False,
 ) -> str:
     if wrong & set(lines):
         # The lines of an exception lead to the place where it was raised; of others each is called wrong.
@@ -138,7 +145,11 @@ def _judged(
     if any(line in numbers for _, line in wrong):
         return "number"
     left_out = LEFT_OUT.search(told)
-    if left_out and left_out[1] and any(line == int(left_out[1]) for _, line in wrong):
+    before = next((int(number) for number in left_out.groups() if number), None) if left_out else None
+    place = lines[0]
+    if before and any(file == place[0] and (line == before or before < line < place[1]) for file, line in wrong):
+        return "next"
+    if left_out and not before and dropped and any(file == lines[0][0] and line < lines[0][1] for file, line in wrong):
         return "next"
     if gone is not None and (left_out or lines[0][0] != gone[0] or lines[0] > gone):
         return "next"

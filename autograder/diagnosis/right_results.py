@@ -1,0 +1,48 @@
+"""Results whose numbers are right, but stand in another order, or are too few or too many."""
+
+import numpy as np
+
+from autograder.diagnosis.findings import Fault, Text
+from autograder.diagnosis.known_steps import LIMIT, ORDERED
+from autograder.diagnosis.right_steps import TOGETHER, UNNAMED, Comparison
+from autograder.sandbox.plain_values import LOOPED
+from autograder.sandbox.traces import Line
+
+
+def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
+    """The loop that makes too few or too many of what is put together in a result, if there is only one loop."""
+    trace = seen.trace
+    loops = {line for line, name in seen.series if line and name.endswith(LOOPED) and not text.given(line)}
+    for node, shape, right in zip(trace.results, trace.shapes, seen.known.shapes, strict=True):
+        inputs = trace.inputs[node]
+        put_together = trace.operations[node] in TOGETHER and len(inputs) > 1 and all(seen.proven[list(inputs)])
+        if len(shape) == len(right) and len(loops) == 1 and put_together:
+            differ = [own - other for own, other in zip(shape, right, strict=True) if own != other]
+            if len(differ) == 1:
+                return {line: Fault(line, short=True, often=differ[0]) for line in loops}
+    return {}
+
+
+def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
+    """The lines that put the numbers of a result into another order than they should have."""
+    trace, known = seen.trace, seen.known
+    found: dict[Line, Fault] = {}
+    for node, right in zip(trace.results, known.results, strict=True):
+        line = trace.lines[node]
+        off = np.abs(known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max()
+        # Axes of size 1 come and go on lines that are not seen, as by a name: only the order of numbers is told.
+        if line and not text.given(line) and int(seen.rows[node]) != right and off <= LIMIT:
+            first = _begins(seen, node, line)
+            own = Fault(line, order=UNNAMED, node=node, rows=(right,))
+            found[first] = own if first == line else Fault(first, order=UNNAMED, until=line)
+    return found
+
+
+def _begins(seen: Comparison, node: int, line: Line) -> Line:
+    """The line of the same file on which numbers first stand in an order that no correct code has."""
+    first = line
+    while sources := [one for one in seen.trace.inputs[node] if not seen.fine[one]]:
+        node = sources[0]
+        at = seen.trace.lines[node]
+        first = at if at and at.file == line.file and at.number < first.number else first
+    return first

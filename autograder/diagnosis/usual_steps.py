@@ -1,0 +1,154 @@
+"""What correct code goes on to do with its tensors: steps that a line leaves out, and tensors in place of others."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from autograder.diagnosis.right_steps import Comparison
+from autograder.sandbox.traces import Line
+
+STEPS = 3  # operations between what a line is given and a step that it should make
+LEFT_OUT = 8  # operations that may be left out
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A step between what a line is given and what it does with it."""
+
+    line: Line | None  # the line that makes what is given, if one does
+    row: int  # what should be given
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A tensor in the place of another one, which correct code makes of the same by the same operation."""
+
+    node: int
+    row: int  # the other one
+
+
+class Usual:
+    """The tensors of a call, beside what correct code makes of them."""
+
+    def __init__(self, seen: Comparison) -> None:
+        self.seen, self.trace, self.uses = seen, seen.trace, seen.uses
+        self.present = {int(row) for row in seen.rows if row >= 0}
+
+    def _given(self, node: int, but: int = -1) -> list[int]:
+        """What went into a node and says something, by rows.
+
+        Args:
+            but: a node that is left out.
+        """
+        seen, sources = self.seen, self.trace.inputs[node]
+        return [int(seen.rows[one]) for one in sources if one != but and seen.telling[one] and seen.rows[one] >= 0]
+
+    def as_usual(self, node: int) -> bool:
+        """Whether correct code does the same with something that went into a node."""
+        return any(self.trace.operations[node] in self.uses.get(row, {}) for row in self._given(node))
+
+    def leads_to(self, nodes: Iterable[int]) -> set[int]:
+        """What correct code makes in a few operations of some nodes, by rows."""
+        found: set[int] = set()
+        rows = {int(self.seen.rows[one]) for one in nodes if self.seen.telling[one]}
+        for _ in range(STEPS):
+            rows = {one for row in rows for made in self.uses.get(row, {}).values() for one in made} - found
+            found |= rows
+        return found
+
+    def _together(self, operation: str, rows: Collection[int]) -> set[int]:
+        """What correct code makes of all of some tensors by one operation."""
+        made = [set(self.uses.get(row, {}).get(operation, ())) for row in rows]
+        return set.intersection(*made) if made else set()
+
+    def later(self, *rows: int) -> Iterator[int]:
+        """What correct code makes of tensors in a few operations, as far as it is nowhere here."""
+        later, seen = list(rows), set(rows)
+        for _ in range(LEFT_OUT):
+            made = [one for number in later for found in self.uses.get(number, {}).values() for one in found]
+            later = [one for one in dict.fromkeys(made) if one not in self.present and one not in seen]
+            seen.update(later)
+            yield from later
+
+    def skipped(self, node: int) -> Skipped | None:
+        """What went into a node too early, if correct code makes something else of it first.
+
+        The operation is one that correct code never does with this (or never with this and what else went in), but does
+        with something that it makes of it later and that is nowhere here.
+        """
+        trace, seen, own = self.trace, self.seen, self.trace.operations[node]
+        given = set(self._given(node))
+        for source in trace.inputs[node]:
+            line, row = trace.lines[source], int(seen.rows[source])
+            uses = self.uses.get(row, {})
+            if row < 0 or seen.alike[source] or not uses or (line and line == trace.lines[node]):
+                continue
+            beside = given - {row}
+            if own in uses and (not beside or self._together(own, given)):
+                continue
+            for later in self.later(row):
+                if own in self.uses.get(later, {}) and (own not in uses or self._together(own, {later, *beside})):
+                    return Skipped(self.first_line(source), later)
+        return None
+
+    def first_line(self, node: int) -> Line | None:
+        """The line that made what a node is: others in between may have changed nothing, as by an empty mask."""
+        row, same = self.seen.rows[node], [node]
+        while same:
+            node = same[0]
+            same = [one for one in self.trace.inputs[node] if self.seen.rows[one] == row and self.trace.lines[one]]
+        return self.trace.lines[node]
+
+    def replaced(self, node: int) -> Replaced | None:
+        """What stands in the place of another tensor, which is nowhere here, where two of them are put together.
+
+        As values that are multiplied with keys: correct code makes nothing of these two, but something of the keys and
+        of what the same operations make of the same input elsewhere.
+        """
+        own, given = self.trace.operations[node], set(self._given(node))
+        moved = [one for one in self.trace.inputs[node] if self.seen.rows[one] < 0 and self.seen.moved(one)]
+        if not moved and self._together(own, given):
+            return None
+        for source in self.trace.inputs[node]:
+            if self.seen.rows[source] < 0 and source not in moved:
+                continue
+            beside = set(self._given(node, but=source))
+            chain = [source]  # from the tensor back to what it was made from
+            while beside and len(chain) <= STEPS and len(found := self._sources(chain[-1])) == 1:
+                child, chain = chain[-1], [*chain, found[0]]
+                made = self.uses.get(int(self.seen.rows[found[0]]), {}).get(self.trace.operations[child], [])
+                for row in made:
+                    if row not in self.present and any(
+                        self._together(own, {end, *beside}) for end in self._along(row, chain[-3::-1])
+                    ):
+                        return Replaced(child, row)
+        return None
+
+    def _sources(self, node: int) -> list[int]:
+        """What a node is made from, without weights."""
+        found = self.trace.inputs[node] if self.trace.made[node] else ()
+        return [one for one in found if not self.seen.unknown[one]]
+
+    def _along(self, row: int, nodes: list[int]) -> list[int]:
+        """What correct code makes of a tensor by the operations of some nodes, one after the other."""
+        rows = [row]
+        for node in nodes:
+            rows = [one for number in rows for one in self.uses.get(number, {}).get(self.trace.operations[node], [])]
+        return rows
+
+    def changes_nothing(self, line: Line, user: int) -> bool:
+        """Whether a line computes something that goes into a node and is what it was before."""
+        return any(self.trace.lines[node] == line and self.seen.idle(node) for node in self._used(user))
+
+    def direct(self, node: int) -> set[int]:
+        """The named steps that the line of a node uses as they are."""
+        return {step for one in self._used(node) for step in self.seen.named.get(int(self.seen.rows[one]), ())}
+
+    def _used(self, node: int) -> set[int]:
+        """What the line of a node uses, and makes on the way to it."""
+        trace, seen, waiting = self.trace, set[int](), list(self.trace.inputs[node])
+        while waiting:
+            source = waiting.pop()
+            if source not in seen:
+                seen.add(source)
+                waiting += trace.inputs[source] if trace.lines[source] == trace.lines[node] else ()
+        return seen

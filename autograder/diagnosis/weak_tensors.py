@@ -1,0 +1,71 @@
+"""Tensors that say too little: that correct code has one like it may be chance, unless something right came of it."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from autograder.diagnosis.known_steps import ORDERED, arguments
+from autograder.sandbox.traces import Trace
+
+if TYPE_CHECKING:
+    from autograder.diagnosis.right_steps import Comparison
+
+SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
+
+
+def weak(seen: "Comparison") -> np.ndarray:
+    """Tensors of zeros and ones, or of tiny or huge numbers, which a signature cannot tell, and random numbers."""
+    trace, means = seen.trace, seen.trace.signatures[:, :3]
+    with np.errstate(invalid="ignore"):
+        size = np.abs(means[:, 0])
+        extreme = ((size > 1e-12) & (size < 1e-4)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7))
+    # A mask is sure if correct code has it, and nowhere its opposite.
+    opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(ORDERED), nan=9.0)
+    mask = seen.binary & ~seen.alike & ((seen.known.find(opposite, ORDERED) >= 0) | (seen.rows < 0))
+    users = [[user for user in found if seen.proven[user]] for found in seen.consumers]
+    proven = np.array([any(seen.shows(user, node) for user in found) for node, found in enumerate(users)], dtype=bool)
+    found: np.ndarray = (seen.alike & ~seen.plain & extreme) | mask | _from_unlike(seen)
+    found = trace.made & (found & ~proven | seen.drawn)
+    for node, sources in enumerate(trace.inputs):  # nor does what is made of such a one alone
+        known = seen.telling[node] and seen.rows[node] >= 0
+        found[node] |= seen.alike[node] and not seen.plain[node] and not known and bool(found[list(sources)].any())
+    if not seen.tensors:
+        _numbers(seen, found, proven)
+    if len(trace.results) == len(seen.known.results):  # what these should be is known
+        found[[node for node in trace.results if seen.rows[node] < 0]] = False
+    return found
+
+
+def _numbers(seen: "Comparison", found: np.ndarray, proven: np.ndarray) -> None:
+    """Small numbers prove little, but the end of a series says what its beginning is worth."""
+    names = arguments(seen.trace)
+    for nodes in seen.series.values():
+        wrong = seen.rows[nodes[-1]] < 0
+        if wrong or seen.alike[nodes[-1]]:
+            for one in nodes:
+                usual = proven[one] or (int(seen.rows[one]), names.get(one)) in seen.known.simple
+                found[one] |= seen.alike[one] and bool(seen.trace.inputs[one]) and (wrong or not usual)
+
+
+def binary(trace: Trace, plain: np.ndarray) -> np.ndarray:
+    """Tensors of zeros and ones: a one is squeezed to 1/2, and its square is half of it."""
+    means = np.nan_to_num(trace.signatures[:, :3], nan=9.0)
+    half = np.abs(means[:, 1] - means[:, 0] / 2) < 1e-9
+    found: np.ndarray = ~plain & half & (np.abs(means[:, 2] - means[:, 0] / 4) < 1e-9)
+    return found
+
+
+def _from_unlike(seen: "Comparison") -> np.ndarray:
+    """Tensors of alike elements made from others: that correct code has such a one may be chance."""
+    trace = seen.trace
+    return np.array(
+        [
+            seen.alike[node]
+            and not seen.plain[node]
+            and not (seen.telling[node] and seen.rows[node] >= 0)
+            and not trace.operations[node].endswith(SHAPES)
+            and any(not seen.alike[source] and not seen.plain[source] for source in trace.inputs[node])
+            for node in range(trace.size)
+        ],
+        dtype=bool,
+    )

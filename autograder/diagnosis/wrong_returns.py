@@ -1,0 +1,117 @@
+"""Functions that are given what is right, make nothing wrong of it, and return something else than they should."""
+
+from collections.abc import Iterator, Sequence
+
+from autograder.diagnosis.findings import Fault, Text
+from autograder.diagnosis.known_steps import given_to, modules_of
+from autograder.diagnosis.right_steps import MOST, UNNAMED
+from autograder.diagnosis.usual_steps import Usual
+from autograder.sandbox.traces import Call, Line
+
+
+class WrongReturns:
+    """The wrong returns of a followed call."""
+
+    def __init__(self, usual: Usual, missing: Sequence[int], text: Text) -> None:
+        self.usual, self.seen, self.trace, self.known = usual, usual.seen, usual.trace, usual.seen.known
+        self.missing, self.text = missing, text
+        self.calls = self._calls()
+        self.later = self._made_from(self.calls)  # what is computed from what these calls return
+
+    def _calls(self) -> list[Call]:
+        found = []
+        for entry in self.trace.calls:
+            sets = self.known.returns.get(entry.path)
+            if not sets or entry.returns is None or not entry.outputs or self.text.given(entry.returns):
+                continue
+            rows = self._rows(entry)
+            given = given_to(entry, self.seen.row) in self.known.calls.get(entry.path, ())
+            fine = all(self.seen.fine[node] for node in (*entry.inputs, *entry.outputs))
+            if given and fine and -1 not in rows and rows not in sets:
+                found.append(entry)
+        return found[:MOST]
+
+    def _rows(self, entry: Call) -> tuple[int, ...]:
+        return tuple(self.seen.row(node) for node in entry.outputs)
+
+    def _made_from(self, calls: Sequence[Call]) -> set[int]:
+        trace = self.trace
+        found: set[int] = set()
+        for entry in calls:
+            number = next(at for at, one in enumerate(trace.calls) if one is entry)
+            own = [node for node in range(trace.size) if number in self.seen.around(int(trace.around[node]))]
+            end = max((*own, *entry.outputs), default=0)
+            made = set(entry.outputs)
+            for node in range(end + 1, trace.size):
+                if made & set(trace.inputs[node]):
+                    made.add(node)
+            found |= made - set(entry.outputs)
+        return found
+
+    def faults(self) -> Iterator[Fault]:
+        """What is said of the returns that use nothing of an earlier one."""
+        for entry in self.calls:
+            if not any(node in self.later for node in entry.outputs) and (told := self._fault(entry)):
+                yield told
+
+    def _fault(self, entry: Call) -> Fault | None:
+        line, seen, steps = entry.returns, self.seen, self.known.steps
+        assert line is not None
+        if laid_out := self._laid_out(entry):
+            return laid_out
+        rows = [int(seen.rows[node]) for node in entry.outputs]
+        back = tuple(dict.fromkeys(steps[one].name for row in rows for one in seen.named.get(row, [])[-1:]))
+        after = {one for row in rows for one in seen.named.get(row, ())}
+        next_rows = self.usual.leads_to(entry.outputs)
+        missing = [
+            one
+            for one in self.missing
+            if not steps[one].after or set(steps[one].after) & after or steps[one].row in next_rows
+        ]
+        wanted = {row for sets in self.known.returns[entry.path] for row in sets}
+        named = [step.name for step in steps if step.row in wanted and step.name not in back]
+        should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
+        if filling := self._filling(entry):
+            return Fault(filling, returns=back, fills=line)
+        if not back and not should:
+            return None
+        idle = any(path not in modules_of(self.trace) for path in self.known.counts)
+        if idle and not self.trace.made[list(entry.outputs)].any():
+            return None  # nothing has run that should have: a loop, or what a condition leads to
+        if missing and any(self.seen.idle(node) for node in entry.outputs):
+            return None  # the mask that changes nothing may come from another line
+        before = self._made_at(entry, line) if missing else None
+        return Fault(line, should, returns=back, left_out=bool(missing), before=before)
+
+    def _filling(self, entry: Call) -> Line | None:
+        """The line that fills the list which is given back, if only what is in there is wrong."""
+        before, line = self.text.filled(entry.returns) or (0, None) if entry.returns else (0, None)
+        rows, sets = self._rows(entry), self.known.returns[entry.path]
+        return line if any(own[:before] == rows[:before] for own in sets) else None
+
+    def _made_at(self, entry: Call, line: Line) -> Line | None:
+        """The earlier line of the file that makes what a `return` only gives back, if it is one tensor."""
+        found = None
+        node = entry.outputs[0]
+        while len(entry.outputs) == 1 and found is None:
+            sources = [one for one in self.trace.inputs[node] if self.seen.rows[one] == self.seen.rows[node]]
+            if self.trace.lines[node] != line:
+                found = self.trace.lines[node]
+            if not sources:
+                break
+            node = sources[0]
+        return found if found and found.file == line.file and found.number < line.number else None
+
+    def _laid_out(self, entry: Call) -> Fault | None:
+        """The line that makes a tensor whose numbers are returned in another order than they should be."""
+        sets = self.known.returns[entry.path]
+        if len(sets) != 1 or len(sets[0]) != len(entry.outputs):
+            return None
+        for node, right in zip(entry.outputs, sets[0], strict=True):
+            line = self.trace.lines[node]
+            if right != int(self.seen.rows[node]) and right in self.seen.alike_rows(node):
+                if line is None or self.text.given(line):
+                    return None
+                name = self.seen.names({right})
+                return Fault(line, order=name[0] if name else UNNAMED, node=node, rows=(right,))
+        return None

@@ -1,0 +1,117 @@
+"""The line of a step that was left out, of a tensor in the place of another, of NaN, of lists and loops."""
+
+import re
+
+import pytest
+
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.submissions.read_submission import Submission, read_submission
+
+
+def failed(workers, name: str, stage: str, module: str, old: str, new: str):
+    """The failed tests of a solution with a text replaced where it stands first, and its line."""
+    chosen = assignment(name)
+    sources = read_submission(chosen.solution, chosen).sources
+    text = sources[module]
+    assert old in text
+    line = text[: text.index(old)].count("\n") + 1
+    changed = Submission("", {**sources, module: text.replace(old, new, 1)})
+    report = grade(changed, chosen, workers, [chosen.stage(stage)])
+    return [test for test in report.tests if test.status != "passed"], line
+
+
+def wrong_lines(test) -> list[int]:
+    return [mark.line for mark in test.marks if mark.state == "wrong"]
+
+
+def test_a_call_that_is_given_what_stands_before_the_right_step(workers):
+    old = "self.dropout(self.positional_encoding(self.encoder_embedding(src)))"
+    tests, line = failed(
+        workers, "transformer", "encoder", "transformer", old, "self.dropout(self.encoder_embedding(src))"
+    )
+    told = " ".join(tests[0].pointed)
+    assert f"goes on after line {line} without a step, the source with its positions:" in told
+    assert min(wrong_lines(tests[0])) > line
+
+
+@pytest.mark.parametrize("module", ["W_v", "W_k"])
+def test_a_projection_in_the_place_of_another(workers, module):
+    tests, line = failed(workers, "variants", "heads", "heads", "q, k, v = self.W_q(x)", f"q, k, v = self.{module}(x)")
+    for test in tests:
+        assert wrong_lines(test) == [line]
+        assert "What should come next: the queries." in " ".join(test.pointed)
+
+
+def test_the_first_line_that_makes_nan(workers):
+    tests, line = failed(
+        workers,
+        "attention",
+        "pooling",
+        "pooling",
+        "reached.sum(dim=1, keepdim=True)",
+        "torch.log(-reached.sum(dim=1, keepdim=True))",
+    )
+    named = [test for test in tests if test.name == "test_attention_pooling"]
+    assert "NaN" in named[0].message
+    assert f"Line {line} is the first" in " ".join(named[0].pointed)
+    assert wrong_lines(named[0]) == [line]
+
+
+def test_nan_that_a_mask_of_another_line_may_have_caused_is_not_pointed_at(workers):
+    tests, line = failed(
+        workers,
+        "attention",
+        "pooling",
+        "pooling",
+        "torch.where((reached == 0).all(dim=1",
+        "torch.where((reached == 0).all(dim=0",
+    )
+    for test in tests:
+        assert set(wrong_lines(test)) <= {line}
+
+
+def test_small_numbers_are_told_apart(workers):
+    tests, line = failed(workers, "variants", "layers", "layers", "variance + self.eps", "variance + 2 * self.eps")
+    norm = [test for test in tests if test.name == "test_layer_norm"]
+    assert wrong_lines(norm[0]) == [line]
+
+
+def test_a_list_that_a_return_gives_back_is_wrong_where_it_is_filled(workers):
+    tests, line = failed(
+        workers, "variants", "generate", "generate", "new_cache.append((k, v))", "new_cache.append((v, v))"
+    )
+    told = " ".join(tests[0].pointed)
+    assert wrong_lines(tests[0]) == [line]
+    assert re.search(rf"Line {line} puts something else than it should into what line \d+ returns:", told)
+
+
+def test_a_loop_that_runs_too_seldom(workers):
+    tests, line = failed(
+        workers,
+        "attention",
+        "bahdanau",
+        "seq2seq",
+        "for token in tgt.unbind(dim=1):",
+        "for t in range(tgt.size(1) - 1):\n            token = tgt[:, t]",
+    )
+    shown = [test for test in tests if test.name == "test_teacher_forcing"]
+    assert wrong_lines(shown[0]) == [line]
+    assert f"Line {line} of seq2seq.py runs less often than it should:" in " ".join(shown[0].pointed)
+
+
+def test_a_return_that_leaves_out_a_step(workers):
+    tests, line = failed(
+        workers, "variants", "layers", "layers", "self.dropout(self.fc2(hidden))", "self.dropout(hidden)"
+    )
+    assert wrong_lines(tests[0]) == [line]
+
+
+def test_what_is_drawn_otherwise_is_no_fault_of_what_comes_after_it(workers):
+    chosen = assignment("variants")
+    text = read_submission(chosen.solution, chosen).sources["generate"]
+    draw = re.search(r"= (torch\.multinomial\(.*), generator=generator\)", text)
+    assert draw is not None
+    tests, line = failed(workers, "variants", "generate", "generate", draw[0], f"= {draw[1]})")
+    for test in tests:
+        assert set(wrong_lines(test)) <= {line}
