@@ -97,7 +97,7 @@ def test_a_loop_that_runs_too_seldom(workers):
     )
     shown = [test for test in tests if test.name == "test_teacher_forcing"]
     assert wrong_lines(shown[0]) == [line]
-    assert f"Line {line} of seq2seq.py runs less often than it should:" in " ".join(shown[0].pointed)
+    assert f"Line {line} runs less often than it should:" in " ".join(shown[0].pointed)
 
 
 def test_a_return_that_leaves_out_a_step(workers):

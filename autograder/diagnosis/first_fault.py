@@ -113,7 +113,8 @@ class _Search:
         missing = steps[after[0]].name if after else ""
         if not left_out and line == trace.lines[node] and (skipped := usual.skipped(node)):
             missing = "".join(self.seen.names({skipped.row})) or missing
-            before, left_out = skipped.line, bool(skipped.line or missing)
+            before = skipped.line if skipped.line and skipped.line.number < line.number else None
+            left_out = bool(before or missing)
         self.faults[line] = Fault(
             line,
             missing,

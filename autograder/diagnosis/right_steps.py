@@ -137,10 +137,16 @@ class Comparison:
         return False
 
     def _doubtful(self, node: int) -> bool:
-        """Whether a node says too little, is given and wrong, or is left as it was by one that says too little."""
-        if self.weak[node] or not (self.trace.made[node] or self.fine[node]):
+        """Whether a node says too little, comes from elsewhere, or is left as it was by one that says too little."""
+        if self.weak[node] or self._from_elsewhere(node):
             return True
         return self.idle(node) and any(self.weak[source] for source in self.trace.inputs[node])
+
+    def _from_elsewhere(self, node: int) -> bool:
+        """Whether it is not seen how a node is made: by NumPy, or inside vmap."""
+        if self.unknown[node]:
+            return bool(self.trace.made[node])
+        return not self.trace.made[node] and self.rows[node] < 0 and not self.plain[node]
 
     def idle(self, node: int) -> bool:
         """Whether an operation has changed nothing, as with an empty mask, where it should have."""
@@ -204,12 +210,18 @@ class Comparison:
             # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
             and (self.known.whole or trace.operations[node] not in PARTS)
             and not self._passes_on(node)
+            and not self._counts(node)
         ]
         lines: dict[Line | None, list[int]] = {}
         for node in found[:MOST]:
             lines.setdefault(trace.lines[node], []).append(node)
         explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
         return sorted(explaining)
+
+    def _counts(self, node: int) -> bool:
+        """Whether a node is a number that is made of nothing but itself, as by `hits += 1`: how often is not seen."""
+        names = {self.trace.operations[one] for one in (node, *self.trace.inputs[node])}
+        return bool(self.plain[node]) and bool(self.trace.inputs[node]) and len(names) == 1
 
     def _passes_on(self, node: int) -> bool:
         """Whether a node is only what its inputs are: a number that is given back, or right tensors put together."""
