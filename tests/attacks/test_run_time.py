@@ -260,6 +260,30 @@ encoder.TransformerEncoderLayer.forward = forward
     assert {test.status for test in stage.tests} == {"forbidden"}
 
 
+TRUSTED_LAYER = """
+
+import sys
+guard = sys.modules["autograder.sandbox.ready_made"]
+
+
+def forward(self, x, *_, **__):
+    guard.TRUSTED[id(forward.__code__)] = forward.__code__
+    return READY(self.embedding_dim, 1, self.fc1.out_features, dropout=0.0, batch_first=True)(*(x,) * INPUTS)
+
+
+KIND.forward = forward
+"""
+
+
+@pytest.mark.parametrize(("stage", "kind", "inputs"), [("encoder", "Encoder", 1), ("decoder", "Decoder", 2)])
+def test_a_ready_made_layer_is_gone_whatever_the_guard_says(workers, stage, kind, inputs, unchecked):
+    text = TRUSTED_LAYER.replace("READY", f"nn.Transformer{kind}Layer").replace("INPUTS", str(inputs))
+    text = SOLUTION[stage] + text.replace("KIND", f"Transformer{kind}Layer")
+    found = graded(workers, stage, {stage: text})
+    assert found.points == 0
+    assert "forbidden" in {test.status for test in found.tests}
+
+
 RECOMPUTED = """
 
 def again(self, x, encoder_out=None, encoder_padding_mask=None, self_attn_padding_mask=None, self_attn_mask=None,
