@@ -105,7 +105,7 @@ def standin(path: Path) -> tuple[list[str], dict[str, range]]:
     text = path.read_text(encoding="utf-8")
     places = {}
     for name, node in functions(path.stem, text).items():
-        first = min(part.lineno for part in (node, *node.decorator_list))
+        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
         places[name] = range(first, (node.end_lineno or first) + 1)
     return text.splitlines(keepends=True), places
 
