@@ -27,9 +27,9 @@ def unchecked(monkeypatch):
     monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
 
 
-def graded(workers, stage, changes):
+def graded(workers, stage, changes, hidden_seed=None):
     submission = Submission("somebody", {**SOLUTION, **changes})
-    report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)])
+    report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)], hidden_seed=hidden_seed)
     assert not report.faulty
     return report.stages[0]
 
@@ -302,3 +302,22 @@ def test_a_step_that_computes_everything_again_is_told_so(workers):
     assert parts["one step"].status == "failed"
     assert parts["one step"].message == "the output of one step is right, but all positions are computed again"
     assert parts["translations"].status == "passed"
+
+
+FORGED = """
+
+import sys
+
+count = sys.modules["autograder.sandbox.count_rows"].CountRows
+count.most = property(lambda self: 1, lambda self, rows: None)
+"""
+
+
+def test_a_step_that_forges_how_much_it_computes_is_timed(workers, unchecked):
+    """The visible test believes the worker's count; the hidden one has the system's clock."""
+    text = SOLUTION["decoder"] + RECOMPUTED + FORGED
+    for seed, status in ((None, "passed"), (5, "failed")):
+        stage = graded(workers, "inference", {"decoder": text}, seed)
+        (part,) = [part for test in stage.tests for part in test.parts if part.name == "one step"]
+        assert part.status == status, part.message
+    assert part.message == "the output of one step is right, but it takes as long as all positions"
