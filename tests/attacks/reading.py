@@ -72,6 +72,10 @@ ATTACKS = [
             def sources():
                 names = ("autograder.sandbox.inside_worker", "autograder.sandbox.wire")
                 return [inspect.getsource(sys.modules[name]) for name in names]
+            def stated():  # what stands in the text is imported while files may be read
+                from autograder.grading import hidden_case
+                return hidden_case
+            attempt("import statement", stated)
             attempt("hidden test", lambda: open(ROOT + "/autograder/assignments/transformer/hidden/test_pe.py").read())
             attempt("source", sources)
             attempt("manifest", lambda: pkgutil.get_data("autograder.assignments.transformer", "assignment.toml"))
