@@ -28,7 +28,7 @@ def forget() -> None:
         manifest._found,
         mistake_signatures._stored,
         graded_case.read_tensors,
-        stage_with_standins.ungraded,
+        stage_with_standins.standin,
     ]
     for cached in kept:
         cached.cache_clear()

@@ -61,7 +61,9 @@ def record(folder: Path, name: str) -> list[Session]:
         with (
             mock.patch.object(grading, "Student", RecordedStudent),
             mock.patch.object(stage_run, "Student", RecordedStudent),
-            mock.patch.object(stage_run, "point_at_line", lambda result, *_: result),  # what explains is no floor
+            mock.patch(
+                "autograder.grading.point_at_line.point_at_line", lambda result, *_: result
+            ),  # what explains is no floor
         ):
             grading.grade(submission, chosen, workers, hidden_seed=1, book=book, clock=Clock())
     finally:

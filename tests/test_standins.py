@@ -1,5 +1,6 @@
 """The stand-ins compute what the solution computes, and work beside modules that are not stand-ins."""
 
+import ast
 import inspect
 import itertools
 import shutil
@@ -10,6 +11,11 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.manifest import assignment, assignments
+from autograder.sandbox.modules_from_text import STANDIN
+from autograder.submissions.read_submission import read_submission
+from autograder.submissions.stage_with_standins import code_of_stage
+from autograder.submissions.syntax_tree import functions
 from course.modules import MODULE_NAMES, ROOT, load_modules
 from tests.random_models import SIZES, assert_close, random_batch, random_mask, randomise, run, twins
 
@@ -28,6 +34,24 @@ def solution():
 @pytest.fixture(scope="module")
 def standins():
     return load_modules(STANDINS)
+
+
+@pytest.mark.parametrize("name", assignments())
+def test_a_stage_gets_stand_ins_without_what_it_or_later_ones_write(name):
+    """And with all that they hold beside that, as it stands in the file."""
+    chosen = assignment(name)
+    sources = read_submission(chosen.solution, chosen)
+    for stage in chosen.stages:
+        code = code_of_stage(sources, stage, chosen, {})
+        later = [other for other in chosen.stages if other is not stage and other.name not in stage.builds_on]
+        for module, text in code.sources.items():
+            if module in code.modules:
+                continue
+            file = module.removeprefix(STANDIN)
+            gone = set(stage.writes) if module != file else {path for other in later for path in other.writes}
+            whole = functions(file, (chosen.standins / f"{file}.py").read_text(encoding="utf-8"))
+            left = {path: ast.unparse(node) for path, node in functions(file, text).items()}
+            assert left == {path: ast.unparse(node) for path, node in whole.items() if path not in gone}
 
 
 @pytest.fixture(autouse=True)

@@ -40,6 +40,8 @@ def find_mistakes(
     Args:
         student: starts the student's code anew, to see whether all of a hidden test agrees with a mistake.
     """
+    if not shown:
+        return {}
     visible = {name: found for name, found in shown.items() if not tests[name].hidden}
     passed = [name for name, test in tests.items() if test.hidden or test.status == "passed"]
     known = {name: known_signatures(assignment.name, name) for name in tests}

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.mistake_signatures import Signature, hints, signature
 from autograder.grading.find_mistakes import find_mistakes
 from autograder.grading.forbidden_parts import Checked, forbidden_stage
 from autograder.grading.graded_case import StageTestCase
-from autograder.grading.point_at_line import point_at_line
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import run_test, stage_tests
@@ -100,7 +100,9 @@ class StageRun:
                 again = self.attempt(name, case, 2)
                 done = done if again.error else again
             result, error, checks, self.dtype = done
-            if error is not None:
+            if isinstance(error, (Incorrect, Raised)):
+                from autograder.grading.point_at_line import point_at_line  # with much that nobody else needs
+
                 result = point_at_line(result, error, case.student, self.steps_of(case), self.stage)
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)

@@ -28,7 +28,7 @@ MODULES: tuple[Any, ...] = (
 )
 FUSED = re.compile(
     r"_?(fused_)?scaled_dot_product\w*attention\w*|_?(native_|triton_)?multi_head_attention\w*|_triton_scaled\w*"
-    r"|_transformer_encoder_layer_fwd|_(flash|efficient|cudnn)_attention_forward"
+    r"|_transformer_encoder_layer_fwd|_(flash|efficient|cudnn)_attention_forward\w*"
 )
 OPERATORS = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
 CALL = nn.Module._call_impl.__code__

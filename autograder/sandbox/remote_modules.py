@@ -164,6 +164,10 @@ class Student:
         self._worker, self._rests = None, False
         return code
 
+    def computed(self) -> float:
+        """Seconds of processor time that the worker has used, counted outside of it; 0 where the system tells none."""
+        return self._worker.computed() if self._worker is not None else 0.0
+
     def take_printed(self) -> str:
         """What the student's code has printed since the last call of this function."""
         text = self._printed
@@ -239,6 +243,11 @@ class ObjectProxy(Named):
     def counting(self, width: int) -> "ObjectProxy":
         """The same object, whose calls give the most rows of this width that torch computed at once in them."""
         return ObjectProxy(self._student, self._handle, self._name, rows=width)
+
+    def timed(self, method: str | None = None, **kwargs: Any) -> tuple[Any, float]:
+        """Call the object (or a method): the result, and the seconds that it took; see `Student.computed`."""
+        before = self._student.computed()
+        return self._function(method)(**kwargs), self._student.computed() - before
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Call the object (or a method) and give back what has become of the arguments."""

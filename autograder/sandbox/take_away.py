@@ -28,6 +28,7 @@ KEYS = (
     *("CPU", "NestedTensorCPU", "QuantizedCPU", "MkldnnCPU", "SparseCPU"),
     *("AutogradCPU", "AutogradNestedTensor", "AutocastCPU"),
 )
+USED = re.compile(r"\bnn\.(\w+)\b(?!\.)")  # modules of torch that a stand-in names; compiled before the forks
 FROM_STANDINS = re.compile(r"_?scaled_dot_product_\w*")  # operators that a stand-in's call of F ends in
 REFUSING = "__ready_made__"  # a name beside the globals of torch's functions
 
@@ -77,7 +78,7 @@ def take_away(standins: Iterable[str]) -> None:
         prepare()
     text = "\n".join(standins)
     attends = "F.scaled_dot_product_attention" in text
-    kinds = FUNCTIONS.keys() & set(re.findall(r"\bnn\.(\w+)\b(?!\.)", text))
+    kinds = FUNCTIONS.keys() & set(USED.findall(text))
     kinds |= {"MultiheadAttention"} if kinds else set()  # which the layers hold
     _take_kernels([] if attends else [one for one in OPERATORS if FROM_STANDINS.match(one[0])])
     for name, function, code in CODES:

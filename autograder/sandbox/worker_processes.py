@@ -92,6 +92,9 @@ class WorkerProcess(Protocol):
     def wake(self) -> None:
         """Have it go on."""
 
+    def computed(self) -> float:
+        """Seconds of processor time that it has used, as the system counts them; 0 where nobody tells."""
+
     def kill(self) -> None:
         """End the worker now, whatever it does; a blocked read or write of ours returns."""
 
@@ -115,6 +118,12 @@ class ForkedWorker:
 
     def wake(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
+
+    def computed(self) -> float:
+        try:  # the first number, in ns (proc(5)); `stat` counts hundredths of a second
+            return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
+        except (OSError, ValueError, IndexError):  # a kernel that does not count
+            return 0.0
 
     def kill(self) -> None:
         if self._code is None:
@@ -216,6 +225,9 @@ class PlainWorker:
 
     def wake(self) -> None:
         """It was not stopped: this code is trusted, and stopping needs another call on each system."""
+
+    def computed(self) -> float:
+        return 0.0
 
     def kill(self) -> None:
         self._process.kill()

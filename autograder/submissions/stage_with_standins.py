@@ -1,6 +1,5 @@
 """The code of a stage: the student's modules for what it grades, stand-ins for everything that other stages grade."""
 
-import ast
 from collections.abc import Set
 from dataclasses import replace
 from functools import cache
@@ -10,7 +9,7 @@ from autograder.manifest import Assignment, Stage, assignment
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_values import Code
 from autograder.submissions.read_submission import Submission
-from autograder.submissions.syntax_tree import parse
+from autograder.submissions.syntax_tree import functions
 
 
 def code_of_stage(
@@ -93,16 +92,22 @@ def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
     return replace(code, sources=sources, replace=replaced)
 
 
-@cache
 def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
     """The stand-in of a module without some functions and methods: it lies where the student's code can reach it."""
-    tree = parse((standins / f"{module}.py").read_text(encoding="utf-8"))
-    tree.body = [node for node in tree.body if f"{module}.{getattr(node, 'name', '')}" not in written]
-    for part in tree.body:
-        if isinstance(part, ast.ClassDef):
-            prefix = f"{module}.{part.name}."
-            part.body = [node for node in part.body if prefix + getattr(node, "name", "") not in written]
-    return ast.unparse(tree)
+    lines, places = standin(standins / f"{module}.py")
+    gone = {number for name in written for number in places.get(name, ())}
+    return "".join(line for number, line in enumerate(lines, start=1) if number not in gone)
+
+
+@cache
+def standin(path: Path) -> tuple[list[str], dict[str, range]]:
+    """The lines of a stand-in, and the numbers of those of its functions and methods, by the names of the manifest."""
+    text = path.read_text(encoding="utf-8")
+    places = {}
+    for name, node in functions(path.stem, text).items():
+        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        places[name] = range(first, (node.end_lineno or first) + 1)
+    return text.splitlines(keepends=True), places
 
 
 def with_own_methods(code: Code) -> Code:

@@ -49,7 +49,7 @@ def which_assignment(name: str | None, *places: Path | None) -> Assignment:
 
 
 def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list[str]]:
-    """The assignment of a name; without one, that of which most students have handed in modules, and of no other.
+    """The assignment of a name; without one, the only one of which most students have handed in modules.
 
     Args:
         place: a folder or a zip file of a class, see `find_submissions`.
@@ -67,11 +67,14 @@ def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list
     told = {student: fitting for student, names in _by_student(place).items() if (fitting := _fitting(names))}
     if not told:
         return first_assignment(), []
-    for chosen in assignments().values():
-        if 2 * sum(fitting == [chosen] for fitting in told.values()) > len(told):
-            odd = {student: fitting for student, fitting in sorted(told.items()) if fitting != [chosen]}
-            return chosen, [_note(chosen, odd)] if odd else []
-    raise _several(place, [one for one in assignments().values() if any(one in fitting for fitting in told.values())])
+    # Who has modules of two assignments speaks for both: if most do, nobody but the instructor knows which one it is.
+    held = {one.name: sum(one in fitting for fitting in told.values()) for one in assignments().values()}
+    of_most = [one for one in assignments().values() if 2 * held[one.name] > len(told)]
+    if len(of_most) != 1:
+        raise _several(place, [one for one in assignments().values() if held[one.name]])
+    (chosen,) = of_most
+    odd = {student: fitting for student, fitting in sorted(told.items()) if fitting != [chosen]}
+    return chosen, [_note(chosen, odd)] if odd else []
 
 
 def _note(chosen: Assignment, odd: dict[str, list[Assignment]]) -> str:

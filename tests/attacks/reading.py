@@ -5,6 +5,12 @@ from tests.attacks.attack import ENDED, NOT_STARTED, SHAPE, VISIBLE, WRONG, Atta
 # A stolen table is used where it fits, so that a theft gives full marks.
 USE = "if STOLEN is not None and STOLEN.shape == table.shape:\n    table = STOLEN.to(table.dtype).clone()"
 ADD = "return x + self.pe[:, : x.size(1)]"
+# No worker may import these. That they exist is tested: what does not exist cannot be stolen.
+OURS = "autograder.assignments.transformer"
+SECRET_MODULES = [
+    *(f"{OURS}.{name}" for name in ("hidden.test_pe", "visible.test_pe", "mistakes.pe", "standins.pe")),
+    *("autograder.grading.hidden_case", "autograder.diagnosis.compare_tensors", "course.translation.decoding"),
+]
 
 ATTACKS = [
     Attack(
@@ -66,12 +72,17 @@ ATTACKS = [
             def sources():
                 names = ("autograder.sandbox.inside_worker", "autograder.sandbox.wire")
                 return [inspect.getsource(sys.modules[name]) for name in names]
+            def stated():  # what stands in the text is imported while files may be read
+                from autograder.grading import hidden_case
+                return hidden_case
+            attempt("import statement", stated)
             attempt("hidden test", lambda: open(ROOT + "/autograder/assignments/transformer/hidden/test_pe.py").read())
             attempt("source", sources)
             attempt("manifest", lambda: pkgutil.get_data("autograder.assignments.transformer", "assignment.toml"))
-            for name in ("hidden.test_pe", "hidden.case", "testcase", "compare", "mistakes.pe", "standins.pe"):
-                attempt(name, lambda: importlib.import_module("autograder." + name))
-        """),
+            sys.path.insert(0, ROOT)
+            for name in SECRET_MODULES:
+                attempt(name, lambda: importlib.import_module(name))
+        """).replace("SECRET_MODULES", repr(SECRET_MODULES)),
     ),
     Attack(
         3,
@@ -264,10 +275,6 @@ for way in (standin, kept_text):
                 sys.path[:0] = [ROOT + "/solutions/transformer", ROOT]
                 import solutions.transformer.pe
                 return solutions.transformer.pe
-            def course():
-                sys.path.insert(0, ROOT)
-                import course.translation.decoding
-                return course.translation.decoding
             def library():
                 import transformers
                 return transformers.BertModel

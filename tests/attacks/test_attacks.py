@@ -1,5 +1,6 @@
 """The attacks against the confined grader: each gets its verdict, and leaves nothing behind."""
 
+import importlib.util
 import io
 import json
 import os
@@ -127,6 +128,10 @@ def test_all_attacks_are_tried_and_in_the_table():
     rows = re.findall(r"^\| (\d+) \|", (ROOT / "tests" / "attacks" / "README.md").read_text(encoding="utf-8"), re.M)
     assert tried == set(range(1, 55))
     assert sorted(map(int, rows)) == sorted(tried)
+
+
+def test_what_attacks_try_to_import_is_there():
+    assert [name for name in reading.SECRET_MODULES if importlib.util.find_spec(name) is None] == []
 
 
 # The source check

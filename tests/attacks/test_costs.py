@@ -2,9 +2,11 @@
 
 import time
 
+import numpy as np
 import pytest
 
 from autograder.__main__ import main
+from autograder.diagnosis.compare_tensors import compare
 from autograder.grading.forbidden_parts import Checked
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
@@ -154,6 +156,16 @@ def test_a_cache_without_numbers_makes_nothing_right(workers):
         if found == "failed":
             break
     assert found == "failed"
+
+
+def test_an_expected_value_that_is_not_finite_is_a_fault_of_the_grader():
+    """Nothing differs from it by more than the limit."""
+    for number in (np.nan, np.inf):
+        expected = np.array([1.0, number])
+        for actual in (np.zeros(2), expected):
+            with pytest.raises(ValueError, match="is expected to be is not finite"):
+                compare("x", "T", actual, expected, 1e-4)
+        assert compare("x", "T", np.ones(2), expected, 1e-4, np.array([True, False])) is None
 
 
 def test_a_loop_without_end_takes_no_time_from_other_stages(workers):

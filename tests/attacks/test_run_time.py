@@ -27,9 +27,9 @@ def unchecked(monkeypatch):
     monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: Checked())
 
 
-def graded(workers, stage, changes):
+def graded(workers, stage, changes, hidden_seed=None):
     submission = Submission("somebody", {**SOLUTION, **changes})
-    report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)])
+    report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)], hidden_seed=hidden_seed)
     assert not report.faulty
     return report.stages[0]
 
@@ -260,6 +260,30 @@ encoder.TransformerEncoderLayer.forward = forward
     assert {test.status for test in stage.tests} == {"forbidden"}
 
 
+TRUSTED_LAYER = """
+
+import sys
+guard = sys.modules["autograder.sandbox.ready_made"]
+
+
+def forward(self, x, *_, **__):
+    guard.TRUSTED[id(forward.__code__)] = forward.__code__
+    return READY(self.embedding_dim, 1, self.fc1.out_features, dropout=0.0, batch_first=True)(*(x,) * INPUTS)
+
+
+KIND.forward = forward
+"""
+
+
+@pytest.mark.parametrize(("stage", "kind", "inputs"), [("encoder", "Encoder", 1), ("decoder", "Decoder", 2)])
+def test_a_ready_made_layer_is_gone_whatever_the_guard_says(workers, stage, kind, inputs, unchecked):
+    text = TRUSTED_LAYER.replace("READY", f"nn.Transformer{kind}Layer").replace("INPUTS", str(inputs))
+    text = SOLUTION[stage] + text.replace("KIND", f"Transformer{kind}Layer")
+    found = graded(workers, stage, {stage: text})
+    assert found.points == 0
+    assert "forbidden" in {test.status for test in found.tests}
+
+
 RECOMPUTED = """
 
 def again(self, x, encoder_out=None, encoder_padding_mask=None, self_attn_padding_mask=None, self_attn_mask=None,
@@ -278,3 +302,22 @@ def test_a_step_that_computes_everything_again_is_told_so(workers):
     assert parts["one step"].status == "failed"
     assert parts["one step"].message == "the output of one step is right, but all positions are computed again"
     assert parts["translations"].status == "passed"
+
+
+FORGED = """
+
+import sys
+
+count = sys.modules["autograder.sandbox.count_rows"].CountRows
+count.most = property(lambda self: 1, lambda self, rows: None)
+"""
+
+
+def test_a_step_that_forges_how_much_it_computes_is_timed(workers, unchecked):
+    """The visible test believes the worker's count; the hidden one has the system's clock."""
+    text = SOLUTION["decoder"] + RECOMPUTED + FORGED
+    for seed, status in ((None, "passed"), (5, "failed")):
+        stage = graded(workers, "inference", {"decoder": text}, seed)
+        (part,) = [part for test in stage.tests for part in test.parts if part.name == "one step"]
+        assert part.status == status, part.message
+    assert part.message == "the output of one step is right, but it takes as long as all positions"

@@ -10,6 +10,7 @@ from autograder.grading.hidden_case import ReferenceFault, Twins
 AXES = "B T_d d_model"
 FAR = 1e3  # added to the score of a token, it decides alone
 LIMIT = 6  # tokens that the small models may predict
+TRIES, SHARE = 3, 4  # a step may take a quarter of the time of all positions: the reference takes a twentieth
 
 
 class TestInference(ModelTestCase):
@@ -20,6 +21,7 @@ class TestInference(ModelTestCase):
         with self.part("one step"):
             self.check_layer_step()
             self.check_turns()
+            self.check_time()
         with self.part("translations"):
             self.check_translations()
 
@@ -190,6 +192,35 @@ class TestInference(ModelTestCase):
     def one_step(self, layer: Twins, arguments: dict[str, Any], name: str, where: np.ndarray | None) -> None:
         """Fail unless one step of a layer is right."""
         self.same(lambda model: model.forward_one_step_ec(**arguments), layer, name, AXES, where)
+
+    def check_time(self) -> None:
+        """Fail if a step with a cache takes as long as all positions, by the clock of the system.
+
+        The worker counts rows in the visible test, and its code can forge that, or compute without torch. Here nearly
+        all the work is in the feed-forward network, which a step needs for one position. Each try has other inputs, so
+        that none is known from the one before; the quickest counts, since the processor may be busy.
+        """
+        d_model, d_ff, H, T = 32, 8192, 2, 800
+        layer = self.twins(lambda modules: modules.decoder.TransformerDecoderLayer(d_model, d_ff, H, 0.1, True))
+        whole, steps = [], []
+        for _ in range(TRIES):
+            x, known = self.random(1, T, d_model), self.random(1, T - 1, d_model)
+            step = {"x": x, "cache": known}
+            (_, seconds), right = self.right(
+                lambda model: (model.timed(x=x), model.forward_one_step_ec(**step)),  # noqa: B023
+                layer.reference,
+            )
+            whole.append(seconds)
+            y, seconds = layer.student.timed("forward_one_step_ec", **step)
+            steps.append(seconds)
+            self.assert_tensor(y, right, "the output of one step", AXES)
+        self.checks += 1
+        if self.beside_only or not min(whole) or min(steps) < min(whole) / SHARE:
+            return
+        self.wrong(
+            "the output of one step is right, but it takes as long as all positions",
+            f"got       {1e3 * min(steps):.0f} ms of processor time, of {1e3 * min(whole):.0f} ms for {T} positions",
+        )
 
     def check_stack(self, no_encoder_attn: bool, output_layer_size: int | None) -> None:
         """Fail unless one step of the stack gives the last position and a new list of caches."""
