@@ -92,6 +92,12 @@ class WorkerProcess(Protocol):
     def wake(self) -> None:
         """Have it go on."""
 
+    def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """A request, with the time that it has if the worker looks at the clock itself."""
+
+    def ask_where(self) -> None:
+        """Have it say where it is; see `where_it_was`."""
+
     def kill(self) -> None:
         """End the worker now, whatever it does; a blocked read or write of ours returns."""
 
@@ -115,6 +121,13 @@ class ForkedWorker:
 
     def wake(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
+
+    def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        return request
+
+    def ask_where(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGUSR1)
 
     def kill(self) -> None:
         if self._code is None:
@@ -216,6 +229,12 @@ class PlainWorker:
 
     def wake(self) -> None:
         """It was not stopped: this code is trusted, and stopping needs another call on each system."""
+
+    def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        return {**request, "within": seconds}
+
+    def ask_where(self) -> None:
+        """It says so itself."""
 
     def kill(self) -> None:
         self._process.kill()
