@@ -16,6 +16,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.authoring.release import RELEASE
 from autograder.manifest import every_assignment
+from tests.browser.conftest import INSTALL
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NOTEBOOKS = [f"{RELEASE}/{one.name}/{Path(name).stem}" for one in every_assignment() for name in one.notebooks]
@@ -72,7 +73,8 @@ def opened(browser: Any, site: Path) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", [*OTHERS, *NOTEBOOKS])
 def test_pages_are_accessible_light_and_dark(name: str, opened: Any):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    reason = f"there is no axe-playwright-python; {INSTALL}"
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=reason).Axe()
     for theme in ("light", "dark"):
         found = axe.run(opened(name, theme=theme), options=RULES).response["violations"]
         said = [
