@@ -106,6 +106,24 @@ def test_notebooks_show_what_their_cells_gave(name: str, opened: Any, screenshot
     assert "$" not in page.locator(".bd-article p").first.inner_text()
 
 
+def test_no_formula_is_cut_above_or_below(opened: Any):
+    """Letters reach beyond the box of a formula: the transposed K once lost its bar."""
+    page = opened(f"{RELEASE}/transformer/1_mha")
+    formula = page.locator('mjx-container[display="true"]').first
+    formula.scroll_into_view_if_needed()
+    box = formula.bounding_box()
+    around = {**box, "y": box["y"] - 10, "height": box["height"] + 20}
+    shown = page.screenshot(clip=around)
+    formula.evaluate("formula => formula.style.overflow = 'visible'")
+    assert page.screenshot(clip=around) == shown
+
+
+def test_names_in_tables_stay_in_one_piece(opened: Any):
+    page = opened(f"{RELEASE}/transformer/3_encoder")
+    heights = "names => names.map(name => name.getClientRects().length)"
+    assert set(page.locator(".bd-article table code .pre").evaluate_all(heights)) == {1}
+
+
 def test_the_search_finds_without_a_network(browser: Any, site: Path):
     """Of a file on the disk the browser shows the pages that were found, of a web server their words as well."""
     handler = partial(QuietHandler, directory=str(site))
