@@ -118,6 +118,10 @@ def test_no_formula_is_cut_above_or_below(opened: Any):
     assert page.screenshot(clip=around) == shown
 
 
+def test_a_list_of_folders_has_no_keywords(opened: Any):
+    assert opened("docs/architecture").locator("pre :is(.k, .kn, .ow, .s1)").count() == 0
+
+
 def test_names_in_tables_stay_in_one_piece(opened: Any):
     page = opened(f"{RELEASE}/transformer/3_encoder")
     heights = "names => names.map(name => name.getClientRects().length)"
