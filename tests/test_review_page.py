@@ -79,7 +79,7 @@ def test_a_term_side_by_side(graded, capsys):
     assert main([str(graded / "first"), str(graded / "second"), "--out", str(graded)]) == 0
     said = capsys.readouterr().out
     assert "2 students, 1 with a grade in all 2 assignments." in said
-    assert "first: mean 5.5 of 4, 2 graded, 1 to review" in said
+    assert "first: mean 5.5 of 4 and 2 extra, 2 graded, 1 to review" in said  # the mean has the extra credit in it
     rows = (graded / "term.csv").read_text(encoding="utf-8-sig").splitlines()
     assert rows == ["student,first,second,sum", "anna,5.5,5.5,11", "ben,5.5,,5.5"]
     page = without_script((graded / "term.html").read_text(encoding="utf-8"), "class.js")

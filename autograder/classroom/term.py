@@ -109,8 +109,9 @@ def run(args: argparse.Namespace) -> int:
     complete = sum(None not in row.points for row in rows)
     print(f"{len(rows)} students, {complete} with a grade in all {len(assignments)} assignments.")
     for one in assignments:
-        print(f"  {one.name}: mean {one.mean:.1f} of {one.full:g}, {one.number} graded, {one.open} to review")
-    print(f"{page} and {args.out / 'term.csv'} have all of them.")
+        most = f"{one.full:g}" + (f" and {one.extra:g} extra" if one.extra else "")
+        print(f"  {one.name}: mean {one.mean:.1f} of {most}, {one.number} graded, {one.open} to review")
+    print(f"{page} and {args.out / 'term.csv'} have all of them, before late days and other rules of a policy.")
     return 0
 
 

@@ -21,7 +21,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     record  send that record, and end it
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known: see `rules`
 
-The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}.
+The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request that says `within` how many
+seconds it has to be answered gets a text in its place when they are over; see `where_it_was`.
 """
 
 import contextlib
@@ -39,6 +40,7 @@ from autograder.sandbox.late_imports import import_all
 from autograder.sandbox.modules_from_text import STANDIN, SourceFinder, put_in
 from autograder.sandbox.unwritten import unwritten
 from autograder.sandbox.warm_torch import STORED, prepare_torch
+from autograder.sandbox.where_it_was import saying_where
 from autograder.sandbox.wire import flatten, pack_tensors, read_frame, unflatten, write_frame
 
 
@@ -311,7 +313,8 @@ def serve(reader: BinaryIO, writer: BinaryIO, end_reading: Callable[[], None] = 
             request, body = read_frame(reader)
         except EOFError:
             return
-        reply = worker.answer(request, body)
+        with saying_where(writer, request.pop("within", None)):
+            reply = worker.answer(request, body)
         with contextlib.suppress(Exception):  # the student's code may have replaced or closed them
             sys.stdout.flush()
             sys.stderr.flush()

@@ -1,22 +1,22 @@
 """The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
 
 import functools
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from autograder.sandbox.exchange import Late, exchange
 from autograder.sandbox.last_call import LastCall
-from autograder.sandbox.limits import CALL_SECONDS
+from autograder.sandbox.limits import CALL_SECONDS, START_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
-from autograder.sandbox.read_reply import are_shapes, read_gradients, read_value
+from autograder.sandbox.read_reply import are_shapes, read_gradients
 from autograder.sandbox.recipes import Recipe, Recipes
 from autograder.sandbox.remote_values import Code, Gradients, Named, body_of, shown
 from autograder.sandbox.student_faults import Blocked, Crashed, NoFile, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock
-from autograder.sandbox.watchdog import WATCHDOG
-from autograder.sandbox.wire import FrameError, flatten, read_frame, write_frame
+from autograder.sandbox.where_it_was import places, too_late
+from autograder.sandbox.wire import FrameError, flatten
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
 MOST_SHOWN = 1000  # characters of a call
@@ -130,28 +130,27 @@ class Student:
         if self._rests:
             worker.wake()
             self._rests = False
-        expired = threading.Event()
-
-        def expire() -> None:
-            expired.set()
-            worker.kill()
-
+        # Loading is our own work, and an import may read large libraries for the first time.
+        is_call = request["do"] not in ("load", "import")
+        usual = min(self._seconds, self._clock.each) if is_call else self._seconds
+        if request["do"] == "load":
+            usual = max(usual, START_SECONDS)
         try:
-            # Whatever the worker does, killing it ends our blocked read or write.
-            with self._clock.running(), WATCHDOG.after(min(self._seconds, self._clock.left), expire):
-                write_frame(worker.writer, request, body)
-                header, body = read_frame(worker.reader)
-                if "error" not in header:  # making values of it takes time, too
-                    return read_value(header, body, functools.partial(ObjectProxy, self))
+            with self._clock.running(is_call):
+                proxy = functools.partial(ObjectProxy, self)
+                header, value = exchange(worker, request, body, min(usual, self._clock.left), proxy)
+        except Late as error:
+            self._end_worker()
+            own = {f"{module}.py": self.code.sources.get(module, "") for module in self.code.modules}
+            raise too_late(self._clock.expired(usual), call, places(error.said, own)) from error
         except FrameError as error:
             self._end_worker()
             raise Crashed(f"the answer cannot be read: {error}", call) from error
         except (EOFError, OSError) as error:
-            code = self._end_worker()
-            if expired.is_set():
-                raise TimedOut(self._clock.expired(self._seconds), call) from error
-            raise Crashed(f"the Python process {ending(code)}", call) from error
-        raise fault_of(header["error"], call)
+            raise Crashed(f"the Python process {ending(self._end_worker())}", call) from error
+        if "error" in header:
+            raise fault_of(header["error"], call)
+        return value
 
     def _end_worker(self) -> int:
         assert self._worker is not None

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Iterator
 
+from autograder.sandbox.limits import LATER_SECONDS, TIMES_LONGEST
 from autograder.sandbox.student_faults import TimedOut
 
 HINTS = 6  # a sixth of the time, beyond it, is there for calls that only explain
@@ -17,6 +18,8 @@ class Clock:
 
     def __init__(self, limit: float = math.inf) -> None:
         self.left = self.limit = limit  # seconds
+        self._longest = 0.0  # seconds of a call that returned
+        self._late = False  # whether a call did not return in time
         self._aside: Clock | None = None
 
     @property
@@ -41,17 +44,35 @@ class Clock:
             raise TimedOut(self.used_up)
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Count the time that passes inside."""
-        started = time.monotonic()
+    def running(self, call: bool = True) -> Iterator[None]:
+        """Count the time that passes inside.
+
+        Args:
+            call: whether it is that of a call of the student's code, and says something about others.
+        """
+        started, returned = time.monotonic(), False
         try:
             yield
+            returned = call
         finally:
-            self.left -= time.monotonic() - started
+            seconds = time.monotonic() - started
+            self.left -= seconds
+            self._longest = max(self._longest, seconds if returned else 0.0)
+
+    @property
+    def each(self) -> float:
+        """The seconds of one call, if that is less than usual.
+
+        A loop without end costs one test the whole time of a call, and each further test of its stage little. Where it
+        was no loop, and something else has stopped the machine, that costs no other test: see LATER_SECONDS.
+        """
+        return max(LATER_SECONDS, TIMES_LONGEST * self._longest) if self._late else math.inf
 
     def expired(self, seconds: float) -> str:
-        """What to say of a call that did not return within `seconds` or within what was left."""
-        return f"no result after {seconds:g} s" if self.left > 0 else self.used_up
+        """What to say of a call that did not return within `seconds` or within what was left; further ones get less."""
+        less = " (calls get less time after one that took too long)" if seconds == self.each else ""
+        self._late = True
+        return f"no result after {round(seconds, 1):g} s{less}" if self.left > 0 else self.used_up
 
 
 class Share(Clock):
@@ -80,6 +101,6 @@ class Share(Clock):
         super().check()
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        with self.whole.running(), super().running():
+    def running(self, call: bool = True) -> Iterator[None]:
+        with self.whole.running(call), super().running(call):
             yield

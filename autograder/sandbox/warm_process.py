@@ -7,6 +7,7 @@ is too slow to be done for all. The process stays single-threaded, which forking
 """
 
 import contextlib
+import faulthandler
 import gc
 import importlib
 import importlib.abc
@@ -84,6 +85,7 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
         ends = end_reading
+    faulthandler.register(signal.SIGUSR1, connection, all_threads=False)  # see `where_it_was`
     if os.getppid() != parent:
         return  # it ended before this process asked to end with it
     with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:

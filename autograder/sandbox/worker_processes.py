@@ -95,6 +95,12 @@ class WorkerProcess(Protocol):
     def computed(self) -> float:
         """Seconds of processor time that it has used, as the system counts them; 0 where nobody tells."""
 
+    def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """A request, with the time that it has if the worker looks at the clock itself."""
+
+    def ask_where(self) -> None:
+        """Have it say where it is; see `where_it_was`."""
+
     def kill(self) -> None:
         """End the worker now, whatever it does; a blocked read or write of ours returns."""
 
@@ -124,6 +130,13 @@ class ForkedWorker:
             return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
         except (OSError, ValueError, IndexError):  # a kernel that does not count
             return 0.0
+
+    def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        return request
+
+    def ask_where(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGUSR1)
 
     def kill(self) -> None:
         if self._code is None:
@@ -228,6 +241,12 @@ class PlainWorker:
 
     def computed(self) -> float:
         return 0.0
+
+    def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        return {**request, "within": seconds}
+
+    def ask_where(self) -> None:
+        """It says so itself."""
 
     def kill(self) -> None:
         self._process.kill()

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+INSTALL = 'install it: make browser, or pip install -c constraints.txt -e ".[browser]"'
 KNOWN_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -81,10 +82,10 @@ def started(server: subprocess.Popen[bytes], home: Path) -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """The Chromium of the system, or the one that CHROMIUM names."""
-    playwright = pytest.importorskip("playwright.sync_api")
+    playwright = pytest.importorskip("playwright.sync_api", reason=f"there is no Playwright; {INSTALL}")
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, KNOWN_BROWSERS)), None)
     if found is None:
-        pytest.skip("there is no Chromium; set CHROMIUM to its path")
+        pytest.skip("there is no Chromium; apt-get install chromium, or set CHROMIUM to the path of one")
     with playwright.sync_playwright() as driver:
         window = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield window

@@ -159,7 +159,9 @@ class Desk:
 def server() -> Iterator[Server]:
     if PROXY is None:
         pytest.skip("there is no configurable-http-proxy: npm install configurable-http-proxy")
-    pytest.importorskip("jupyterhub")
+    pytest.importorskip(
+        "jupyterhub", reason='there is no JupyterHub; install it: pip install -c constraints.txt -e ".[hub]"'
+    )
     with a_server("anna", "ben") as made:
         made.nbgrader("prof", "generate_assignment", NAME, "--force", cwd="course")
         made.nbgrader("prof", "release_assignment", NAME, cwd="course")

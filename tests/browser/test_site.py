@@ -16,6 +16,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.authoring.release import RELEASE
 from autograder.manifest import every_assignment
+from tests.browser.conftest import INSTALL
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NOTEBOOKS = [f"{RELEASE}/{one.name}/{Path(name).stem}" for one in every_assignment() for name in one.notebooks]
@@ -72,7 +73,8 @@ def opened(browser: Any, site: Path) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", [*OTHERS, *NOTEBOOKS])
 def test_pages_are_accessible_light_and_dark(name: str, opened: Any):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    reason = f"there is no axe-playwright-python; {INSTALL}"
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason=reason).Axe()
     for theme in ("light", "dark"):
         found = axe.run(opened(name, theme=theme), options=RULES).response["violations"]
         said = [
@@ -102,6 +104,28 @@ def test_notebooks_show_what_their_cells_gave(name: str, opened: Any, screenshot
     broken = "[...document.querySelectorAll('.bd-content img')].filter(i => !i.naturalWidth).map(i => i.alt)"
     assert page.evaluate(broken) == []
     assert "$" not in page.locator(".bd-article p").first.inner_text()
+
+
+def test_no_formula_is_cut_above_or_below(opened: Any):
+    """Letters reach beyond the box of a formula: the transposed K once lost its bar."""
+    page = opened(f"{RELEASE}/transformer/1_mha")
+    formula = page.locator('mjx-container[display="true"]').first
+    formula.scroll_into_view_if_needed()
+    box = formula.bounding_box()
+    around = {**box, "y": box["y"] - 10, "height": box["height"] + 20}
+    shown = page.screenshot(clip=around)
+    formula.evaluate("formula => formula.style.overflow = 'visible'")
+    assert page.screenshot(clip=around) == shown
+
+
+def test_a_list_of_folders_has_no_keywords(opened: Any):
+    assert opened("docs/architecture").locator("pre :is(.k, .kn, .ow, .s1)").count() == 0
+
+
+def test_names_in_tables_stay_in_one_piece(opened: Any):
+    page = opened(f"{RELEASE}/transformer/3_encoder")
+    heights = "names => names.map(name => name.getClientRects().length)"
+    assert set(page.locator(".bd-article table code .pre").evaluate_all(heights)) == {1}
 
 
 def test_the_search_finds_without_a_network(browser: Any, site: Path):

@@ -7,6 +7,7 @@ html_title = project
 copyright = ""
 html_show_copyright = html_show_sphinx = html_show_sourcelink = html_copy_source = False
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+highlight_language = "text"  # what names no language is none: a list of folders has no keywords
 suppress_warnings = ["myst.header"]  # a guide may leave out a level of headings
 exclude_patterns = ["_static"]
 

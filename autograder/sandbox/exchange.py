@@ -1,0 +1,61 @@
+"""One exchange with a worker: a request goes, its answer comes, or the time is up and the worker says where it was."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from autograder.sandbox.limits import LAST_WORDS_SECONDS
+from autograder.sandbox.read_reply import read_value
+from autograder.sandbox.watchdog import WATCHDOG
+from autograder.sandbox.where_it_was import last_words
+from autograder.sandbox.wire import FrameError, read_frame, write_frame
+from autograder.sandbox.worker_processes import WorkerProcess
+
+
+class Late(Exception):
+    """There was no answer in time; what the worker has said instead."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+
+def exchange(
+    worker: WorkerProcess, request: dict[str, Any], body: bytes, seconds: float, proxy: Callable[[int], Any]
+) -> tuple[dict[str, Any], Any]:
+    """The header of the answer, and its value if it is no error.
+
+    Args:
+        proxy: makes what stands for an object that stays in the worker, from its handle.
+
+    Raises:
+        Late: if the answer does not come in time. The worker ends then.
+        FrameError: if what comes is no answer.
+        EOFError, OSError: if the worker has ended.
+    """
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        worker.ask_where()
+        threading.Timer(LAST_WORDS_SECONDS, worker.kill).start()
+
+    said, value = "", None
+    try:
+        # Whatever the worker does, killing it ends our blocked read or write.
+        with WATCHDOG.after(seconds, expire):
+            try:
+                write_frame(worker.writer, worker.timed(request, seconds), body)
+                header, body = read_frame(worker.reader)
+                if "error" not in header:  # making values of it takes time, too
+                    value = read_value(header, body, proxy)
+            except FrameError:
+                if not expired.is_set():
+                    raise
+                said = last_words(worker.reader)
+    except (EOFError, OSError):
+        if not expired.is_set():
+            raise
+    if expired.is_set():
+        raise Late(said)
+    return header, value
