@@ -83,7 +83,7 @@ def test_a_list_that_a_return_gives_back_is_wrong_where_it_is_filled(workers):
     )
     told = " ".join(tests[0].pointed)
     assert wrong_lines(tests[0]) == [line]
-    assert re.search(rf"Line {line} puts something else than it should into what line \d+ returns:", told)
+    assert re.search(rf"Line {line} puts something else than it should into the list that line \d+ returns:", told)
 
 
 def test_a_loop_that_runs_too_seldom(workers):

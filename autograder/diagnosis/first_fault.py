@@ -113,6 +113,7 @@ class _Search:
         missing = steps[after[0]].name if after else ""
         if not left_out and line == trace.lines[node] and (skipped := usual.skipped(node)):
             missing = "".join(self.seen.names({skipped.row})) or missing
+            line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
             left_out = bool(before or missing)
         self.faults[line] = Fault(
@@ -125,6 +126,15 @@ class _Search:
             before=before,
             node=node if wanted else -1,
             rows=tuple(steps[number].row for number in wanted[:1]),
+        )
+
+    def _caller(self, node: int, source: int) -> Line | None:
+        """The line that calls the helper function in which a node is made, if it gives a tensor to it."""
+        entry = self.trace.calls[int(self.trace.around[node])] if self._in_helper(node) else None
+        return (
+            entry.line
+            if entry and source in entry.inputs and not (entry.line and self.text.given(entry.line))
+            else None
         )
 
     def _left_out_before(self, entry: Call, line: Line) -> Fault | None:

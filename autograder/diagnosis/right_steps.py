@@ -19,7 +19,7 @@ from autograder.diagnosis.known_steps import (
     unusual,
 )
 from autograder.diagnosis.weak_tensors import SHAPES
-from autograder.sandbox.plain_values import LOOPED, OF_OTHERS, PASSED, WHOLE
+from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril")
@@ -146,7 +146,7 @@ class Comparison:
         """Whether it is not seen how a node is made: by NumPy, or inside vmap."""
         if self.unknown[node]:
             return bool(self.trace.made[node])
-        return not self.trace.made[node] and self.rows[node] < 0 and not self.plain[node]
+        return not self.trace.made[node] and not self.plain[node] and not (self.fine[node] and self.rows[node] >= 0)
 
     def idle(self, node: int) -> bool:
         """Whether an operation has changed nothing, as with an empty mask, where it should have."""
@@ -219,9 +219,13 @@ class Comparison:
         return sorted(explaining)
 
     def _counts(self, node: int) -> bool:
-        """Whether a node is a number that is made of nothing but itself, as by `hits += 1`: how often is not seen."""
+        """Whether a node is a number made of nothing but itself, as by `hits += 1`, or of nothing, as by `return 0.0`.
+
+        How often, or under which condition, the line runs is not seen.
+        """
         names = {self.trace.operations[one] for one in (node, *self.trace.inputs[node])}
-        return bool(self.plain[node]) and bool(self.trace.inputs[node]) and len(names) == 1
+        counted = bool(self.trace.inputs[node]) or names == {"return" + NAMED}
+        return bool(self.plain[node]) and counted and len(names) == 1
 
     def _passes_on(self, node: int) -> bool:
         """Whether a node is only what its inputs are: a number that is given back, or right tensors put together."""
@@ -234,7 +238,7 @@ class Comparison:
         rows = [int(self.rows[one]) for one in trace.inputs[node]]
         # Does it come back, and some module is never called, a loop may have run never, or seldom.
         loop = node in trace.results and any(path not in modules_of(trace) for path in self.known.counts)
-        return len(rows) > 1 and (trace.shapes != self.known.shapes or len(set(rows)) < len(rows) or loop)
+        return loop or (len(rows) > 1 and (trace.shapes != self.known.shapes or len(set(rows)) < len(rows)))
 
     def moved(self, node: int) -> bool:
         """Whether a node holds nothing but the elements of another one, in some order."""

@@ -14,7 +14,8 @@ LEFT_OUT = 8  # operations that may be left out
 class Skipped:
     """A step between what a line is given and what it does with it."""
 
-    line: Line | None  # the line that makes what is given, if one does
+    node: int  # what is given
+    line: Line | None  # the line that makes it, if one does
     row: int  # what should be given
 
 
@@ -87,7 +88,7 @@ class Usual:
                 continue
             for later in self.later(row):
                 if own in self.uses.get(later, {}) and (own not in uses or self._together(own, {later, *beside})):
-                    return Skipped(self.first_line(source), later)
+                    return Skipped(source, self.first_line(source), later)
         return None
 
     def first_line(self, node: int) -> Line | None:

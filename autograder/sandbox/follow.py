@@ -238,11 +238,9 @@ class Tracer(TorchFunctionMode):
 
     def made_on(self, file: str, statement: Statement, since: int) -> list[int]:
         """The tensors that a statement made, from a node on."""
-        lines = range(statement.first, statement.last + 1)
-        places = {self.places[file, line] for line in lines if (file, line) in self.places}
-        return [
-            node for node in range(max(since, len(self.nodes) - 50), len(self.nodes)) if self.nodes[node][2] in places
-        ]
+        places = {self.places.get((file, line)) for line in range(statement.first, statement.last + 1)}
+        last = range(max(since, len(self.nodes) - 50), len(self.nodes))
+        return [node for node in last if self.nodes[node][2] in places]
 
     def statements(self, file: str) -> dict[int, Statement]:
         """The statements of a file, by their lines."""
