@@ -227,12 +227,13 @@ class _Search:
         line, caller = trace.lines[node], trace.callers[node]
         # A function that gives nothing but what is right elsewhere was called here with something wrong.
         places: tuple[Any, ...] = trace.callers
-        if self._in_helper(node) and not self.seen.order(node):  # which may be called several times by one line
+        if self._in_helper(node):  # which may be called several times by one line
             places = tuple(trace.around)
         others = [one for one, own in enumerate(trace.lines) if own == line and places[one] != places[node]]
         elsewhere = {places[one] for one in others if self.seen.proven[one]}
         elsewhere -= {places[one] for one in others if not self.seen.fine[one]}
-        return (caller if caller and elsewhere else line), None
+        # Right numbers in another order may be right for one call by chance, as where two axes are of one size.
+        return (caller if caller and elsewhere and not self.seen.order(node) else line), None
 
     def _in_helper(self, node: int) -> bool:
         """Whether a node is made in a function of the student's own."""

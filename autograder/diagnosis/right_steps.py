@@ -18,7 +18,7 @@ from autograder.diagnosis.known_steps import (
     series,
     unusual,
 )
-from autograder.diagnosis.weak_tensors import SHAPES
+from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
@@ -27,11 +27,6 @@ PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_s
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
 RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
 NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
-# What gives the same for many tensors: places, and comparisons.
-CHOOSING = (
-    *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
-    *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
-)
 TOGETHER = ("stack", "cat", "concat", "concatenate", "vstack", "hstack", "pad_sequence")
 STEPS = 3  # operations between what is right and what is chosen by it
 MOST = 100  # suspects and calls that are looked at: an honest record has a few, a forged one could have thousands
@@ -70,9 +65,17 @@ class Comparison:
             self.uses.setdefault(source, {}).setdefault(operation, []).append(row)
         self.proven, self.fine = self._fine()
         self.binary = weak_tensors.binary(trace, self.plain)
-        self.drawn = np.array([one in RANDOM for one in trace.operations], dtype=bool) & (self.rows < 0) & ~self.unknown
+        self.drawn = np.array([self._drawn(node) for node in range(trace.size)], dtype=bool)
         self.weak = weak_tensors.weak(self)
         self.flows = self._flows()
+
+    def _drawn(self, node: int) -> bool:
+        """Whether a node holds random numbers that correct code does not draw, or not from this."""
+        name, row = self.trace.operations[node], int(self.rows[node])
+        if name not in RANDOM or self.unknown[node]:
+            return False
+        wanted = [self.uses.get(int(self.rows[source]), {}).get(name, ()) for source in self.trace.inputs[node]]
+        return row < 0 or any(made and row not in made for made in wanted)
 
     def _fine(self) -> tuple[np.ndarray, np.ndarray]:
         n = self.trace.size

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 
 SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
 
+# What gives the same for many tensors: places, and comparisons.
+CHOOSING = (
+    *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
+)
+
 
 def weak(seen: "Comparison") -> np.ndarray:
     """Tensors of zeros and ones, or of tiny or huge numbers, which a signature cannot tell, and random numbers."""
@@ -62,7 +68,7 @@ def _from_unlike(seen: "Comparison") -> np.ndarray:
         [
             seen.alike[node]
             and not seen.plain[node]
-            and not (seen.telling[node] and seen.rows[node] >= 0)
+            and (trace.operations[node] in CHOOSING or not (seen.telling[node] and seen.rows[node] >= 0))
             and not trace.operations[node].endswith(SHAPES)
             and any(not seen.alike[source] and not seen.plain[source] for source in trace.inputs[node])
             for node in range(trace.size)
