@@ -154,7 +154,8 @@ class Comparison:
     def idle(self, node: int) -> bool:
         """Whether an operation has changed nothing, as with an empty mask, where it should have."""
         row, name = int(self.rows[node]), self.trace.operations[node]
-        if name not in CHANGING or self.alike[node] or row < 0 or row in self.uses.get(row, {}).get(name, ()):
+        usual = set(self.uses.get(row, {}).get(name, ())) == {row}  # so it does in correct code
+        if name not in CHANGING or self.alike[node] or row < 0 or usual:
             return False
         return any(self.rows[source] == row for source in self.trace.inputs[node])
 
@@ -215,6 +216,8 @@ class Comparison:
             and not self._passes_on(node)
             and not self._counts(node)
         ]
+        # Beside a sure one, what says too little is none.
+        found = [node for node in found if not self.weak[node]] or found
         lines: dict[Line | None, list[int]] = {}
         for node in found[:MOST]:
             lines.setdefault(trace.lines[node], []).append(node)
