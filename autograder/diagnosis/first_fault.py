@@ -7,6 +7,7 @@ return, it is that of its `return`. Lines of given functions are never named.
 Where that leaves a doubt, nothing is found.
 """
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
 
+CLASS = re.compile(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")  # Sequential; W_v is the name of a module
 TEXT = Text()  # nothing is known of the text
 
 
@@ -116,11 +118,13 @@ class _Search:
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
             left_out = bool(before or missing)
+        # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
+        shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         self.faults[line] = Fault(
             line,
             missing,
             tuple(dict.fromkeys(steps[number].name for number in sorted(given & usual.direct(node)))),
-            "" if order == UNNAMED else order,
+            shown,
             self._called(call) if call else None,
             left_out,
             before=before,
@@ -272,7 +276,7 @@ class _Search:
             and rows in self.known.calls[path]
             and path.rpartition(".")[0] == parent
             and (path, rows) not in made
-            and not path.rpartition(".")[2][:1].isupper()  # a class, not the name of a module
+            and not CLASS.fullmatch(path.rpartition(".")[2])
         ]
         sets = self.known.calls[entry.path]
         return Called(

@@ -305,6 +305,11 @@ class Comparison:
         alike = set(self.alike_rows(node))
         return next((step.name for step in self.known.steps if step.row in alike), UNNAMED) if alike else ""
 
+    def one_name(self, node: int) -> bool:
+        """Whether at most one named step has the numbers of a node, in any order."""
+        alike = set(self.alike_rows(node))
+        return len({step.name for step in self.known.steps if step.row in alike}) < 2
+
     def alike_rows(self, node: int) -> tuple[int, ...]:
         """The rows that have the numbers of a node, in any order."""
         row = int(self.unordered[node])

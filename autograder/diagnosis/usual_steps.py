@@ -141,8 +141,10 @@ class Usual:
         return any(self.trace.lines[node] == line and self.seen.idle(node) for node in self._used(user))
 
     def direct(self, node: int) -> set[int]:
-        """The named steps that the line of a node uses as they are."""
-        return {step for one in self._used(node) for step in self.seen.named.get(int(self.seen.rows[one]), ())}
+        """The named steps of other lines that the line of a node uses as they are."""
+        own = self.trace.lines[node]
+        used = [one for one in self._used(node) if self.trace.lines[one] != own]
+        return {step for one in used for step in self.seen.named.get(int(self.seen.rows[one]), ())}
 
     def _used(self, node: int) -> set[int]:
         """What the line of a node uses, and makes on the way to it."""

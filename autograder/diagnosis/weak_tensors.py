@@ -27,7 +27,8 @@ def weak(seen: "Comparison") -> np.ndarray:
         extreme = ((size > 1e-12) & (size < 1e-4)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7))
     # A mask is sure if correct code has it, and nowhere its opposite.
     opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(ORDERED), nan=9.0)
-    mask = seen.binary & ~seen.alike & ((seen.known.find(opposite, ORDERED) >= 0) | (seen.rows < 0))
+    unsure = (seen.known.find(opposite, ORDERED) >= 0) | (seen.rows < 0) | _by_chance(seen)
+    mask = seen.binary & ~seen.alike & unsure
     users = [[user for user in found if seen.proven[user]] for found in seen.consumers]
     proven = np.array([any(seen.shows(user, node) for user in found) for node, found in enumerate(users)], dtype=bool)
     found: np.ndarray = (seen.alike & ~seen.plain & extreme) | mask | _from_unlike(seen)
@@ -39,6 +40,16 @@ def weak(seen: "Comparison") -> np.ndarray:
         _numbers(seen, found, proven)
     if len(trace.results) == len(seen.known.results):  # what these should be is known
         found[[node for node in trace.results if seen.rows[node] < 0]] = False
+    return found
+
+
+def _by_chance(seen: "Comparison") -> np.ndarray:
+    """What correct code has as well, but does not make so of what this is made from."""
+    found = np.zeros(seen.trace.size, dtype=bool)
+    for node, sources in enumerate(seen.trace.inputs):
+        uses = [own for source in sources if (own := seen.uses.get(int(seen.rows[source])))]
+        made = [own.get(seen.trace.operations[node], ()) for own in uses]
+        found[node] = bool(uses) and not any(int(seen.rows[node]) in rows for rows in made)
     return found
 
 

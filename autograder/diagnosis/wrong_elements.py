@@ -60,6 +60,8 @@ def pattern(
 
 def _factor(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
     x, y = expected[counted], actual[counted]
+    if x.size < 2:
+        return None  # a single number is some factor of every other one
     with np.errstate(over="ignore", invalid="ignore"):  # a wrong number may be the largest there is
         factor = float(x @ y / (x @ x)) if x.any() else 0.0
         fits = abs(factor) > 1e-6 and np.abs(y - factor * x).max() <= limit * max(1.0, abs(factor))
@@ -70,7 +72,7 @@ def _factor(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit
 
 def _shifted(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
     difference = (actual - expected)[counted]
-    if np.ptp(difference) <= limit:
+    if difference.size > 1 and np.ptp(difference) <= limit:
         return f"Every number is {difference[0]:+.4g} away from the expected one."
     return None
 
