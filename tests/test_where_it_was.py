@@ -40,7 +40,7 @@ def each_kind(request):
 
 @pytest.fixture(autouse=True)
 def _little_time(monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 2.0)
+    monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 1.0)
 
 
 def late(workers, text: str, clock: Clock | None = None) -> TimedOut:
@@ -75,7 +75,7 @@ def test_the_line_is_named_whatever_is_swallowed(each_kind):
     fault = late(each_kind, SWALLOWS)
     said, _, code = fault.message.partition(": `")
     line = int(said.rpartition("line ")[2])
-    assert said == f"no result after 2 s: your code was still in own.py, line {line}"
+    assert said == f"no result after 1 s: your code was still in own.py, line {line}"
     assert (line, code) in [(10, "while i < n:`"), (11, "i = i * 1`")]
     assert [(place.line, place.text) for place in fault.where] == [(3, "return helper(3)")]
 
@@ -144,7 +144,7 @@ def test_further_calls_get_less_time(each_kind, monkeypatch):
         "no result after 0.5 s (calls get less time after one that took too long): your code was still in own.py, line"
     )
     assert time.monotonic() - started < 30  # the start of a worker counts here
-    assert late(each_kind, loop).message.startswith("no result after 2 s: ")
+    assert late(each_kind, loop).message.startswith("no result after 1 s: ")
 
 
 def test_a_stage_pays_the_whole_time_once(workers, monkeypatch):
@@ -156,7 +156,7 @@ def test_a_stage_pays_the_whole_time_once(workers, monkeypatch):
     lines = hang.splitlines()
     number = next(number for number, line in enumerate(lines, 1) if "while True" in line)
     assert [test.status for test in mha.tests] == ["timed out"] * 4
-    assert mha.tests[0].message.startswith("no result after 2 s: ")
+    assert mha.tests[0].message.startswith("no result after 1 s: ")
     for test in mha.tests[1:]:
         assert re.match(r"no result after [01](\.\d)? s \(calls get less time", test.message)
     for test in mha.tests:
