@@ -132,7 +132,7 @@ def test_a_worker_may_lie_or_say_nothing(workers):
     with pytest.raises(Exception, match="the answer cannot be read"):
         student.own.call()
     student.close()
-    assert late(workers, SILENT).message == "no result after 2 s"
+    assert late(workers, SILENT).message == "no result after 1 s"
 
 
 def test_further_calls_get_less_time(each_kind, monkeypatch):
