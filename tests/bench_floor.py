@@ -62,7 +62,7 @@ def record(folder: Path, name: str) -> list[Session]:
             mock.patch.object(grading, "Student", RecordedStudent),
             mock.patch.object(stage_run, "Student", RecordedStudent),
             mock.patch(
-                "autograder.grading.point_at_line.point_at_line", lambda result, *_: result
+                "autograder.grading.point_at_line.point_at_line", lambda result, *_: (result, None)
             ),  # what explains is no floor
         ):
             grading.grade(submission, chosen, workers, hidden_seed=1, book=book, clock=Clock())

@@ -1,6 +1,8 @@
 """Code that attacks the tracer, records that somebody forged, and the time that following may take."""
 
+import contextlib
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,16 +51,18 @@ def test_when_time_is_short_no_call_is_followed(workers, monkeypatch):
 
 
 def test_following_takes_no_time_from_the_tests(workers, monkeypatch):
-    follow, took = Student.follow, []
+    aside, took = Student.aside, []
 
-    def watched(own: Student, *given: Any) -> Any:
+    @contextlib.contextmanager
+    def watched(own: Student, seconds: float) -> Iterator[Any]:
         before = own._clock.left
         try:
-            return follow(own, *given)
+            with aside(own, seconds) as ask:
+                yield ask
         finally:
             took.append(before - own._clock.left)
 
-    monkeypatch.setattr(Student, "follow", watched)
+    monkeypatch.setattr(Student, "aside", watched)
     clock = Clock(600)
     assert any(test.pointed for test in graded(workers, clock).tests)
     assert took
@@ -215,8 +219,8 @@ def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tamperin
     passed = SimpleNamespace(forbidden={}, modules=set(), review=())
     monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: passed)
     asked: list[Any] = []
-    follow = Student.follow
-    monkeypatch.setattr(Student, "follow", lambda *given: (asked.append(given), follow(*given))[1])  # type: ignore[func-returns-value]
+    aside = Student.aside
+    monkeypatch.setattr(Student, "aside", lambda *given: (asked.append(given), aside(*given))[1])  # type: ignore[func-returns-value]
     sources = {**SOURCES, "mha": FORGING.replace("TAMPER", tampering)}
     started = time.monotonic()
     report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])

@@ -78,7 +78,8 @@ def test_a_function_that_is_given_a_model_is_followed(workers):
     assert wrong_lines(test) == [line]
 
 
-def test_what_nothing_makes_is_said_where_no_line_is_wrong(workers):
+def test_what_nothing_makes_is_said_where_no_line_is_wrong(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})
     test, _ = failed(workers, "variants", "training", "training", "if norm > max_norm:", "if norm < 0:")
     assert "nothing makes the gradients, shortened" in " ".join(test.pointed)
     assert not wrong_lines(test)

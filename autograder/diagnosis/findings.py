@@ -42,6 +42,7 @@ class Fault:
     short: bool = False  # it is the head of a loop that ends too early
     often: int = 0  # how many times more often than it should that loop runs, if that is known
     until: Line | None = None  # the order is wrong from its line to this one
+    mends: bool = False  # a small change of it, and of no other line, would mend the call
     unused: bool = False  # its result gets no name and goes nowhere
     before: Line | None = None  # the line that made what it is given
     node: int = -1  # the tensor with the right numbers in another order
@@ -59,6 +60,7 @@ class Finding:
     missing: tuple[str, ...] = ()  # the first steps that nothing made
     usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
+    unsure: frozenset[Line] = frozenset()  # lines that make masks, or what says too little: they need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and where
     numbers: Mapping[Line, tuple[tuple[str, float, int], ...]] = field(default_factory=dict)  # name, value, its line

@@ -327,6 +327,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT) -> Finding:
         missing=tuple(known.steps[number].name for number in search.missing),
         usual=bool((seen.rows[trace.made & ~seen.alike & ~seen.unknown] >= 0).all()),
         after=tuple(dict.fromkeys(wrong)),
+        unsure=frozenset(
+            line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak
+        ),
         never=never_called(trace, known),
         often=called_often(trace, known),
     )

@@ -90,6 +90,10 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     code = CODE + text_of(fault.line, sources)
     if fault.unused:
         told = [f"{where} computes something that is used nowhere: its result gets no name.", code]
+    elif fault.mends:
+        place = where.removeprefix("Line ")
+        told = [f"With a small change of line {place} alone, the call gives what it should:", code]
+        told += [f"As it is, nothing makes {fault.missing}."] if fault.missing else []
     elif fault.short:
         often = (
             f"runs {'more' if fault.often > 0 else 'less'} often than it should" if fault.often else "ends too early"

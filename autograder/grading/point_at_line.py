@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,15 +18,25 @@ from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.remote_values import Code
+from autograder.sandbox.remote_values import Code, body_of
 from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
 
+class Followed(NamedTuple):
+    """A failed call that was followed, and what follows from that."""
+
+    recipe: Recipe
+    known: known_steps.Known
+    trace: Trace
+    finding: Finding
+    raised: bool  # whether it ended with an exception
+
+
 def point_at_line(
     result: TestResult, error: BaseException | None, student: Student, reference: Student | None, stage: Stage
-) -> TestResult:
-    """The result of a failed test with what its lines show, as far as that is sure.
+) -> tuple[TestResult, Followed | None]:
+    """The result of a failed test with what its lines show, as far as that is sure, and how it was followed.
 
     Args:
         error: what ended the test.
@@ -34,22 +45,25 @@ def point_at_line(
     """
     recipe = error.recipe if isinstance(error, (Incorrect, Raised)) else None
     if recipe is None:
-        return result
+        return result, None
     runs = student if recipe.code is student.code else student.with_code(recipe.code)
     try:
         if isinstance(error, Incorrect) and error.wrong in CHANGING.values():
-            return _changing(result, recipe, runs, error.wrong is CHANGING["random"])
+            return _changing(result, recipe, runs, error.wrong is CHANGING["random"]), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
-        finding = _found(recipe, runs, known, nan) if known else None
-        if finding and isinstance(error, Raised):  # what was not called may have come behind the exception
-            finding = replace(finding, raised=True, never=(), often=())
+        if known is None:
+            return result, None
+        finding, trace = _found(recipe, runs, known, nan)
     except (StudentFault, Unreadable, LookupError):
-        return result
+        return result, None
     finally:
         if runs is not student:
             runs.close()
-    return with_finding(result, finding, own_files(recipe.code)) if finding else result
+    raised = isinstance(error, Raised)
+    if raised:  # what was not called may have come behind the exception
+        finding = replace(finding, raised=True, never=(), often=())
+    return with_finding(result, finding, own_files(recipe.code)), Followed(recipe, known, trace, finding, raised)
 
 
 def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -> TestResult:
@@ -69,14 +83,14 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -
     return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {mark.text}"), marks=(mark,))
 
 
-def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -> Finding:
-    """What follows from a call; nothing if it gave NaN in the test, and gives none now."""
+def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -> tuple[Finding, Trace]:
+    """What follows from a call, and its record; nothing if it gave NaN in the test, and gives none now."""
     sources = own_files(recipe.code)
     trace = followed(recipe, runs)
     if not trace.results and trace.raised is None and recipe.earlier:  # what it needs was kept by an earlier call
         trace = followed(recipe, runs, earlier=True)
     if nan and not trace.nan[list(trace.results)].any():
-        return Finding()
+        return Finding(), trace
     text = Text(in_given(sources, known.given), bare_calls(sources), filled_lists(sources))
     finding = first_fault.find(trace, known, text)
     used = {
@@ -85,7 +99,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         if not fault.calls and fault.returns is None
     }
     faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
-    return replace(finding, faults=faults, numbers=used)
+    return replace(finding, faults=faults, numbers=used), trace
 
 
 def _turned(fault: Fault, recipe: Recipe, runs: Student, known: known_steps.Known) -> Fault:
@@ -120,7 +134,11 @@ def followed(
         Unreadable: if what comes back is no record.
     """
     lengths = {name: text.count("\n") + 1 for name, text in own_files(student.code).items()}
-    return read_trace(student.follow(recipe, limit, turned, earlier), lengths)
+    what = {"do": "follow", "seconds": limit, "turned": turned, "files": list(lengths)}
+    with student.aside(2 * limit) as ask:
+        ask(what)
+        recipe.repeat(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None), earlier)
+        return read_trace(ask({"do": "record"}), lengths)
 
 
 def own_files(code: Code) -> dict[str, str]:

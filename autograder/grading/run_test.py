@@ -11,6 +11,7 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.grading.results import PartResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
+from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Place, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
 
@@ -131,6 +132,25 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
     case.run(collector)
     case.note_recipe(collector.error)
     return collector.error, case.student.take_printed()
+
+
+def gets_further(case: StageTestCase, error: BaseException, checks: int, student: Student) -> bool:
+    """Whether a test that failed passes, with another student, the check that failed. `case` is left as it is.
+
+    Args:
+        error: what ended the test, or its first part that failed.
+        checks: the number of that check.
+    """
+    own, kept = case.student, (case.checks, case.outcomes, case.warnings)
+    part = next((name for name, (found, _) in case.outcomes.items() if found is error), "")
+    case.student = student
+    try:
+        outcome, _ = _outcome(case)
+        now, reached = case.outcomes.get(part, (outcome, case.checks))
+        return now is None or (isinstance(now, Incorrect) and reached > checks)
+    finally:
+        case.student = own
+        case.checks, case.outcomes, case.warnings = kept
 
 
 def _is_own(error: BaseException | None) -> bool:

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.mistake_signatures import Signature, hints, signature
@@ -12,7 +12,7 @@ from autograder.grading.forbidden_parts import Checked, forbidden_stage
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import StageResult, TestResult
-from autograder.grading.run_test import run_test, stage_tests
+from autograder.grading.run_test import gets_further, run_test, stage_tests
 from autograder.manifest import Assignment, Stage
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Raised, is_dtype_conflict
@@ -88,6 +88,7 @@ class StageRun:
 
     def run(self, tests: Iterable[tuple[str, StageTestCase]]) -> None:
         """Run tests; a hidden one together with the outcome of the visible one of its name."""
+        failed: list[Any] = []
         for name, case in tests:
             visible = self.tests.get(name)
             if visible is not None and (visible.status == "fault" or not visible.points):
@@ -103,7 +104,9 @@ class StageRun:
             if isinstance(error, (Incorrect, Raised)):
                 from autograder.grading.point_at_line import point_at_line  # with much that nobody else needs
 
-                result = point_at_line(result, error, case.student, self.steps_of(case), self.stage)
+                result, followed = point_at_line(result, error, case.student, self.steps_of(case), self.stage)
+                if followed and not case.hidden:
+                    failed.append((name, followed, case.student, functools.partial(gets_further, case, error, checks)))
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)
             if (found := signature(error, checks)) is not None:
@@ -111,6 +114,10 @@ class StageRun:
             result = visible.guarded_by(result) if visible is not None else result
             title = visible.title if visible is not None else case.shortDescription() or name
             self.tests[name] = replace(result, title=title)
+        if failed:
+            from autograder.grading.mending_lines import Failed, mended
+
+            self.tests |= mended(self.tests, (Failed(*one) for one in failed))
 
     def attempt(self, name: str, case: StageTestCase, number: int) -> Attempt:
         """Run a test with one of the students."""

@@ -99,6 +99,7 @@ class Tracer(TorchFunctionMode):
     def returned(self, value: Any) -> None:
         """The result of a call; those of several calls come one behind the other."""
         if self.whole:
+            self.raised = None  # what did, before an attribute is read, is over
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
             if plain(value) and self.plain_result >= 0:
@@ -119,8 +120,7 @@ class Tracer(TorchFunctionMode):
     # What torch tells
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
+        kwargs, name = kwargs or {}, getattr(func, "__name__", "")
         if not self.whole or name in QUESTIONS:
             return func(*args, **kwargs)
         used = list(tensors_in((args, kwargs)))

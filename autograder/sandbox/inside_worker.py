@@ -11,7 +11,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             steady: whether nothing is left to chance; arguments: give these back after the call;
             take: the part of the result to send, or null; rows: a width, for the most rows of it that were computed
-            instead of the result; fresh: call a new object, made as the target was
+            instead of the result; fresh: call a new object, made as the target was; signed: signatures of the result
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
@@ -19,6 +19,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`);
             turned: the number of a result that is looked at with its axes in every order, or -1
     record  send that record, and end it
+    change  module, path, text: a function runs with the code of this text until the next change (see `trials`)
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known: see `rules`
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request that says `within` how many
@@ -29,16 +30,14 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.util
-import re
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from autograder.forbidden import rules
 from autograder.sandbox.late_imports import import_all
 from autograder.sandbox.modules_from_text import STANDIN, SourceFinder, put_in
-from autograder.sandbox.unwritten import unwritten
+from autograder.sandbox.told_errors import describe
 from autograder.sandbox.warm_torch import STORED, prepare_torch
 from autograder.sandbox.where_it_was import saying_where
 from autograder.sandbox.wire import flatten, pack_tensors, read_frame, unflatten, write_frame
@@ -54,6 +53,7 @@ class Worker:
         self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
         self.finder: SourceFinder | None = None
         self.tracer: Any = None  # while calls are followed
+        self.changed: Any = None  # the function that is changed
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
         """Take the source texts."""
@@ -126,6 +126,8 @@ class Worker:
                 self.tracer.returned(value)
             if isinstance(target, str):
                 self.makers[id(value)] = lambda: function(*arguments, **keywords)
+            if request.get("signed"):
+                return signed(value)
             if request["take"]:
                 return take(value, **request["take"])
             if request["arguments"]:  # functions and objects stay here
@@ -150,7 +152,7 @@ class Worker:
             value = getattr(value, name)
         if self.tracer is not None:
             self.tracer.returned(value)
-        return value
+        return signed(value) if request.get("signed") else value
 
     def state(self, request: dict[str, Any], body: bytes) -> None:
         """Load weights, every name and shape exactly, and switch to evaluation mode."""
@@ -190,6 +192,16 @@ class Worker:
         tracer, self.tracer = self.tracer, None
         return tracer.reply()
 
+    def change(self, request: dict[str, Any], body: bytes) -> None:
+        """Have a function run with other code."""
+        from autograder.sandbox.changed_function import ChangedFunction
+
+        assert self.finder is not None
+        self.changed = self.changed or ChangedFunction()
+        if request["module"] not in self.finder.own:
+            raise LookupError(request["module"])
+        self.changed.put(request["module"], request["path"], request["text"])
+
     def following(self, target: Any, request: dict[str, Any]) -> Any:
         """A block in which what is called is recorded, if that is wanted."""
         if self.tracer is None or request.get("unseen"):
@@ -212,6 +224,7 @@ class Worker:
             "seed": self.seed,
             "follow": self.follow,
             "record": self.record,
+            "change": self.change,
             "check": self.check,
         }
         try:
@@ -243,6 +256,13 @@ class Worker:
         return header, in_bytes(tensors) if tensors else b""
 
 
+def signed(value: Any) -> Any:
+    """The signatures of a result, in place of it."""
+    from autograder.sandbox import signatures
+
+    return signatures.signed(value)
+
+
 def in_bytes(tensors: dict[str, Any]) -> bytes:
     """Tensors in the format of safetensors."""
     import torch
@@ -270,39 +290,6 @@ def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
     if not right or value.dtype not in (torch.float64, torch.float32) or not value.isfinite().all():
         return value
     return ["taken", value.argmax(dim=-1) if columns is None else value[..., columns]]
-
-
-def describe(error: BaseException) -> dict[str, Any]:
-    """An exception as text: its kind, its message, and the lines of the student's modules it went through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = [[f.filename, f.lineno, f.name, f.line] for f in frames if re.fullmatch(r"\w+\.py", f.filename)]
-    if isinstance(error, SyntaxError):
-        where.append([error.filename, error.lineno, "", (error.text or "").strip()])
-        message = error.msg
-    else:
-        message = str(error) + _arguments(error)
-    reply: dict[str, Any] = {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
-    if isinstance(error, NameError) and where:
-        last = [frame for frame in frames if re.fullmatch(r"\w+\.py", frame.filename)][-1]
-        reply["unwritten"] = unwritten(error, last.filename, last.name, last.lineno or 0)
-    return reply
-
-
-def _arguments(error: BaseException) -> str:
-    """The arguments of the student's innermost function that the message of an exception mentions, in a line each.
-
-    It may be a given function that was called wrongly: "argument 'device' must be torch.device" does not say by whom.
-    """
-    lines = ""
-    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
-        if re.fullmatch(r"\w+\.py", frame.f_code.co_filename):
-            names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-            for name in names if "self" not in names else ():
-                value = repr(frame.f_locals.get(name))[:80]
-                if re.search(rf"(?<![.\w]){name}\b", str(error)) and "\n" not in value:
-                    lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
-            break
-    return lines
 
 
 def serve(reader: BinaryIO, writer: BinaryIO, end_reading: Callable[[], None] = lambda: None) -> None:

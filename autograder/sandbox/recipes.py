@@ -50,20 +50,39 @@ class Recipe:
         Raises:
             LookupError: if an object that was made before is not made this time.
         """
+        objects = self.prepare(ask)
+        if earlier:
+            for before, own in self.earlier:
+                with contextlib.suppress(Raised):
+                    ask({**renumbered(before, objects), "unseen": True}, own)
+        with contextlib.suppress(Raised):
+            ask(*self.last(objects))
+
+    def prepare(self, ask: Callable[[dict[str, Any], Mapping[str, np.ndarray]], int | None]) -> dict[int, int]:
+        """Send all requests but the last one: the objects that they have made.
+
+        Raises:
+            LookupError: if an object is not made this time.
+            Raised: if one of them raises.
+        """
         objects: dict[int, int] = {}
         loaded = any(request["do"] == "state" for request, _ in self.requests)
-        for number, (request, tensors) in enumerate(self.requests, start=1):
+        for request, tensors in self.requests[:-1]:
             # What a constructor computes is replaced by the weights that are loaded, where some are.
-            if loaded and isinstance(request.get("target"), str) and number < len(self.requests):
-                request = {**request, "unseen": True}
-            if earlier and number == len(self.requests):
-                for before, own in self.earlier:
-                    with contextlib.suppress(Raised):
-                        ask({**renumbered(before, objects), "unseen": True}, own)
-            with contextlib.suppress(*((Raised,) if number == len(self.requests) else ())):
-                handle = ask(renumbered(request, objects), tensors)
-                if handle is not None and isinstance(request["target"], str):
-                    objects[len(objects)] = handle
+            unseen = {"unseen": True} if loaded and isinstance(request.get("target"), str) else {}
+            # A call before one that reads an attribute may raise: a table may be filled there.
+            called = request["do"] == "call" and isinstance(request["target"], int)
+            handle = None
+            with contextlib.suppress(*((Raised,) if called else ())):
+                handle = ask({**renumbered(request, objects), **unseen}, tensors)
+            if handle is not None and isinstance(request["target"], str):
+                objects[len(objects)] = handle
+        return objects
+
+    def last(self, objects: Mapping[int, int]) -> Request:
+        """The last request, with the objects that `prepare` has made."""
+        request, tensors = self.requests[-1]
+        return renumbered(request, objects), tensors
 
 
 class Recipes:

@@ -1,7 +1,8 @@
 """The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -106,17 +107,20 @@ class Student:
         """How the last call came about, if it can be made once more."""
         return self._recipes.last(self.code, self.dtype)
 
-    def follow(self, recipe: Recipe, limit: float, turned: int = -1, earlier: bool = False) -> Any:
-        """Make a call once more, from new objects: the record of what was computed, unchecked; see `traces`."""
+    @contextlib.contextmanager
+    def aside(self, seconds: float) -> Iterator[Callable[..., Any]]:
+        """A way to ask the worker for what only explains, some seconds for each answer; it takes none from the tests.
+
+        Raises:
+            TimedOut: if there is no such time left.
+        """
         if self._clock.short:
             raise TimedOut("what is left of the time is for the tests")
-        self.start()
-        what, kept = {"do": "follow", "seconds": limit, "turned": turned}, (self._seconds, self._clock)
-        self._seconds, self._clock = 2 * limit, self._clock.aside
+        kept, self._clock = (self._seconds, self._clock), self._clock.aside
         try:
-            self._ask({**what, "files": [f"{module}.py" for module in self.code.modules]})
-            recipe.repeat(lambda what, own: getattr(self._ask(what, body_of(own)), "_handle", None), earlier)
-            return self._ask({"do": "record"})
+            self.start()
+            self._seconds = seconds
+            yield self._ask
         finally:
             self._seconds, self._clock = kept
 
@@ -133,8 +137,7 @@ class Student:
         # Loading is our own work, and an import may read large libraries for the first time.
         is_call = request["do"] not in ("load", "import")
         usual = min(self._seconds, self._clock.each) if is_call else self._seconds
-        if request["do"] == "load":
-            usual = max(usual, START_SECONDS)
+        usual = max(usual, START_SECONDS) if request["do"] == "load" else usual
         try:
             with self._clock.running(is_call):
                 proxy = functools.partial(ObjectProxy, self)

@@ -61,6 +61,18 @@ def turns(tensor: torch.Tensor) -> list[list[Any]]:
     return [[list(axes), list(signature(tensor.permute(axes)))] for axes in permutations(range(tensor.dim()))]
 
 
+def signed(value: Any) -> list[list[Any]]:
+    """The signature and the shape of each tensor of a result, or of the number, text or list that it is, and whether
+    it is of fractions."""
+    from autograder.sandbox.plain_values import WHOLE, Series, plain
+
+    found = [[list(signature(one)), list(one.shape), one.is_floating_point()] for one in tensors_in(value)]
+    if not plain(value):
+        return found
+    own = Series().of(value)
+    return [*found, [list(own), [], own[-2] < WHOLE]]
+
+
 def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
     """The tensors in a value, in nested lists, tuples and dictionaries."""
     if isinstance(value, torch.Tensor):

@@ -1,0 +1,189 @@
+"""The line that a small change would mend: a failed call is made again and again, each time with one change.
+
+A followed call shows where right inputs become something else; this shows where a change makes the result right, also
+where nothing could be followed, or an exception came too late. What counts is a change with which the call gives what
+it should and the test gets further than before. A line is named if it is the only one.
+"""
+
+import ast
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.known_steps import LIMIT
+from autograder.grading.point_at_line import Followed, own_files, with_finding
+from autograder.grading.results import TestResult
+from autograder.grading.source_lines import in_given
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
+from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
+from autograder.sandbox.traces import Line
+from autograder.sandbox.trials import Came, Trials
+from autograder.submissions.small_changes import SmallChange, small_changes
+from autograder.submissions.syntax_tree import functions, parse
+
+# What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
+OPERATIONS, TOLD = 25_000, 12_000  # where no line is told yet; where one is
+EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
+SECONDS = 2.0  # where this is too much all the same
+CALL_SECONDS = 0.5  # for an answer
+
+
+class Failed(NamedTuple):
+    """A failed test whose call was followed."""
+
+    name: str
+    followed: Followed
+    student: Student
+    further: Callable[[Student], bool]  # whether the test gets further with another student
+
+
+def mended(tests: Mapping[str, TestResult], failed: Iterable[Failed]) -> dict[str, TestResult]:
+    """The results of tests of a stage that name another line now, or one at all.
+
+    The calls that cost least come first: what mends them is tried in the others, too.
+    """
+    found: dict[str, TestResult] = {}
+    trials = _StageTrials()
+    try:
+        for one in sorted(failed, key=lambda one: one.followed.trace.size):
+            if fault := trials.fault(one):
+                finding, code = one.followed.finding, one.followed.recipe.code
+                right = [(line, steps) for line, steps in finding.right if line not in {fault.line, *finding.unsure}]
+                found[one.name] = with_finding(
+                    tests[one.name],
+                    replace(finding, faults=(fault,), right=tuple(right), missing=()),
+                    own_files(code),
+                )
+    finally:
+        trials.close()
+    return found
+
+
+class _StageTrials:
+    """The trials of one stage, in a worker of their own."""
+
+    def __init__(self) -> None:
+        self.left, self.end = OPERATIONS, time.monotonic() + SECONDS
+        self.student: Student | None = None
+        self.known: list[SmallChange] = []  # those that have mended another test
+
+    def fault(self, failed: Failed) -> Fault | None:
+        """The fault of the only line that a small change mends, if it is none of those that were found."""
+        recipe, known, _, finding, raised = failed.followed
+        if len(known.shapes) != len(known.results) or len(finding.faults) > 1:
+            return None
+        if self.student is None or self.student.code is not recipe.code:
+            self.close()
+            self.student = failed.student.with_code(recipe.code)
+        least = OPERATIONS - TOLD if finding.faults else 0  # what has to be left
+        told = {(fault.line.file, fault.line.number) for fault in finding.faults}
+        found: set[tuple[str, int]] = set()
+        try:
+            with self.student.aside(CALL_SECONDS) as ask:
+                trials = Trials(recipe, ask)
+                again = tuple(self.known)
+                for number, change in enumerate((*again, *_candidates(failed.followed))):
+                    at = (f"{change.module}.py", change.line)
+                    # One that has mended another test is tried in any case.
+                    if number >= len(again) and (self.left <= least or time.monotonic() > self.end):
+                        break
+                    if at not in found and self._mends(change, trials, failed):
+                        self.known += [change] if change not in again else []
+                        found.add(at)
+                        if at in told or len(found) > 1:
+                            return None
+        except (StudentFault, _Whole):
+            return None
+        line = next(iter(found), None)
+        missing = finding.missing[0] if finding.missing and finding.usual and not raised else ""
+        return Fault(_statement(recipe.code, *line), missing, mends=True) if line else None
+
+    def _mends(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
+        """Whether a change mends the call and the test."""
+        known = failed.followed.known
+        self.left -= failed.followed.trace.size + EACH
+        results = self._results(trials, change)
+        fit = tuple(one.shape for one in results) == known.shapes
+        if not fit:
+            return False
+        if not any(one.fractions for one in results):
+            raise _Whole
+        assert self.student is not None
+        wanted = known.rows[list(known.results)]
+        if any(np.abs(one.signature - row).max() > LIMIT for one, row in zip(results, wanted, strict=True)):
+            return False
+        self.left -= TEST
+        self.student.kept.clear()
+        return failed.further(self.student)
+
+    def _results(self, trials: Trials, change: SmallChange) -> tuple[Came, ...]:
+        try:
+            return trials.results(change)
+        except (TimedOut, Crashed):
+            assert self.student is not None
+            self.left -= OPERATIONS // 4
+            self.student.start()
+            trials.forget()
+            return ()
+
+    def close(self) -> None:
+        """End the worker."""
+        if self.student is not None:
+            self.student.close()
+            self.student = None
+
+
+class _Whole(Exception):
+    """The call gives whole numbers, such as places of the largest: they may be right by chance."""
+
+
+def _candidates(followed: Followed) -> Iterator[SmallChange]:
+    """The small changes of the functions that ran, and of constructors, those of the likeliest lines first.
+
+    Where a line is told, or an exception was raised: of that line, then of the ones before it. Else the lines come in
+    the order of time, and names in the place of others later: that is mostly seen without trials. Lines that are right
+    come late; but where an exception is raised, an axis of size 1 may be too much or missing, which is not seen.
+    """
+    recipe, known, trace, finding, _ = followed
+    code = recipe.code
+    given = in_given({f"{module}.py": code.sources[module] for module in code.modules}, known.given)
+    first: dict[tuple[str, int], int] = {}  # the first result of each line
+    for number, line in [*enumerate(trace.lines), *((trace.size, one.line) for one in trace.calls)]:
+        if line:
+            first.setdefault((line.file, line.number), number)
+    end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
+    proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
+    right = {(line.file, line.number) for line in proven}
+    found: list[tuple[int, bool, int, SmallChange]] = []
+    for module in code.modules:
+        file = f"{module}.py"
+        for name, node in functions(module, code.sources[module]).items():
+            path, last = name.removeprefix(f"{module}."), node.end_lineno or node.lineno
+            constructor = path.endswith("__init__")
+            times = {line: time for (own, line), time in first.items() if own == file and node.lineno <= line <= last}
+            if given(Line(file, node.lineno, last)) or not (times or constructor):
+                continue
+            inside = end is not None and end.file == file and node.lineno <= end.number <= last
+            for change in small_changes(module, code.sources[module], path, node):
+                if end is not None and inside:
+                    late, far = int(change.line > end.number), abs(end.number - change.line)
+                else:
+                    late, far = (
+                        int(end is not None),
+                        min((t for at, t in times.items() if at >= change.line), default=0),
+                    )
+                late = 3 if constructor else 2 if (file, change.line) in right else late
+                found.append((late, end is None and change.names, far, change))
+    yield from (change for *_, change in sorted(found, key=lambda one: one[:3]))
+
+
+def _statement(code: Code, file: str, number: int) -> Line:
+    """The statement that begins on a line."""
+    tree = parse(code.sources[file.removesuffix(".py")])
+    ends = [node.end_lineno for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == number]
+    return Line(file, number, min(end for end in ends if end))

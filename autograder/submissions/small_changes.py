@@ -1,0 +1,272 @@
+"""Small changes of a function's text, such as would mend a slip: another name, axis, sign, operator, argument.
+
+Changes of this kind are how programs are tested for what their tests see; here they find the statement to mend, as in
+"Ask the Mutants" (Moon, Kim, Kim, Yoo 2014): a change that makes a wrong call right stands in a suspicious place.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"}
+LOGIC = {ast.BitAnd: "&", ast.BitOr: "|"}
+ORDER = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+COMMUTE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)
+# Names that are taken for one another.
+FAMILIES = (
+    ("argmax", "argmin"),
+    ("max", "min", "amax", "amin"),
+    ("mean", "sum"),
+    ("any", "all"),
+    ("sin", "cos"),
+    ("exp", "log", "log2", "sqrt", "square"),
+    ("softmax", "log_softmax"),
+    ("tanh", "sigmoid", "relu", "gelu"),
+    ("tril", "triu"),
+    ("zeros", "ones"),
+    ("zeros_like", "ones_like"),
+    ("mul", "add"),
+    ("hstack", "vstack", "dstack"),
+    ("bool", "logical_not"),
+    ("floor", "ceil"),
+)
+MASKING = ("masked_fill", "masked_fill_", "where")
+Edit = tuple[int, int, str]  # from, to, the text in its place
+
+
+@dataclass(frozen=True)
+class SmallChange:
+    """A piece of a module's text that gives way to another one."""
+
+    module: str
+    path: str  # "Class.method" or "function"
+    line: int  # the first line of the statement
+    start: int  # offsets in the text of the module
+    end: int
+    text: str
+    unit: str  # what is compiled: the changed function alone, on its lines
+    names: bool  # whether it only puts a name in the place of another one
+
+    def apply(self, source: str) -> str:
+        """The changed text of the module."""
+        return source[: self.start] + self.text + source[self.end :]
+
+
+class Offsets:
+    """Where the nodes of a syntax tree stand in the text."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.lines = source.splitlines(keepends=True)
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line))
+
+    def at(self, line: int, column: int) -> int:
+        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
+
+    def start(self, node: ast.expr | ast.stmt) -> int:
+        return self.at(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr | ast.stmt) -> int:
+        return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def of(self, node: ast.expr | ast.stmt) -> str:
+        return self.source[self.start(node) : self.end(node)]
+
+
+def small_changes(module: str, source: str, path: str, function: ast.FunctionDef) -> Iterator[SmallChange]:
+    """All small changes of a function, statement by statement.
+
+    Args:
+        path: "Class.method" or "function".
+        function: its node in the tree of `source`.
+    """
+    text = Offsets(source)
+    first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+    begin, end = text.starts[first - 1], text.end(function)
+    owner = path.rpartition(".")[0]
+    head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
+    editor, seen = _Editor(text, function), set[str]()
+    for statement in statements(function.body):
+        for start, stop, new in editor.of_statement(statement):
+            unit = head + source[begin:start] + new + source[stop:end]
+            if new != source[start:stop] and unit not in seen:
+                seen.add(unit)
+                yield SmallChange(module, path, statement.lineno, start, stop, new, unit, new in editor.names)
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of a function's body, those of blocks behind their heads."""
+    for node in body:
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
+            yield node
+        for name in ("body", "orelse", "finalbody"):
+            yield from statements(getattr(node, name, []))
+
+
+class _Editor:
+    def __init__(self, text: Offsets, function: ast.FunctionDef) -> None:
+        self.text = text
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
+        self.names = list(dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))]))
+        called = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
+        own = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and self._of_self(node)]
+        self.called = called
+        self.attributes = {
+            kind: list(dict.fromkeys(node.attr for node in own if (id(node) in called) == kind))
+            for kind in (True, False)
+        }
+        self.loops = {
+            id(one) for node in ast.walk(function) if isinstance(node, ast.While) for one in statements(node.body)
+        }
+
+    def _of_self(self, node: ast.Attribute) -> bool:
+        return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+    def _whole(self, node: ast.expr | ast.stmt, new: str) -> Edit:
+        return self.text.start(node), self.text.end(node), new
+
+    def of_statement(self, statement: ast.stmt) -> Iterator[Edit]:
+        makers: dict[type, Callable[..., Iterator[Edit]]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Constant: self._constant,
+            ast.UnaryOp: self._unary,
+            ast.BinOp: self._binary,
+            ast.Compare: self._comparison,
+            ast.Call: self._call,
+            ast.Subscript: self._subscript,
+            ast.BoolOp: self._bool,
+        }
+        waiting: list[ast.AST] = [
+            one for one in ast.iter_child_nodes(statement) if isinstance(one, (ast.expr, ast.keyword))
+        ]
+        while waiting:
+            node = waiting.pop(0)
+            if isinstance(node, (ast.JoinedStr, ast.Lambda)):
+                continue
+            waiting += ast.iter_child_nodes(node)
+            if (make := makers.get(type(node))) and not isinstance(getattr(node, "ctx", None), ast.Store):
+                yield from make(node)
+        yield from self._of_whole(statement)
+
+    def _of_whole(self, node: ast.stmt) -> Iterator[Edit]:
+        if isinstance(node, ast.If):
+            yield self._whole(node.test, f"(not ({self.text.of(node.test)}))")
+            yield self._whole(node.test, "True")
+            yield self._whole(node.test, "False")
+        # Without a step of a `while` it would run for ever.
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
+            yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))
+        if isinstance(node, ast.AugAssign) and (symbol := ARITHMETIC.get(type(node.op))):
+            start, end = self.text.end(node.target), self.text.start(node.value)
+            for other in ARITHMETIC.values():
+                if other != symbol:
+                    yield start, end, f" {other}= "
+            yield start, end, " = "
+            yield start, end, f" = {self.text.of(node.target)} {symbol} "  # not in place
+
+    def _name(self, node: ast.Name) -> Iterator[Edit]:
+        if node.id in self.names and id(node) not in self.called:
+            for other in self.names:
+                if other != node.id:
+                    yield self._whole(node, other)
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[Edit]:
+        end = self.text.end(node)
+        start = end - len(node.attr)
+        if self._of_self(node):
+            for other in self.attributes[id(node) in self.called]:
+                if other != node.attr:
+                    yield start, end, other
+        if node.attr.endswith("_") and not node.attr.startswith("_"):  # in place
+            yield start, end, node.attr.rstrip("_")
+        for family in FAMILIES:
+            if node.attr in family:
+                for other in family:
+                    if other != node.attr:
+                        yield start, end, other
+
+    def _constant(self, node: ast.Constant) -> Iterator[Edit]:
+        value = node.value
+        if isinstance(value, bool):
+            yield self._whole(node, str(not value))
+        elif isinstance(value, (int, float)):
+            for other in (value + 1, value - 1, -value, value + 2, value - 2, value * 2, value / 2):
+                if other != value:
+                    number = int(other) if isinstance(value, int) and other == int(other) else other
+                    yield self._whole(node, f"{number}" if number >= 0 else f"({number})")
+
+    def _unary(self, node: ast.UnaryOp) -> Iterator[Edit]:
+        yield self._whole(node, f"({self.text.of(node.operand)})")
+
+    def _binary(self, node: ast.BinOp) -> Iterator[Edit]:
+        left, right = self.text.of(node.left), self.text.of(node.right)
+        table = ARITHMETIC if type(node.op) in ARITHMETIC else LOGIC
+        for kind, symbol in table.items():
+            if not isinstance(node.op, kind) and not isinstance(node.op, ast.MatMult):
+                yield self._whole(node, f"(({left}) {symbol} ({right}))")
+        if not isinstance(node.op, COMMUTE):
+            own = "@" if isinstance(node.op, ast.MatMult) else ARITHMETIC.get(type(node.op))
+            if own:
+                yield self._whole(node, f"(({right}) {own} ({left}))")
+        if isinstance(node.op, ast.MatMult):
+            yield self._whole(node, f"(({left}).transpose(-2, -1) @ ({right}))")
+            yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
+        yield self._whole(node, f"({left})")
+        yield self._whole(node, f"({right})")
+
+    def _comparison(self, node: ast.Compare) -> Iterator[Edit]:
+        start, end = self.text.end(node.left), self.text.start(node.comparators[0])
+        if (own := ORDER.get(type(node.ops[0]))) and self.text.source[start:end].count(own) == 1:
+            for other in ORDER.values():
+                if other != own:
+                    yield start, end, self.text.source[start:end].replace(own, other)
+            if isinstance(node.comparators[0], ast.Constant):
+                for other in ("!=", "=="):
+                    yield self._whole(node, f"(({self.text.of(node.left)}) {other} 0)")
+
+    def _bool(self, node: ast.BoolOp) -> Iterator[Edit]:
+        word = " or " if isinstance(node.op, ast.And) else " and "
+        yield self._whole(node, "(" + word.join(f"({self.text.of(one)})" for one in node.values) + ")")
+        for one in node.values:
+            yield self._whole(node, f"({self.text.of(one)})")
+
+    def _call(self, node: ast.Call) -> Iterator[Edit]:
+        own = self.text
+        for first, second in zip(node.args, node.args[1:], strict=False):
+            between = own.source[own.end(first) : own.start(second)]
+            yield own.start(first), own.end(second), own.of(second) + between + own.of(first)
+        for number, keyword in enumerate(node.keywords):
+            others = [*node.args, *(other.value for other in node.keywords[:number])]
+            if keyword.arg and others:
+                yield own.end(others[-1]), own.end(keyword.value), ""
+        for one, two in zip(node.keywords, node.keywords[1:], strict=False):
+            between = own.source[own.end(one.value) : own.start(two.value)]
+            yield own.start(one.value), own.end(two.value), own.of(two.value) + between + own.of(one.value)
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method in MASKING and node.args:
+            yield self._whole(node.args[0], f"~({own.of(node.args[0])}).bool()")
+        if isinstance(node.func, ast.Attribute) and not self._is_library(node.func.value):
+            yield self._whole(node, f"({own.of(node.func.value)})")
+        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+            yield self._whole(node, f"({own.of(node.args[0])})")
+
+    def _is_library(self, node: ast.expr) -> bool:
+        """Whether what stands before the dot of a call is no tensor: `torch`, `F`, `self`, ..."""
+        return isinstance(node, ast.Name) and node.id not in self.names
+
+    def _subscript(self, node: ast.Subscript) -> Iterator[Edit]:
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for axis in axes:
+            if isinstance(axis, ast.Slice) and not axis.step:
+                low = self.text.of(axis.lower) if axis.lower else ""
+                high = self.text.of(axis.upper) if axis.upper else ""
+                for one in ("1:", ":-1", ":", f"{low}:", f":{high}", f"{high}:{low}", f"({low or 0}) + 1:{high}"):
+                    if one != f"{low}:{high}":
+                        yield self._whole(axis, one)
+        if len(axes) == 2:
+            yield self._whole(node.slice, f"{self.text.of(axes[1])}, {self.text.of(axes[0])}")
+        yield self._whole(node, f"({self.text.of(node.value)})")

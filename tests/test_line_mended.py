@@ -1,0 +1,159 @@
+"""The line of a verdict where a small change would mend the call: changes by syntax, trials, and what follows."""
+
+import ast
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.grading.grade_submission import grade
+from autograder.grading.mending_lines import _StageTrials
+from autograder.manifest import assignment, every_assignment
+from autograder.sandbox.trials import _read
+from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.small_changes import small_changes
+from autograder.submissions.syntax_tree import functions
+
+CHANGE = "With a small change of line"
+
+
+def failed(workers, name: str, stage: str, module: str, old: str, new: str):
+    """The failed tests of a solution with a text replaced where it stands first, and its line."""
+    chosen = assignment(name)
+    sources = read_submission(chosen.solution, chosen).sources
+    text = sources[module]
+    assert old in text
+    changed = Submission("", {**sources, module: text.replace(old, new, 1)})
+    report = grade(changed, chosen, workers, [chosen.stage(stage)])
+    return [test for test in report.tests if test.status != "passed"], text[: text.index(old)].count("\n") + 1
+
+
+def wrong_lines(test) -> list[int]:
+    return [mark.line for mark in test.marks if mark.state == "wrong"]
+
+
+SLIPS = [  # assignment, stage, module, what is replaced, by what
+    ("variants", "training", "training", "if norm > max_norm:", "if norm < 0:"),  # a condition
+    ("transformer", "mha", "mha", "key.transpose(-2, -1)", "key.transpose(1, 2)"),  # raises on another line
+    ("transformer", "decoder", "transformer", "subsequent_mask(tgt.size(1)", "subsequent_mask(tgt.size(0)"),
+]
+
+
+@pytest.mark.parametrize(("name", "stage", "module", "old", "new"), SLIPS, ids=[case[1] for case in SLIPS])
+def test_the_line_that_a_small_change_mends(workers, name, stage, module, old, new):
+    tests, line = failed(workers, name, stage, module, old, new)
+    assert tests
+    for test in tests:
+        assert wrong_lines(test) == [line]
+        assert f"{CHANGE} {line}" in " ".join(test.pointed)
+
+
+def test_what_nothing_makes_is_said_beside_it(workers):
+    tests, _ = failed(workers, "variants", "training", "training", "if norm > max_norm:", "if norm < 0:")
+    assert "As it is, nothing makes the gradients, shortened." in " ".join(tests[0].pointed)
+
+
+def test_of_two_lines_none_is_named(workers):
+    # Without the 1000, or with max_norm for limit: each would do.
+    tests, _ = failed(
+        workers,
+        *("variants", "training", "training"),
+        "    if norm > max_norm:",
+        "    limit = max_norm + 1000\n    if norm > limit:",
+    )
+    clip = next(test for test in tests if test.name == "test_clip_gradients")
+    assert CHANGE not in " ".join(clip.pointed)
+    assert not wrong_lines(clip)
+
+
+def test_a_change_of_the_line_that_is_told_confirms_it(workers, monkeypatch):
+    found = []
+    fault = _StageTrials.fault
+
+    def watched(*given: Any) -> Any:
+        found.append(fault(*given))
+        return found[-1]
+
+    monkeypatch.setattr(_StageTrials, "fault", watched)
+    tests, line = failed(workers, "transformer", "mha", "mha", "dim=-1)", "dim=-2)")
+    assert found == [None] * len(tests)
+    assert all(wrong_lines(test) == [line] and CHANGE not in " ".join(test.pointed) for test in tests)
+
+
+def test_trials_change_neither_points_nor_messages(workers, monkeypatch):
+    def outcome():
+        tests = [one for case in SLIPS for one in failed(workers, *case)[0]]
+        return [(test.name, test.status, test.points, test.message, test.printed) for test in tests]
+
+    with_trials = outcome()
+    monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})
+    assert outcome() == with_trials
+
+
+def test_what_the_trials_of_a_stage_cost_is_limited(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.OPERATIONS", 100)
+    tests, _ = failed(workers, *SLIPS[1])
+    assert all(CHANGE not in " ".join(test.pointed) for test in tests)
+
+
+def test_trials_that_never_return_end(workers):
+    # With one step more or less, the loop of the trial has no end.
+    chosen = assignment("transformer")
+    sources = read_submission(chosen.solution, chosen).sources
+    old = "scores = query @ key.transpose(-2, -1)"
+    loop = "n = 0\n        while n != 8:\n            n = n + 2\n        scores = query @ key.transpose(1, 2)"
+    assert old in sources["mha"]
+    changed = Submission("", {**sources, "mha": sources["mha"].replace(old, loop)})
+    report = grade(changed, chosen, workers, [chosen.stage("mha")])
+    assert not report.faulty
+    assert all(test.status == "error" and "line" in " ".join(test.details) for test in report.tests)
+    assert report.seconds < 15
+
+
+@pytest.mark.parametrize("chosen", every_assignment(), ids=lambda one: one.name)
+def test_changes_of_every_solution_stand_on_their_lines(chosen):
+    count = 0
+    for module, source in read_submission(chosen.solution, chosen).sources.items():
+        for name, node in functions(module, source).items():
+            path = name.removeprefix(f"{module}.")
+            for change in small_changes(module, source, path, node):
+                count += 1
+                assert node.lineno <= change.line <= (node.end_lineno or 0)
+                changed = change.apply(source)
+                assert changed != source
+                tree = ast.parse(change.unit)  # every one of them can be compiled
+                found = next(one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef))
+                assert (found.name, found.lineno) == (node.name, node.lineno)
+    assert count > 1000
+
+
+def test_a_slip_can_be_taken_back():
+    source = textwrap_of("return torch.softmax(a / b, dim=-1)[:, 1:] @ x.transpose(1, 2)")
+    node = functions("m", source)["m.f"]
+    made = {change.apply(source).splitlines()[1].strip() for change in small_changes("m", source, "f", node)}
+    for wanted in (
+        "return torch.softmax(((a) * (b)), dim=-1)[:, 1:] @ x.transpose(1, 2)",
+        "return torch.softmax(a / b, dim=-2)[:, 1:] @ x.transpose(1, 2)",
+        "return torch.softmax(a / b, dim=-1)[:, :-1] @ x.transpose(1, 2)",
+        "return torch.softmax(a / b, dim=-1)[:, 1:] @ (x)",
+        "return torch.softmax(x / b, dim=-1)[:, 1:] @ x.transpose(1, 2)",
+    ):
+        assert wanted in made
+
+
+def textwrap_of(line: str) -> str:
+    return f"def f(a, b, x):\n    {line}\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [None, "x", [1], [[0.5]], [[[0.5], [2], 1]], [[[0.5], ["2"], True]], [[["0.5"], [2], True]], [[[1], [2], True]]],
+)
+def test_results_that_are_none_are_not_believed(sent):
+    assert _read(sent) == ()
+
+
+def test_results_are_read():
+    (one,) = _read([[[0.5, 0.25], [2, 3], True]])
+    assert np.array_equal(one.signature, [0.5, 0.25])
+    assert (one.shape, one.fractions) == ((2, 3), True)
