@@ -79,7 +79,7 @@ class _Search:
         trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
         line, call = self._blamed(node)
         order = "" if seen.plain[node] else seen.order(node)
-        if line is None or line in self.faults or self.text.given(line):
+        if line is None or line in self.faults or self.text.given(line) or self._once_too_often(node):
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
@@ -131,6 +131,16 @@ class _Search:
             node=node if wanted else -1,
             rows=tuple(steps[number].row for number in wanted[:1]),
         )
+
+    def _once_too_often(self, node: int) -> bool:
+        """Whether a node is made in a call of a module that one line has made as often as any correct code before."""
+        calls = self.trace.calls
+        for number in self.seen.around(int(self.trace.around[node])):
+            path, line = calls[number].path, calls[number].line
+            most = self.known.counts.get(path)
+            if most and sum(one.path == path and one.line == line for one in calls[:number]) >= most:
+                return True
+        return False
 
     def _caller(self, node: int, source: int) -> Line | None:
         """The line that calls the helper function in which a node is made, if it gives a tensor to it."""

@@ -197,7 +197,7 @@ class Comparison:
         """The nodes that are wrong although all that went into them is fine."""
         trace = self.trace
         # Where a record ends early it is not seen whether something right comes of a tensor, or what is right.
-        last = trace.size if trace.whole else trace.size // 2
+        last = trace.size if trace.whole else 0
         last = last if self.known.whole else min(last, trace.size // 4)
         # What is drawn differs: so may all that comes after it.
         last = min([last, *np.flatnonzero(self.drawn)])

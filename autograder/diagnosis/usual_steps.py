@@ -44,8 +44,10 @@ class Usual:
         return [int(seen.rows[one]) for one in sources if one != but and seen.telling[one] and seen.rows[one] >= 0]
 
     def as_usual(self, node: int) -> bool:
-        """Whether correct code does the same with something that went into a node."""
-        return any(self.trace.operations[node] in self.uses.get(row, {}) for row in self._given(node))
+        """Whether correct code does the same with something that went into a node; a mask alone says little of that."""
+        rows = [int(self.seen.rows[one]) for one in self.trace.inputs[node] if not self.seen.binary[one]]
+        given = [row for row in self._given(node) if row in rows] or self._given(node)
+        return any(self.trace.operations[node] in self.uses.get(row, {}) for row in given)
 
     def leads_to(self, nodes: Iterable[int]) -> set[int]:
         """What correct code makes in a few operations of some nodes, by rows."""
@@ -78,7 +80,8 @@ class Usual:
         """
         trace, seen, own = self.trace, self.seen, self.trace.operations[node]
         given = set(self._given(node))
-        for source in trace.inputs[node]:
+        for used in trace.inputs[node]:
+            source = self._before_idle(used, trace.lines[node])
             line, row = trace.lines[source], int(seen.rows[source])
             uses = self.uses.get(row, {})
             if row < 0 or seen.alike[source] or not uses or (line and line == trace.lines[node]):
@@ -90,6 +93,12 @@ class Usual:
                 if own in self.uses.get(later, {}) and (own not in uses or self._together(own, {later, *beside})):
                     return Skipped(source, self.first_line(source), later)
         return None
+
+    def _before_idle(self, node: int, line: Line | None) -> int:
+        """What a node is, where operations of a line have changed nothing, as by an empty mask."""
+        while self.trace.lines[node] == line and self.seen.idle(node):
+            node = next(one for one in self.trace.inputs[node] if self.seen.rows[one] == self.seen.rows[node])
+        return node
 
     def first_line(self, node: int) -> Line | None:
         """The line that made what a node is: others in between may have changed nothing, as by an empty mask."""

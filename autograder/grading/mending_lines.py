@@ -7,6 +7,7 @@ it should and the test gets further than before. A line is named if it is the on
 
 import ast
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from autograder.submissions.syntax_tree import functions, parse
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
 OPERATIONS, TOLD = 25_000, 12_000  # where no line is told yet; where one is
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
+MANY = 40  # changes of one line, before those of the next ones are tried
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
 
@@ -108,13 +110,14 @@ class _StageTrials:
         known = failed.followed.known
         self.left -= failed.followed.trace.size + EACH
         results = self._results(trials, change)
-        fit = tuple(one.shape for one in results) == known.shapes
-        if not fit:
+        # Where an attribute is read, only that comes back; a call before it has results, too.
+        first = len(known.shapes) - len(results) if trials.reads else 0
+        if not results or tuple(one.shape for one in results) != known.shapes[first:]:
             return False
         if not any(one.fractions for one in results):
             raise _Whole
         assert self.student is not None
-        wanted = known.rows[list(known.results)]
+        wanted = known.rows[list(known.results[first:])]
         if any(np.abs(one.signature - row).max() > LIMIT for one, row in zip(results, wanted, strict=True)):
             return False
         self.left -= TEST
@@ -159,7 +162,7 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
     end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
     right = {(line.file, line.number) for line in proven}
-    found: list[tuple[int, bool, int, SmallChange]] = []
+    found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
         file = f"{module}.py"
         for name, node in functions(module, code.sources[module]).items():
@@ -169,16 +172,17 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
             if given(Line(file, node.lineno, last)) or not (times or constructor):
                 continue
             inside = end is not None and end.file == file and node.lineno <= end.number <= last
-            for change in small_changes(module, code.sources[module], path, node):
+            of_line = Counter[int]()
+            for change in sorted(small_changes(module, code.sources[module], path, node), key=lambda one: one.names):
+                of_line[change.line] += 1
                 if end is not None and inside:
                     late, far = int(change.line > end.number), abs(end.number - change.line)
                 else:
-                    late, far = (
-                        int(end is not None),
-                        min((t for at, t in times.items() if at >= change.line), default=0),
-                    )
+                    later = [time for at, time in times.items() if at >= change.line]
+                    late, far = int(end is not None), min(later, default=0)
                 late = 3 if constructor else 2 if (file, change.line) in right else late
-                found.append((late, end is None and change.names, far, change))
+                block = of_line[change.line] // MANY if end else int(change.names)
+                found.append((late, block, far, change))
     yield from (change for *_, change in sorted(found, key=lambda one: one[:3]))
 
 

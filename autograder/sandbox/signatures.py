@@ -64,13 +64,13 @@ def turns(tensor: torch.Tensor) -> list[list[Any]]:
 def signed(value: Any) -> list[list[Any]]:
     """The signature and the shape of each tensor of a result, or of the number, text or list that it is, and whether
     it is of fractions."""
-    from autograder.sandbox.plain_values import WHOLE, Series, plain
+    from autograder.sandbox.plain_values import Series, plain
 
     found = [[list(signature(one)), list(one.shape), one.is_floating_point()] for one in tensors_in(value)]
     if not plain(value):
         return found
-    own = Series().of(value)
-    return [*found, [list(own), [], own[-2] < WHOLE]]
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    return [*found, [list(Series().of(value)), [], any(isinstance(one, float) for one in numbers)]]
 
 
 def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:

@@ -38,6 +38,7 @@ class Trials:
 
     def __init__(self, recipe: Recipe, ask: Callable[[dict[str, Any], bytes], Any]) -> None:
         self.recipe, self.ask = recipe, ask
+        self.reads = recipe.requests[-1][0]["do"] == "get"  # an attribute, in place of a call
         self._objects: dict[int, int] | None = None  # made without a change
 
     def results(self, change: Changed) -> tuple[Came, ...]:
