@@ -67,6 +67,21 @@ def test_each_part_earns_its_own_points(first, second, points, status):
     assert bool(result.message) == (status != "passed")
 
 
+def test_a_part_that_needs_another_one_says_so():
+    def body(case):
+        with case.part("table"):
+            wrong(case)
+        with case.part("sum"):
+            case.needs("table")
+            right(case)
+
+    result, _ = outcome(body)
+    assert [part_line(part) for part in result.parts] == [
+        "table: 0 of 3, failed: x has the right shape but wrong values",
+        "sum: 0 of 2, not judged, since it needs: table",
+    ]
+
+
 def test_what_the_student_raises_ends_one_part_only():
     def body(case):
         with case.part("table"):

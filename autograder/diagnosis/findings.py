@@ -24,6 +24,7 @@ class Called:
     instead: str = ""  # the module beside it to which these inputs belong
     given: tuple[str, ...] = ()  # the steps that it is called with
     wanted: tuple[str, ...] = ()  # those that it should be called with
+    fewer: bool = True  # whether correct code gives more to it, perhaps
 
 
 @dataclass(frozen=True)

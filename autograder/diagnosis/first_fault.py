@@ -294,6 +294,7 @@ class _Search:
             beside[0] if beside and not f"{beside[0]}{name}".count("()") else "",
             self.seen.names(set(rows).difference(*sets)),
             self.seen.names(set(sets[0]) - set(rows)) if len(sets) == 1 else (),
+            any(len(one) > len(rows) for one in sets),
         )
 
     # NaN

@@ -146,7 +146,7 @@ def _called(called: Called) -> str:
         return f"It calls {called.name} with what {called.instead} should be called with."
     if called.given and called.wanted:
         return f"It calls {called.name} with {_and(called.given)}; it should be called with {_and(called.wanted)}."
-    return f"It calls {called.name} with other inputs than it should, or leaves some out."
+    return f"It calls {called.name} with other inputs than it should{', or leaves some out' if called.fewer else ''}."
 
 
 def _without_fault(finding: Finding) -> tuple[str, ...]:

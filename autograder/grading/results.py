@@ -6,6 +6,8 @@ from typing import Any
 # What can become of a test. "fault" is a failure of the grader itself, never of the student.
 STATUSES = ("passed", "failed", "not started", "error", "timed out", "no file", "forbidden", "blocked", "fault")
 
+NOT_JUDGED = "not judged"  # what the message of a part begins with that needs another one, which failed
+
 
 @dataclass(frozen=True)
 class PartResult:

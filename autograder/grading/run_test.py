@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import StageTestCase
-from autograder.grading.results import PartResult, TestResult
+from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.remote_modules import Student
@@ -107,7 +107,13 @@ def run_test(
             calls.setdefault(text.partition("\n")[0][:200], call)
         told = [line for text, call in calls.items() for line in (f"and: {text}", f"called    {call}")]
         message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
-    parts = tuple(_part(part, outcomes[part][0], points, case.hidden) for part, points in worth.items())
+    ended: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
+    for part, (found, _) in known.items():
+        ended.setdefault(id(found), part)
+    parts = tuple(
+        _part(part, (over := outcomes[part][0]), points, case.hidden, ended.get(id(over), part))
+        for part, points in worth.items()
+    )
     result = TestResult(
         stage=stage.name,
         name=name,
@@ -158,8 +164,9 @@ def _is_own(error: BaseException | None) -> bool:
     return error is None or isinstance(error, (Incorrect, StudentFault))
 
 
-def _part(name: str, error: BaseException | None, points: float, hidden: bool) -> PartResult:
+def _part(name: str, error: BaseException | None, points: float, hidden: bool, first: str) -> PartResult:
     status, message, _ = _told(error)
+    message = message if error is None or first == name else f"{NOT_JUDGED}, since it needs: {first}"
     return PartResult(name, status, points if error is None else 0, points, message, hidden)
 
 

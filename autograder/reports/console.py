@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
-from autograder.grading.results import PartResult, Report, StageResult, TestResult
+from autograder.grading.results import NOT_JUDGED, PartResult, Report, StageResult, TestResult
 from autograder.reports.one_cause import SAME, told_once
 
 STYLES = {
@@ -116,6 +116,8 @@ def part_line(part: PartResult, reason: bool = True) -> str:
     line = f"{part.name}: {points(part.points)} of {points(part.max_points)}"
     if part.status == "passed":
         return line
+    if part.message.startswith(NOT_JUDGED):
+        return f"{line}, {part.message}"
     return f"{line}, {part.status}" + (f": {part.message}" if part.message and reason else "")
 
 
