@@ -11,7 +11,7 @@ from autograder.grading.mending_lines import _StageTrials
 from autograder.manifest import assignment, every_assignment
 from autograder.sandbox.trials import _read
 from autograder.submissions.read_submission import Submission, read_submission
-from autograder.submissions.small_changes import small_changes
+from autograder.submissions.small_changes import harmless, small_changes
 from autograder.submissions.syntax_tree import functions
 
 CHANGE = "With a small change of line"
@@ -143,6 +143,40 @@ def test_a_slip_can_be_taken_back():
 
 def textwrap_of(line: str) -> str:
     return f"def f(a, b, x):\n    {line}\n"
+
+
+@pytest.mark.parametrize("chosen", every_assignment(), ids=lambda one: one.name)
+def test_solutions_can_be_tried(chosen):
+    sources = read_submission(chosen.solution, chosen).sources
+    assert all(harmless(source, sources) for source in sources.values())
+
+
+@pytest.mark.parametrize(
+    "risky",
+    [
+        "import os",
+        "import shutil as math",
+        "from pathlib import Path",
+        "from torch import save",
+        "import torch\ntorch.save({}, 'x')",
+        "def f(path):\n    open(path, 'w')",
+        "import subprocess",
+        "from torch.utils import cpp_extension",
+    ],
+)
+def test_code_that_could_touch_files_is_not_harmless(risky):
+    assert not harmless(risky)
+
+
+def test_code_that_could_touch_files_is_never_tried(workers):
+    name, stage, module, old, new = SLIPS[1]
+    tests, _ = failed(workers, name, stage, module, old, new)
+    assert all(CHANGE in " ".join(test.pointed) for test in tests)
+    chosen = assignment(name)
+    text = read_submission(chosen.solution, chosen).sources[module]
+    tests, _ = failed(workers, name, stage, module, text, "import os\n" + text.replace(old, new))
+    assert tests
+    assert all(CHANGE not in " ".join(test.pointed) for test in tests)
 
 
 @pytest.mark.parametrize(

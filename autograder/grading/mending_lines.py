@@ -24,7 +24,7 @@ from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
 from autograder.sandbox.traces import Line
 from autograder.sandbox.trials import Came, Trials
-from autograder.submissions.small_changes import SmallChange, small_changes
+from autograder.submissions.small_changes import SmallChange, harmless, small_changes
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
@@ -77,7 +77,10 @@ class _StageTrials:
     def fault(self, failed: Failed) -> Fault | None:
         """The fault of the only line that a small change mends, if it is none of those that were found."""
         recipe, known, _, finding, raised = failed.followed
+        texts = [recipe.code.sources[module] for module in recipe.code.modules]
         if len(known.shapes) != len(known.results) or len(finding.faults) > 1:
+            return None
+        if not all(harmless(text, recipe.code.sources) for text in texts):
             return None
         if self.student is None or self.student.code is not recipe.code:
             self.close()

@@ -5,8 +5,10 @@ Changes of this kind are how programs are tested for what their tests see; here 
 """
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+
+from autograder.submissions.syntax_tree import parse
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"}
 LOGIC = {ast.BitAnd: "&", ast.BitOr: "|"}
@@ -30,6 +32,29 @@ FAMILIES = (
     ("bool", "logical_not"),
     ("floor", "ceil"),
 )
+# A changed program must not do what its author never meant, on his own machine: touch files, start programs.
+HARMLESS = {
+    *("torch", "numpy", "math", "cmath", "random", "statistics", "decimal", "fractions", "numbers", "einops"),
+    *("collections", "itertools", "functools", "operator", "heapq", "bisect", "array", "string", "re", "copy", "enum"),
+    *("typing", "types", "abc", "dataclasses", "contextlib", "warnings", "logging", "inspect", "time", "__future__"),
+}
+RISKY = {
+    *(
+        "open",
+        "exec",
+        "eval",
+        "compile",
+        "input",
+        "breakpoint",
+        "exit",
+        "quit",
+        "globals",
+        "__import__",
+        "import_module",
+    ),
+    *("save", "savez", "savetxt", "tofile", "memmap", "export", "FileHandler", "basicConfig", "hub", "multiprocessing"),
+    *("cpp_extension", "distributed"),
+}
 MASKING = ("masked_fill", "masked_fill_", "where")
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
@@ -73,6 +98,24 @@ class Offsets:
 
     def of(self, node: ast.expr | ast.stmt) -> str:
         return self.source[self.start(node) : self.end(node)]
+
+
+def harmless(source: str, own: Collection[str] = ()) -> bool:
+    """Whether a changed function of a module can do nothing but compute: by what it imports and the names in it.
+
+    Args:
+        own: the other modules of the submission.
+    """
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Import):
+            roots = {one.name.partition(".")[0] for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            roots = {(node.module or "").partition(".")[0], *(one.name for one in node.names if one.name in RISKY)}
+        else:
+            roots = {name for name in (getattr(node, "id", ""), getattr(node, "attr", "")) if name in RISKY}
+        if roots - HARMLESS - set(own):
+            return False
+    return True
 
 
 def small_changes(module: str, source: str, path: str, function: ast.FunctionDef) -> Iterator[SmallChange]:
