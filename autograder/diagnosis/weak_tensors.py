@@ -17,6 +17,8 @@ CHOOSING = (
     *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
     *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
 )
+PLACES = ("argmax", "argmin", "multinomial")
+MOVING = ("cat", "stack", "concat", "unsqueeze", "squeeze", "view", "reshape", "where", "masked_fill", "clone", "to")
 
 
 def weak(seen: "Comparison") -> np.ndarray:
@@ -32,7 +34,7 @@ def weak(seen: "Comparison") -> np.ndarray:
     users = [[user for user in found if seen.proven[user]] for found in seen.consumers]
     proven = np.array([any(seen.shows(user, node) for user in found) for node, found in enumerate(users)], dtype=bool)
     found: np.ndarray = (seen.alike & ~seen.plain & extreme) | mask | _from_unlike(seen)
-    found = trace.made & (found & ~proven | seen.drawn)
+    found = trace.made & ((found | _chosen(trace)) & ~proven | seen.drawn)
     for node, sources in enumerate(trace.inputs):  # nor does what is made of such a one alone
         known = seen.telling[node] and seen.rows[node] >= 0
         found[node] |= seen.alike[node] and not seen.plain[node] and not known and bool(found[list(sources)].any())
@@ -40,6 +42,15 @@ def weak(seen: "Comparison") -> np.ndarray:
         _numbers(seen, found, proven)
     if len(trace.results) == len(seen.known.results):  # what these should be is known
         found[[node for node in trace.results if seen.rows[node] < 0]] = False
+    return found
+
+
+def _chosen(trace: Trace) -> np.ndarray:
+    """Places that were chosen, such as tokens, and what is put together of them."""
+    found = np.zeros(trace.size, dtype=bool)
+    for node, sources in enumerate(trace.inputs):
+        moved = trace.operations[node] in MOVING and bool(found[list(sources)].any())
+        found[node] = trace.operations[node] in PLACES or moved
     return found
 
 

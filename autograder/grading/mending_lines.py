@@ -8,7 +8,7 @@ it should and the test gets further than before. A line is named if it is the on
 import ast
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,9 +28,9 @@ from autograder.submissions.small_changes import SmallChange, harmless, small_ch
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-OPERATIONS, TOLD = 25_000, 12_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 25_000, 16_000  # where no line is told yet; where one is
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
-MANY = 40  # changes of one line, before those of the next ones are tried
+MANY = 16  # changes of one line, before those of the next ones are tried
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
 
@@ -44,7 +44,7 @@ class Failed(NamedTuple):
     further: Callable[[Student], bool]  # whether the test gets further with another student
 
 
-def mended(tests: Mapping[str, TestResult], failed: Iterable[Failed]) -> dict[str, TestResult]:
+def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[str, TestResult]:
     """The results of tests of a stage that name another line now, or one at all.
 
     The calls that cost least come first: what mends them is tried in the others, too.
@@ -63,7 +63,17 @@ def mended(tests: Mapping[str, TestResult], failed: Iterable[Failed]) -> dict[st
                 )
     finally:
         trials.close()
-    return found
+    return found | _less_sure({**tests, **found}, failed)
+
+
+def _less_sure(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[str, TestResult]:
+    """The tests of whole numbers, such as decoded tokens, without lines, where other tests of the stage have some.
+
+    A wrong choice makes another sentence, and all that comes after it is given something else.
+    """
+    whole = [one.name for one in failed if one.followed.whole and tests[one.name].marks]
+    told = any(tests[one.name].marks and not one.followed.whole for one in failed)
+    return {name: replace(tests[name], pointed=(), marks=(), fault_step="") for name in whole if told}
 
 
 class _StageTrials:
@@ -76,7 +86,7 @@ class _StageTrials:
 
     def fault(self, failed: Failed) -> Fault | None:
         """The fault of the only line that a small change mends, if it is none of those that were found."""
-        recipe, known, _, finding, raised = failed.followed
+        recipe, known, _, finding, raised, _ = failed.followed
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
         if len(known.shapes) != len(known.results) or len(finding.faults) > 1:
             return None
@@ -117,7 +127,7 @@ class _StageTrials:
         first = len(known.shapes) - len(results) if trials.reads else 0
         if not results or tuple(one.shape for one in results) != known.shapes[first:]:
             return False
-        if not any(one.fractions for one in results):
+        if all(one.shape and not one.fractions for one in results):
             raise _Whole
         assert self.student is not None
         wanted = known.rows[list(known.results[first:])]
@@ -155,7 +165,7 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
     the order of time, and names in the place of others later: that is mostly seen without trials. Lines that are right
     come late; but where an exception is raised, an axis of size 1 may be too much or missing, which is not seen.
     """
-    recipe, known, trace, finding, _ = followed
+    recipe, known, trace, finding, *_ = followed
     code = recipe.code
     given = in_given({f"{module}.py": code.sources[module] for module in code.modules}, known.given)
     first: dict[tuple[str, int], int] = {}  # the first result of each line

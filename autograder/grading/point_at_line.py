@@ -31,6 +31,7 @@ class Followed(NamedTuple):
     trace: Trace
     finding: Finding
     raised: bool  # whether it ended with an exception
+    whole: bool  # whether it gave whole numbers
 
 
 def point_at_line(
@@ -63,7 +64,10 @@ def point_at_line(
     raised = isinstance(error, Raised)
     if raised:  # what was not called may have come behind the exception
         finding = replace(finding, raised=True, never=(), often=())
-    return with_finding(result, finding, own_files(recipe.code)), Followed(recipe, known, trace, finding, raised)
+    actual = error.actual if isinstance(error, Incorrect) else None
+    whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
+    told = with_finding(result, finding, own_files(recipe.code))
+    return told, Followed(recipe, known, trace, finding, raised, whole)
 
 
 def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -> TestResult:

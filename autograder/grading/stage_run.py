@@ -117,7 +117,7 @@ class StageRun:
         if failed:
             from autograder.grading.mending_lines import Failed, mended
 
-            self.tests |= mended(self.tests, (Failed(*one) for one in failed))
+            self.tests |= mended(self.tests, [Failed(*one) for one in failed])
 
     def attempt(self, name: str, case: StageTestCase, number: int) -> Attempt:
         """Run a test with one of the students."""

@@ -304,7 +304,10 @@ class _Editor:
     def _subscript(self, node: ast.Subscript) -> Iterator[Edit]:
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for axis in axes:
-            if isinstance(axis, ast.Slice) and not axis.step:
+            if isinstance(axis, ast.Slice) and axis.step:
+                for low in ("", "1"):
+                    yield self._whole(axis, f"{low}::{self.text.of(axis.step)}")
+            elif isinstance(axis, ast.Slice):
                 low = self.text.of(axis.lower) if axis.lower else ""
                 high = self.text.of(axis.upper) if axis.upper else ""
                 for one in ("1:", ":-1", ":", f"{low}:", f":{high}", f"{high}:{low}", f"({low or 0}) + 1:{high}"):
