@@ -115,3 +115,11 @@ def test_what_is_drawn_otherwise_is_no_fault_of_what_comes_after_it(workers):
     tests, line = failed(workers, "variants", "generate", "generate", draw[0], f"= {draw[1]})")
     for test in tests:
         assert set(wrong_lines(test)) <= {line}
+
+
+def test_a_step_left_out_before_a_mask_that_forbids_nothing(workers):
+    """The empty mask of one new token leaves the scores as they are: they come from the line before it."""
+    old = "scores = q @ k.transpose(-2, -1) / math.sqrt(attention.d_head)"
+    tests, line = failed(workers, "variants", "generate", "generate", old, "scores = q @ k.transpose(-2, -1) / 1.0")
+    (told,) = [" ".join(test.pointed) for test in tests if test.name == "test_steps_with_cache"]
+    assert f"Line {line} is the first" in told or f"after line {line} without a step" in told

@@ -36,3 +36,33 @@ def test_what_an_exception_kept_from_being_called_is_not_missed(workers):
     test = failed(workers, "lm", "language_model", "self(tokens[:, :-1])", "self(tokens)[:, :-1]")
     assert test.message.startswith("ValueError")
     assert "never called" not in " ".join(test.pointed)
+
+
+def test_a_loop_that_goes_on_too_long_accuses_no_call(workers):
+    """What comes after its end is given what correct code never has; the call that is given it is right."""
+    chosen = assignment("attention")
+    sources = read_submission(chosen.solution, chosen).sources
+    ends = "finished = finished | (token == self.eos_idx)"
+    assert ends in sources["seq2seq"]
+    changed = Submission("", {**sources, "seq2seq": sources["seq2seq"].replace(ends, "pass")})
+    report = grade(changed, chosen, workers, [chosen.stage("translate")])
+    test = next(test for test in report.tests if test.name == "test_translate_extra_credit")
+    assert test.status == "failed"
+    assert "with other inputs" not in " ".join(test.pointed)
+    assert not [mark for mark in test.marks if mark.state == "wrong"]
+
+
+def test_a_test_of_decoded_tokens_leaves_the_line_to_the_others(workers):
+    old = "model.token_embedding(tokens) + model.position_embedding"
+    assert old in SOURCES["generate"]
+    sources = {**SOURCES, "generate": SOURCES["generate"].replace(old, old.replace("+", "-"))}
+    line = SOURCES["generate"][: SOURCES["generate"].index(old)].count("\n") + 1
+    report = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("generate")])
+    lines = {
+        test.name: [mark.line for mark in test.marks if mark.state == "wrong"]
+        for test in report.tests
+        if test.status == "failed"
+    }
+    assert len(lines) > 1
+    assert lines.pop("test_generate") == []
+    assert all(found == [line] for found in lines.values())
