@@ -28,7 +28,8 @@ from autograder.submissions.small_changes import SmallChange, harmless, small_ch
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-OPERATIONS, TOLD = 25_000, 16_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 25_000, 10_000  # where no line is told yet; where one is
+OTHERS = 6_000  # to look for another line, when one is found
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
 MANY = 16  # changes of one line, before those of the next ones are tried
 SECONDS = 2.0  # where this is too much all the same
@@ -110,6 +111,7 @@ class _StageTrials:
                     if at not in found and self._mends(change, trials, failed):
                         self.known += [change] if change not in again else []
                         found.add(at)
+                        least = max(least, self.left - OTHERS)
                         if at in told or len(found) > 1:
                             return None
         except (StudentFault, _Whole):

@@ -11,7 +11,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             steady: whether nothing is left to chance; arguments: give these back after the call;
             take: the part of the result to send, or null; rows: a width, for the most rows of it that were computed
-            instead of the result; fresh: call a new object, made as the target was; signed: signatures of the result
+            instead of the result; fresh: call a new object, made as the target was; signed: signatures of the result;
+            change: what `change` is asked, first
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
@@ -91,6 +92,8 @@ class Worker:
         from autograder.sandbox.count_rows import CountRows
         from autograder.sandbox.without_chance import without_chance
 
+        if request.get("change"):
+            self.change(request["change"], b"")
         tensors = load(body) if body else {}
         target = request["target"]
         if isinstance(target, str):

@@ -50,11 +50,13 @@ class Trials:
         try:
             if self._objects is None:
                 self._objects = self.recipe.prepare(self._send)
-            self.ask({"do": "change", "module": change.module, "path": change.path, "text": change.unit}, b"")
-            # What a changed constructor makes is another object.
-            anew = change.path.endswith("__init__")
-            request, tensors = self.recipe.last(self.recipe.prepare(self._send) if anew else self._objects)
-            return _read(self.ask({**request, "signed": True}, body_of(tensors)))
+            what = {"module": change.module, "path": change.path, "text": change.unit}
+            objects = self._objects
+            if self.reads or change.path.endswith("__init__"):  # what a changed constructor makes is another object
+                self.ask({"do": "change", **what}, b"")
+                objects, what = self.recipe.prepare(self._send), {}
+            request, tensors = self.recipe.last(objects)
+            return _read(self.ask({**request, "signed": True, "change": what}, body_of(tensors)))
         except (Raised, LookupError):
             return ()
 
