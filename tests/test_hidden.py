@@ -13,6 +13,8 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.hidden_grading import ASSIGNMENT, ROOT, SOURCES, changed, hidden_only, lost
 from tests.worth import FULL
 
+pytestmark = pytest.mark.usefixtures("without_trials")
+
 ENCODER = ASSIGNMENT.stage("encoder")
 STUBS = read_submission(ROOT / "notebooks" / "transformer", ASSIGNMENT)
 

@@ -12,6 +12,8 @@ from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
+pytestmark = pytest.mark.usefixtures("without_trials")
+
 ASSIGNMENT = assignment("transformer")
 SOLUTION = Path(__file__).resolve().parent.parent / "solutions" / "transformer"
 SOURCES = read_submission(SOLUTION, ASSIGNMENT).sources

@@ -22,6 +22,8 @@ from autograder.sandbox.remote_values import Code, body_of
 from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
+READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
+
 
 class Followed(NamedTuple):
     """A failed call that was followed, and what follows from that."""
@@ -139,8 +141,9 @@ def followed(
     """
     lengths = {name: text.count("\n") + 1 for name, text in own_files(student.code).items()}
     what = {"do": "follow", "seconds": limit, "turned": turned, "files": list(lengths)}
-    with student.aside(2 * limit) as ask:
+    with student.aside(READY_SECONDS) as ask:
         ask(what)
+    with student.aside(2 * limit) as ask:
         recipe.repeat(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None), earlier)
         return read_trace(ask({"do": "record"}), lengths)
 
