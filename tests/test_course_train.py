@@ -145,6 +145,7 @@ def test_measuring_changes_nothing(arguments, tmp_path):
     assert (tmp_path / "out" / WEIGHTS).read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns(arguments, tmp_path):
     """The same losses and weights. Many batches are too small to be shared: one process has nothing to do then."""
     options = ["--dropout-prob", "0", "--batch-tokens", "36", "--epochs", "1", "--peak-rate", "0.02"]

@@ -215,7 +215,16 @@ KNOWN_MISTAKES = [
 ][:10]
 
 
-@pytest.mark.parametrize("name", ["solution", "einsum", "stubs", *(mistake.id for mistake in KNOWN_MISTAKES)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("solution", "einsum", "stubs"),
+        *(
+            pytest.param(mistake.id, marks=pytest.mark.slow if mistake.stage in ("decoder", "inference") else ())
+            for mistake in KNOWN_MISTAKES
+        ),
+    ],
+)
 def test_known_answers_give_the_same_report(workers, book, name):
     mistakes = {mistake.id: mistake for mistake in KNOWN_MISTAKES}
     stages = [ASSIGNMENT.stage(mistakes[name].stage)] if name in mistakes else None

@@ -124,7 +124,13 @@ def test_solved_every_cell_does_what_it_is_for(name: str, handout, tmp_path, mon
         assert excuse not in printed
 
 
-@STAGES
+@pytest.mark.parametrize(
+    "stage",
+    [
+        pytest.param(one, marks=pytest.mark.slow if number > 1 else (), id=one.name)
+        for number, one in enumerate(ASSIGNMENT.stages)
+    ],
+)
 def test_as_released_nothing_fails_and_nothing_is_earned(stage: Stage, handout, tmp_path, monkeypatch):
     cells = run(RELEASED, stage.notebook, handout, tmp_path, monkeypatch)
     (graded,) = check_outputs(cells)
