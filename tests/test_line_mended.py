@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from autograder.grading.grade_submission import grade
 from autograder.grading.mending_lines import _StageTrials
 from autograder.manifest import assignment, every_assignment
-from autograder.sandbox.trials import _read
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
+from autograder.sandbox.signatures import signature
+from autograder.sandbox.trials import Trials, _read
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.small_changes import harmless, small_changes
 from autograder.submissions.syntax_tree import functions
@@ -105,6 +109,35 @@ def test_trials_that_never_return_end(workers):
     assert not report.faulty
     assert all(test.status == "error" and "line" in " ".join(test.details) for test in report.tests)
     assert report.seconds < 15
+
+
+def test_what_one_trial_has_changed_is_taken_back_for_the_next_call(workers):
+    """Objects of another call are made of the student's own code, though a constructor was changed last."""
+    sources = {"m": "import torch\nclass M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"}
+    sources["m"] += "        self.by = 2.0\n    def forward(self, x):\n        return x * self.by\n"
+    student = Student(workers, Code(sources, {}, ("m",)))
+    student.start()
+    try:
+        model = student.m.M()
+        model(np.ones(3))
+        recipe = student.recipe()
+        assert recipe is not None
+        changes = {
+            change.text: change
+            for name, node in functions("m", sources["m"]).items()
+            for change in small_changes("m", sources["m"], name.removeprefix("m."), node)
+        }
+        with student.aside(5.0) as ask:
+            (four,) = Trials(recipe, ask).results(changes["4.0"])  # 2.0 doubled, in the constructor
+            (half,) = Trials(recipe, ask).results(changes["((x) / (self.by))"])
+        assert np.allclose(four.signature, signed_of(4.0))
+        assert np.allclose(half.signature, signed_of(0.5))  # not a quarter
+    finally:
+        student.close()
+
+
+def signed_of(number: float) -> list[float]:
+    return list(signature(torch.full((3,), number, dtype=torch.float64)))
 
 
 @pytest.mark.parametrize("chosen", every_assignment(), ids=lambda one: one.name)

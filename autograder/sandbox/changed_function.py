@@ -14,13 +14,15 @@ class ChangedFunction:
         self._code: CodeType | None = None
 
     def put(self, module: str, path: str, text: str) -> None:
-        """Give a function the code of a text, in which it stands on its own lines.
+        """Give a function the code of a text, in which it stands on its own lines; without a text only take back.
 
         Raises:
             LookupError: if there is no such function, in the module or in the text.
             SyntaxError, ValueError: if the text, or its code, cannot take this place.
         """
         self.back()
+        if not text:
+            return
         code: CodeType = compile(text, f"{module}.py", "exec", dont_inherit=True)
         found: Any = importlib.import_module(module)
         for name in path.split("."):

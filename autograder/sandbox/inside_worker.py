@@ -20,7 +20,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`);
             turned: the number of a result that is looked at with its axes in every order, or -1
     record  send that record, and end it
-    change  module, path, text: a function runs with the code of this text until the next change (see `trials`)
+    change  module, path, text: a function runs with the code of this text until the next change (see `trials`);
+            without a text the last change is taken back
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known: see `rules`
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request that says `within` how many

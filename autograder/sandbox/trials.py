@@ -48,7 +48,8 @@ class Trials:
             TimedOut, Crashed: if the worker has ended.
         """
         try:
-            if self._objects is None:
+            if self._objects is None:  # of the student's own code, whatever was tried before
+                self.ask({"do": "change", "module": change.module, "path": "", "text": ""}, b"")
                 self._objects = self.recipe.prepare(self._send)
             what = {"module": change.module, "path": change.path, "text": change.unit}
             objects = self._objects

@@ -39,21 +39,9 @@ HARMLESS = {
     *("typing", "types", "abc", "dataclasses", "contextlib", "warnings", "logging", "inspect", "time", "__future__"),
 }
 RISKY = {
-    *(
-        "open",
-        "exec",
-        "eval",
-        "compile",
-        "input",
-        "breakpoint",
-        "exit",
-        "quit",
-        "globals",
-        "__import__",
-        "import_module",
-    ),
-    *("save", "savez", "savetxt", "tofile", "memmap", "export", "FileHandler", "basicConfig", "hub", "multiprocessing"),
-    *("cpp_extension", "distributed"),
+    *("open", "exec", "eval", "compile", "input", "breakpoint", "exit", "quit", "globals", "__builtins__"),
+    *("__import__", "import_module", "save", "load", "savez", "savetxt", "tofile", "memmap", "export"),
+    *("FileHandler", "basicConfig", "hub", "multiprocessing", "cpp_extension", "distributed"),
 }
 MASKING = ("masked_fill", "masked_fill_", "where")
 Edit = tuple[int, int, str]  # from, to, the text in its place

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from autograder.submissions.small_changes import Offsets
+
 OPERATORS = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -41,7 +43,7 @@ class Change:
 
 def changes(source: str, functions: set[str]) -> Iterator[Change]:
     """All changes inside some functions and methods, "Class.method" or "function"."""
-    text = Text(source)
+    text = Offsets(source)
     for path, function in _functions(ast.parse(source), ""):
         if path in functions:
             yield from _Changes(text, function).all()
@@ -55,31 +57,8 @@ def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
             yield from _functions(child, f"{prefix}{child.name}.")
 
 
-class Text:
-    """A source text, in which nodes have offsets."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.lines = source.splitlines(keepends=True)
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line))
-
-    def offset(self, line: int, column: int) -> int:
-        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
-
-    def start(self, node: ast.expr | ast.stmt) -> int:
-        return self.offset(node.lineno, node.col_offset)
-
-    def end(self, node: ast.expr | ast.stmt) -> int:
-        return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
-
-    def of(self, node: ast.expr | ast.stmt) -> str:
-        return self.source[self.start(node) : self.end(node)]
-
-
 class _Changes:
-    def __init__(self, text: Text, function: ast.FunctionDef) -> None:
+    def __init__(self, text: Offsets, function: ast.FunctionDef) -> None:
         self.text, self.function = text, function
         body = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         self.names = sorted({node.id for node in body if isinstance(node.ctx, ast.Store)} | self._arguments())
