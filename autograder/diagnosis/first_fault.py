@@ -7,22 +7,21 @@ return, it is that of its `return`. Lines of given functions are never named.
 Where that leaves a doubt, nothing is found.
 """
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from autograder.diagnosis.beside_fault import called_often, never_called, right_lines, unused_lines
-from autograder.diagnosis.findings import Called, Fault, Finding, Text
-from autograder.diagnosis.known_steps import Known, given_to
+from autograder.diagnosis.findings import Fault, Finding, Text
+from autograder.diagnosis.known_steps import Known
 from autograder.diagnosis.right_results import wrong_number, wrong_order
 from autograder.diagnosis.right_steps import NUMBERS, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
+from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
 
-CLASS = re.compile(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")  # Sequential; W_v is the name of a module
 TEXT = Text()  # nothing is known of the text
 
 
@@ -31,6 +30,7 @@ class _Search:
         self.trace, self.known, self.text = trace, known, text
         self.seen = Comparison(trace, known)
         self.usual = Usual(self.seen)
+        self.calls = WrongCalls(self.usual, text)
         self.missing = self.seen.missing()
         self.faults: dict[Line, Fault] = {}
 
@@ -89,7 +89,7 @@ class _Search:
         # Where the numbers of Python come from that a tensor is made of is not seen.
         if trace.operations[node] in NUMBERS and not trace.inputs[node]:
             return
-        if told := (self._left_out_before(call, line) if call else self._in_place_of(node)):
+        if told := (self.calls.left_out(call, line) if call else self._in_place_of(node)):
             self.faults.setdefault(told.line, told)
             return
         given = seen.nearest(node)
@@ -125,7 +125,7 @@ class _Search:
             missing,
             tuple(dict.fromkeys(steps[number].name for number in sorted(given & usual.direct(node)))),
             shown,
-            self._called(call) if call else None,
+            self.calls.told(call) if call else None,
             left_out,
             before=before,
             node=node if wanted else -1,
@@ -149,22 +149,6 @@ class _Search:
             entry.line
             if entry and source in entry.inputs and not (entry.line and self.text.given(entry.line))
             else None
-        )
-
-    def _left_out_before(self, entry: Call, line: Line) -> Fault | None:
-        """The step that is missing between what a call is given and what it should be given, if it is one."""
-        rows = set(given_to(entry, self.seen.row))
-        pairs = [(rows - set(one), set(one) - rows) for one in self.known.calls[entry.path]]
-        skipped = [(extra, lacking) for extra, lacking in pairs if len(extra) == 1 == len(lacking)]
-        skipped = [(extra, lacking) for extra, lacking in skipped if lacking <= set(self.usual.later(*extra))]
-        if not skipped:
-            return None
-        extra, lacking = skipped[0]
-        before = next(self.trace.lines[node] for node in entry.inputs if self.seen.row(node) in extra)
-        missing = self.seen.names(lacking)
-        own = before is None or before.file == line.file
-        return (
-            Fault(line, missing[0], self.seen.names(extra), left_out=True, before=before) if missing and own else None
         )
 
     def _in_place_of(self, node: int) -> Fault | None:
@@ -214,9 +198,12 @@ class _Search:
         return False
 
     def _before(self, node: int, line: Line) -> Line | None:
-        """The line of the same file, before this one, that made what goes into a node last."""
+        """The line of the same file, before this one, that made what goes into a node last.
+
+        What says nothing, as a mask of nothing but ones, does not count beside what does.
+        """
         sources, seen = list(self.trace.inputs[node]), set()
-        lines = []
+        lines: dict[bool, list[Line]] = {True: [], False: []}
         while sources:
             source = sources.pop()
             at = self.trace.lines[source]
@@ -224,20 +211,18 @@ class _Search:
                 seen.add(source)
                 sources += self.trace.inputs[source]
             elif at is not None and at.file == line.file and at.number < line.number:
-                lines.append(self.usual.first_line(source) or at if self.seen.rows[source] >= 0 else at)
-        return max(lines, key=lambda one: one.number, default=None)
+                at = self.usual.first_line(source) or at if self.seen.rows[source] >= 0 else at
+                lines[bool(self.seen.telling[source])].append(at)
+        return max(lines[True] or lines[False], key=lambda one: one.number, default=None)
 
     def _blamed(self, node: int) -> tuple[Line | None, Call | None]:
         """The line of a suspect; that of the call around it, with the call, if that was given something else."""
         trace = self.trace
-        chain = self.seen.around(int(trace.around[node]))
-        for number in reversed(chain):
+        calls = self.calls
+        for number in reversed(self.seen.around(int(trace.around[node]))):
             entry = trace.calls[number]
-            if entry.line and self._wrongly_given(entry):
-                # What alike tensors should be is not known.
-                if any(self.seen.alike[one] and trace.made[one] and not self.seen.plain[one] for one in entry.inputs):
-                    return None, None
-                return self._passed_through(entry, entry.line), entry
+            if entry.line and calls.wrong(entry):
+                return (None, None) if calls.doubtful(entry) else (calls.line(entry, entry.line), entry)
         line, caller = trace.lines[node], trace.callers[node]
         # A function that gives nothing but what is right elsewhere was called here with something wrong.
         places: tuple[Any, ...] = trace.callers
@@ -254,48 +239,6 @@ class _Search:
         number = int(self.trace.around[node])
         path = self.trace.calls[number].path if number >= 0 else ""
         return path.endswith("()") and path not in self.known.calls
-
-    def _wrongly_given(self, entry: Call) -> bool:
-        """Whether a call is given something that is right, but is not what correct code gives to it."""
-        sets = self.known.calls.get(entry.path, ())
-        rows = given_to(entry, self.seen.row)
-        return bool(sets) and -1 not in rows and rows not in sets and all(self.seen.fine[one] for one in entry.inputs)
-
-    def _passed_through(self, entry: Call, line: Line) -> Line:
-        """The line that calls a helper function, if this only passes on what it was given."""
-        for number in self.seen.around(entry.around):
-            around = self.trace.calls[number]
-            if not around.path.endswith("()") or around.path in self.known.calls or not around.line:
-                break
-            # One that is given more could have made something else of it.
-            if set(entry.inputs) != {node for node in around.inputs if self.seen.telling[node]}:
-                break
-            line = around.line
-        return line
-
-    def _called(self, entry: Call) -> Called:
-        """What is known of a call with the wrong inputs."""
-        rows = given_to(entry, self.seen.row)
-        name, parent = entry.path.rpartition(".")[2], entry.path.rpartition(".")[0]
-        # One that is called with these inputs anyhow, as dropout with anything, is not the one that was meant.
-        made = {(one.path, given_to(one, self.seen.row)) for one in self.trace.calls}
-        beside = [
-            path.rpartition(".")[2]
-            for path in self.known.counts
-            if rows
-            and rows in self.known.calls[path]
-            and path.rpartition(".")[0] == parent
-            and (path, rows) not in made
-            and not CLASS.fullmatch(path.rpartition(".")[2])
-        ]
-        sets = self.known.calls[entry.path]
-        return Called(
-            name,
-            beside[0] if beside and not f"{beside[0]}{name}".count("()") else "",
-            self.seen.names(set(rows).difference(*sets)),
-            self.seen.names(set(sets[0]) - set(rows)) if len(sets) == 1 else (),
-            any(len(one) > len(rows) for one in sets),
-        )
 
     # NaN
 

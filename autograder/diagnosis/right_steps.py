@@ -13,6 +13,7 @@ from autograder.diagnosis.known_steps import (
     ORDERED,
     Known,
     constant,
+    given_to,
     modules_of,
     no_tensor,
     series,
@@ -127,6 +128,8 @@ class Comparison:
 
     def rests_on_weak(self, node: int) -> bool:
         """Whether the line of a node uses something of another line that says too little."""
+        if self._misplaced(node):
+            return False
         waiting, line, seen = list(self.trace.inputs[node]), self.trace.lines[node], set()
         while waiting:
             source = waiting.pop()
@@ -138,6 +141,15 @@ class Comparison:
             elif self._doubtful(source) or self.misused(source, node):
                 return True
         return False
+
+    def _misplaced(self, node: int) -> bool:
+        """Whether a module makes a node of something right that correct code never gives to it."""
+        number = int(self.trace.around[node])
+        entry = self.trace.calls[number] if number >= 0 else None
+        if entry is None or set(entry.inputs) != set(self.trace.inputs[node]):
+            return False
+        rows, sets = set(given_to(entry, self.row)), self.known.calls.get(entry.path, ())
+        return bool(sets) and -1 not in rows and all(rows - set(one) for one in sets)
 
     def _doubtful(self, node: int) -> bool:
         """Whether a node says too little, comes from elsewhere, or is left as it was by one that says too little."""

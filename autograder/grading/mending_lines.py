@@ -53,7 +53,7 @@ def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[st
     found: dict[str, TestResult] = {}
     trials = _StageTrials()
     try:
-        for one in sorted(failed, key=lambda one: one.followed.trace.size):
+        for one in sorted(failed, key=lambda one: one.followed.trace.ran):
             if fault := trials.fault(one):
                 finding, code = one.followed.finding, one.followed.recipe.code
                 right = [(line, steps) for line, steps in finding.right if line not in {fault.line, *finding.unsure}]
@@ -123,7 +123,7 @@ class _StageTrials:
     def _mends(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change mends the call and the test."""
         known = failed.followed.known
-        self.left -= failed.followed.trace.size + EACH
+        self.left -= failed.followed.trace.ran + EACH
         results = self._results(trials, change)
         # Where an attribute is read, only that comes back; a call before it has results, too.
         first = len(known.shapes) - len(results) if trials.reads else 0
@@ -177,6 +177,7 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
     end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
     right = {(line.file, line.number) for line in proven}
+    idle = [path.rpartition(".")[2] for path in finding.never]
     found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
         file = f"{module}.py"
@@ -188,7 +189,8 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
                 continue
             inside = end is not None and end.file == file and node.lineno <= end.number <= last
             of_line = Counter[int]()
-            for change in sorted(small_changes(module, code.sources[module], path, node), key=lambda one: one.names):
+            changes = small_changes(module, code.sources[module], path, node, idle)
+            for change in sorted(changes, key=lambda one: one.names):
                 of_line[change.line] += 1
                 if end is not None and inside:
                     late, far = int(change.line > end.number), abs(end.number - change.line)

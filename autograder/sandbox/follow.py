@@ -4,29 +4,27 @@ It runs only after a test has failed, when the grader asks for the same call onc
 numbers came from which, by signatures, not the numbers themselves; and since the student's code could forge it, the
 grader takes it for a hint about a line and for nothing else (see `traces`).
 
-The record is a graph. Its nodes are tensors as they were at some time: given ones, and what an operation made. An
-operation in place makes a new node for every tensor that shares the memory.
+What is written down is in `record`. An operation in place makes a new node for every tensor that shares the memory.
+What runs inside a stand-in of another stage is not looked at: its call is one operation.
 """
 
 import contextlib
-import linecache
 import sys
 import time
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from autograder.sandbox.function_calls import FunctionCalls, numbers_of
-from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES, TRACE_SECONDS
+from autograder.sandbox.limits import TRACE_NODES, TRACE_SECONDS
 from autograder.sandbox.plain_values import REPEATED, Series, plain
-from autograder.sandbox.signatures import COLUMNS, holds_nan, signature, tensors_in, turns
-from autograder.sandbox.statements import Statement, statements
+from autograder.sandbox.ready_made import is_trusted, methods
+from autograder.sandbox.record import GIVEN, MADE, Record
+from autograder.sandbox.signatures import COLUMNS, looked_at, signature, tensors_in, turns
 
-Means = tuple[float, ...]
-GIVEN, MADE = 0, 1  # kinds of nodes
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
     *("size", "dim", "numel", "item", "tolist", "stride", "is_floating_point", "is_complex", "__len__", "__bool__"),
@@ -50,41 +48,23 @@ def _memory(tensor: torch.Tensor) -> int:
         return 0
 
 
-class Tracer(TorchFunctionMode):
-    """The record of some calls. It ends by itself at its limits; the code then runs on unseen."""
+class Tracer(Record, TorchFunctionMode):
+    """Sees what some calls compute, and writes it down."""
 
     def __init__(self, files: set[str], seconds: float = TRACE_SECONDS, turned: int = -1) -> None:
-        super().__init__()
-        self.seconds = seconds
+        TorchFunctionMode.__init__(self)
+        Record.__init__(self, files, seconds)
         self.turned = turned  # the node that is looked at with its axes in every order, too
-        self.turns: list[list[Any]] = []
-        self.files = files  # names of the files whose lines are wanted
-        self.labels: dict[str, int] = {}
-        self.places: dict[tuple[str, int], int] = {}
-        # Kind, label, place, caller's place, call around it, whether it holds NaN.
-        self.nodes: list[tuple[int, int, int, int, int, int]] = []
-        self.edges: list[tuple[int, int]] = []  # from, to
-        self.signatures: list[Means] = []
-        self.steps: list[tuple[str, int]] = []
-        self.numbers: dict[int, dict[str, float]] = {}  # place -> local variables
-        # Of modules and functions: path, place, the call around it, from, to, where it returns.
-        self.calls: list[list[Any]] = []
-        self.results: list[int] = []
-        self.shapes: list[list[int]] = []  # of the results
-        self.raised: list[int] | None = None  # what went into the operation that raised an exception
-        self.raised_at = -1
-        self.whole = True
         self._now: dict[int, tuple[int, int]] = {}  # of a tensor's id: its node, and its version at that time
         self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
         self._sharing: dict[int, list[torch.Tensor]] = {}
-        self._inside = -1  # the innermost call of a module
+        self._unseen = False  # while a stand-in runs
+        self._standins: dict[int, bool] = {}  # modules by their ids
         self.plain_result = -1  # the node of the number, text or list that the last function has returned
         self.functions: FunctionCalls | None = None  # while a call runs
         self._series: dict[tuple[int, str], Series] = {}  # of a statement and a name
         self._modules: dict[int, str] = {}
         self._weights: dict[int, str] = {}
-        self._bytes = 0
-        self._end = time.process_time() + seconds
 
     # What the worker tells
 
@@ -93,7 +73,7 @@ class Tracer(TorchFunctionMode):
         if isinstance(target, torch.nn.Module):
             self._modules |= {id(module): name or "it" for name, module in target.named_modules()}
             self._weights |= {id(weight): name for name, weight in target.named_parameters()}
-        self._end = time.process_time() + self.seconds
+        self.end = time.process_time() + self.seconds
         return _Running(self)
 
     def returned(self, value: Any) -> None:
@@ -121,7 +101,8 @@ class Tracer(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
-        if not self.whole or name in QUESTIONS:
+        self.ran += 1
+        if not self.whole or self._unseen or name in QUESTIONS:
             return func(*args, **kwargs)
         used = list(tensors_in((args, kwargs)))
         before = [_version(tensor) for tensor in used]
@@ -130,7 +111,7 @@ class Tracer(TorchFunctionMode):
         except Exception:
             if self.whole and name != "__get__":
                 self.raised = [self._node(tensor) for tensor in used]
-                self.raised_at = self._place(sys._getframe(1))[0]
+                self.raised_at = self.place(sys._getframe(1))[0]
             raise
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
@@ -150,7 +131,7 @@ class Tracer(TorchFunctionMode):
     ) -> None:
         known = {id(tensor) for tensor in used}
         inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
-        place = self._place(sys._getframe(2))
+        place = self.place(sys._getframe(2))
         if self.functions and self.functions.open:
             inputs += self.functions.open[-1][0].fractions(fractions)
         for tensor in {id(x): x for x in changed}.values():
@@ -199,23 +180,11 @@ class Tracer(TorchFunctionMode):
         # Weights are given, and what is empty has no numbers yet: to look at them would cost most of the time.
         if label not in EMPTY and not (kind == GIVEN and isinstance(tensor, torch.nn.Parameter)):
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
-                found, nan = signature(tensor), holds_nan(tensor)
-        self._bytes += tensor.numel() * tensor.element_size()
+                found, nan = looked_at(tensor)
+        self.bytes += tensor.numel() * tensor.element_size()
         if len(self.nodes) == self.turned:
             self.turns = turns(tensor)
-        return self._append(kind, label, place, inputs, found, nan)
-
-    def _append(
-        self, kind: int, label: str, place: tuple[int, int], inputs: list[int], found: Means, nan: bool = False
-    ) -> int:
-        if len(self.nodes) >= TRACE_NODES or self._bytes > TRACE_BYTES or time.process_time() > self._end:
-            self.whole = False
-        node = len(self.nodes)
-        number = self.labels.setdefault(label[:80], len(self.labels))
-        self.nodes.append((kind, number, *place, self._inside, int(nan)))
-        self.edges += [(source, node) for source in dict.fromkeys(inputs)]
-        self.signatures.append(found)
-        return node
+        return self.append(kind, label, place, inputs, found, nan)
 
     # Numbers, texts and lists
 
@@ -225,98 +194,76 @@ class Tracer(TorchFunctionMode):
         if frame is not None:
             number = self.places.setdefault((frame.f_code.co_filename, line), len(self.places))
             self.numbers.setdefault(number, numbers_of(frame))
-            place = number, self._place(frame.f_back)[0]
+            place = number, self.place(frame.f_back)[0]
         series = self._series.setdefault((place[0], label), Series())
         if series.runs < REPEATED and (self.whole or not series.runs):
             found = series.of(value)
-            series.node = self._append(GIVEN if frame is None else MADE, label, place, inputs, found)
+            series.node = self.append(GIVEN if frame is None else MADE, label, place, inputs, found)
         return series.node
 
     def node_of(self, value: Any) -> int:
         """The node of a tensor as it is now; -1 of anything else."""
         return self._node(value) if isinstance(value, torch.Tensor) else -1
 
-    def made_on(self, file: str, statement: Statement, since: int) -> list[int]:
-        """The tensors that a statement made, from a node on."""
-        places = {self.places.get((file, line)) for line in range(statement.first, statement.last + 1)}
-        last = range(max(since, len(self.nodes) - 50), len(self.nodes))
-        return [node for node in last if self.nodes[node][2] in places]
-
-    def statements(self, file: str) -> dict[int, Statement]:
-        """The statements of a file, by their lines."""
-        return statements("".join(linecache.getlines(file)))
-
-    def _place(self, frame: FrameType | None) -> tuple[int, int]:
-        """The nearest line of the wanted files, and the line from which its function was called; -1 for none."""
-        found: list[int] = []
-        for _ in range(60):
-            if frame is None or len(found) == 2:
-                break
-            code = frame.f_code
-            if code.co_filename in self.files:
-                number = self.places.setdefault((code.co_filename, frame.f_lineno), len(self.places))
-                found.append(number)
-                if number not in self.numbers:
-                    self.numbers[number] = numbers_of(frame)
-            frame = frame.f_back
-        return (*found, -1, -1)[:2]  # type: ignore[return-value]
-
     def called(self, call: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
-        """A call of a module."""
-        if not self.whole:
+        """A call of a module; that of a stand-in is one operation, whatever it computes."""
+        if not self.whole or self._unseen:
             return call(module, *args, **kwargs)
         path = self._modules.get(id(module)) or type(module).__name__[:80]
-        number, outside = self._open(path, self._place(sys._getframe(2))[0], (args, kwargs))
+        place = self.place(sys._getframe(2))
+        number, outside = self._open(path, place[0], (args, kwargs))
+        inputs = self.calls[number][3]
+        self._unseen = unseen = self._is_standin(module)
         try:
             value = call(module, *args, **kwargs)
+            self._unseen = False
+            for tensor in tensors_in(value) if unseen else ():
+                if self._now.get(id(tensor), (0, -1))[1] != _version(tensor):
+                    self._know(tensor, self._add(MADE, type(module).__name__, place, inputs, tensor))
+        except Exception:
+            if unseen:
+                self.raised, self.raised_at = inputs, place[0]
+            raise
         finally:
-            self._inside = outside
+            self._unseen, self.inside = False, outside
         if self.whole:
             self.calls[number][4] += [self._node(tensor) for tensor in tensors_in(value)]
         return value
+
+    def _is_standin(self, module: torch.nn.Module) -> bool:
+        """Whether all that a call of a module runs is a stand-in's, or torch's."""
+        if (known := self._standins.get(id(module))) is None:
+            parts = [*module.modules()]
+            codes = [code for part in parts for code in methods(type(part))]
+            codes += [one.__code__ for part in parts for one in vars(part).values() if isinstance(one, FunctionType)]
+            names = {code.co_filename for code in codes}
+            known = any(map(is_trusted, methods(type(module)))) and names.isdisjoint(self.files)
+            self._standins[id(module)] = known
+        return known
 
     def entered(self, name: str, caller: FrameType | None, given: list[Any]) -> tuple[int, int] | None:
         """A call of a function: its number, and that of the call around it. None if there are too many already."""
         if not self.whole or len(self.calls) > TRACE_NODES // 8:
             return None
-        around = self._inside
+        around = self.inside
         while around >= 0 and self.calls[around][0].endswith("()"):
             around = self.calls[around][2]
         path = f"{self.calls[around][0]}." if around >= 0 else ""
-        return self._open(f"{path}{name}()"[-80:], self._place(caller)[0], given)
+        return self._open(f"{path}{name}()"[-80:], self.place(caller)[0], given)
 
     def left(self, number: int, outside: int, frame: FrameType, value: Any) -> None:
         """A function returns."""
-        self._inside = outside
+        self.inside = outside
         if self.whole:
             self.calls[number][4] += [self._node(tensor) for tensor in tensors_in(value)]
-            self.calls[number][5] = self._place(frame)[0]
+            self.calls[number][5] = self.place(frame)[0]
 
     def _open(self, path: str, place: int, given: Any) -> tuple[int, int]:
         inputs = [self._node(tensor) for tensor in tensors_in(given)]
-        outside, self._inside = self._inside, len(self.calls)
+        outside, self.inside = self.inside, len(self.calls)
         self.calls.append([path, place, outside, inputs, [], -1])
         self.whole = self.whole and len(self.calls) < TRACE_NODES // 2
-        return self._inside, outside
-
-    def reply(self) -> list[Any]:
-        """The record as a value that can be sent; see `traces` for the form."""
-        spans = {(file, line): self.statements(file).get(line) for file, line in self.places}
-        return [
-            self.whole,
-            list(self.labels),
-            [[file, *((one.first, one.last) if one else (line, line))] for (file, line), one in spans.items()],
-            torch.tensor(self.nodes, dtype=torch.int64).reshape(-1, 6),
-            torch.tensor(self.edges, dtype=torch.int64).reshape(-1, 2),
-            torch.tensor(self.signatures, dtype=torch.float64).reshape(-1, COLUMNS),
-            [list(step) for step in self.steps],
-            self.calls,
-            self.results[:1000],
-            self.raised if self.raised is None else [self.raised_at, *self.raised[:1000]],
-            [[place, name, value] for place, found in self.numbers.items() for name, value in found.items()],
-            self.shapes,
-            self.turns,
-        ]
+        return self.inside, outside
 
 
 class _Running:

@@ -4,13 +4,18 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
+import numpy as np
 import torch
 
 COLUMNS = 7  # of a signature
 WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
 TURNED = 4  # axes of a tensor of which every order is tried
 NESTED = 4  # lists in lists
-_WEIGHTS: dict[int, torch.Tensor] = {}
+BLOCK = 8192  # elements that are looked at together
+LARGE = 1e30
+SIGN, TWO = np.uint32(1 << 31), np.float32(2)
+STEPS = 0.6180339887498949, 0.4142135623730951
+WEIGHTS = np.stack([np.arange(1, BLOCK + 1) * step % 1 - 0.5 for step in STEPS])  # by which the order is told
 
 
 def signature(tensor: torch.Tensor) -> tuple[float, ...]:
@@ -18,40 +23,56 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
 
     The elements are squeezed into (-1, 1) first, like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
     all count as -1; near zero like the root of |x|, so that small numbers, as variances, differ. Axes of size 1 have no
-    part in it.
+    part in it. NaN counts as 0.5. A tensor on "meta" has no elements: seven times NaN.
     """
+    return looked_at(tensor)[0]
+
+
+def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
+    """The signature of a tensor, and whether it holds NaN."""
+    if tensor.is_meta:  # to ask torch would load its compiler, which takes seconds
+        return (float("nan"),) * COLUMNS, False
     shape = 0
     for size in tensor.shape:
         shape = shape if size == 1 else (shape * 1009 + size) % 9973
     with torch._C.DisableTorchFunction(), torch.no_grad():
         x = tensor.detach().as_subclass(torch.Tensor)
         x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
-        x = x.reshape(-1)
-        n = x.numel()
-        if n == 0:
-            return (0.0,) * COLUMNS
-        if n > WHOLE:
-            x = x[:: n // WHOLE + 1]
-            n = x.numel()
-        x = torch.nan_to_num(x.to(torch.float64), nan=0.5, posinf=1e300, neginf=-1e300)
-        large = x.abs()
-        large += large.sqrt()
-        x = torch.copysign(large / (2 + large), x)
-        square = x * x
-        if n not in _WEIGHTS:
-            k = torch.arange(1, n + 1, dtype=torch.float64)
-            _WEIGHTS[n] = torch.stack([(k * 0.6180339887498949) % 1, (k * 0.4142135623730951) % 1]) - 0.5
-        ordered = (_WEIGHTS[n] @ x) / n
-        means = (x.mean(), x @ x / n, square @ x / n, square @ square / n)
-        return (*map(float, means), float(ordered[0]), float(ordered[1]), shape / 9973)
+        x = (x.float() if x.dtype == torch.bfloat16 else x).reshape(-1)
+        elements = x.resolve_neg().numpy()
+    if not len(elements):
+        return (0.0,) * COLUMNS, False
+    if len(elements) > WHOLE:
+        elements = elements[:: len(elements) // WHOLE + 1]
+    found = _means(elements)
+    nan = False
+    if np.isnan(found[0]):  # it holds NaN, or numbers that are too large
+        nan = bool(np.isnan(elements).any())
+        found = _means(np.clip(np.nan_to_num(elements.astype(np.float64), nan=0.5), -LARGE, LARGE))
+    return (*found, shape / 9973), nan
 
 
-def holds_nan(tensor: torch.Tensor) -> bool:
-    """Whether an element is not a number."""
-    if not (tensor.is_floating_point() or tensor.is_complex()):
-        return False
-    with torch._C.DisableTorchFunction(), torch.no_grad():
-        return bool(tensor.detach().as_subclass(torch.Tensor).isnan().any())
+def _means(elements: np.ndarray) -> list[float]:
+    """The means of some elements; NaN if one of them is NaN or too large. Block by block, which stays in the cache."""
+    n, sums = len(elements), [0.0] * 6
+    with np.errstate(all="ignore"):
+        for number, start in enumerate(range(0, n, BLOCK)):
+            x = elements[start : start + BLOCK].astype(np.float32)
+            size = np.abs(x)
+            size += np.sqrt(size)
+            size /= size + TWO
+            bits = size.view(np.uint32)
+            bits |= x.view(np.uint32) & SIGN
+            first = size.astype(np.float64)
+            second = first * first
+            mean = first.sum()
+            found = [mean, first @ first, second @ first, second @ second]
+            # Blocks that are exchanged count otherwise, too.
+            found += [
+                row[: len(x)] @ first + number * step % 1 * mean for row, step in zip(WEIGHTS, STEPS, strict=True)
+            ]
+            sums = [one + more for one, more in zip(sums, found, strict=True)]
+    return [float(one) / n for one in sums]
 
 
 def turns(tensor: torch.Tensor) -> list[list[Any]]:

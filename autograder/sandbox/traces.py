@@ -14,6 +14,7 @@ import numpy as np
 from autograder.sandbox.limits import MAX_AXES, TRACE_NODES
 
 COLUMNS = 7  # of a signature
+MOST_RAN = 1_000_000  # operations that are counted
 GIVEN = 0  # the kind of a node that no operation made
 
 
@@ -63,6 +64,7 @@ class Trace:
     raised: tuple[int, ...] | None  # what went into the operation that raised an exception
     raised_at: Line | None
     whole: bool  # whether it reaches the end of the call; a limit may have ended it
+    ran: int = 0  # operations that ran, those of stand-ins and questions too
 
     @property
     def size(self) -> int:
@@ -78,9 +80,10 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     Raises:
         Unreadable: if it is none.
     """
-    if not isinstance(value, list) or len(value) != 13 or not isinstance(value[0], bool):
+    if not isinstance(value, list) or len(value) != 14 or not isinstance(value[0], bool):
         raise Unreadable
-    whole, labels, places, nodes, edges, signatures, steps, calls, results, raised, numbers, shapes, turns = value
+    whole, labels, places, nodes, edges, signatures, steps, calls, results, raised, numbers, *rest = value
+    shapes, turns, ran = rest
     _check_array(nodes, np.int64, 6, TRACE_NODES + 10)
     n = len(nodes)
     _check_array(edges, np.int64, 2, 50 * TRACE_NODES)
@@ -120,6 +123,7 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         raised=into,
         raised_at=at,
         whole=whole,
+        ran=_number(ran, 0, MOST_RAN + 1),
     )
 
 

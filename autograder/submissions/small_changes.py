@@ -106,25 +106,39 @@ def harmless(source: str, own: Collection[str] = ()) -> bool:
     return True
 
 
-def small_changes(module: str, source: str, path: str, function: ast.FunctionDef) -> Iterator[SmallChange]:
+def small_changes(
+    module: str, source: str, path: str, function: ast.FunctionDef, idle: Collection[str] = ()
+) -> Iterator[SmallChange]:
     """All small changes of a function, statement by statement.
 
     Args:
         path: "Class.method" or "function".
         function: its node in the tree of `source`.
+        idle: attributes of its object that are never used, so that one of them may have been meant.
     """
     text = Offsets(source)
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-    editor, seen = _Editor(text, function), set[str]()
+    editor, seen = _Editor(text, function, sorted({*idle, *_idle_attributes(parse(source))})), set[str]()
     for statement in statements(function.body):
         for start, stop, new in editor.of_statement(statement):
             unit = head + source[begin:start] + new + source[stop:end]
             if new != source[start:stop] and unit not in seen:
                 seen.add(unit)
                 yield SmallChange(module, path, statement.lineno, start, stop, new, unit, new in editor.names)
+
+
+def _idle_attributes(tree: ast.Module) -> set[str]:
+    """The attributes that a constructor makes and nothing of the module uses."""
+    found: dict[type, set[str]] = {ast.Load: set(), ast.Store: set()}
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Attribute) and (function.name == "__init__" or isinstance(node.ctx, ast.Load)):
+                    found.setdefault(type(node.ctx), set()).add(node.attr)
+    return found[ast.Store] - found[ast.Load]
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -137,7 +151,7 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 class _Editor:
-    def __init__(self, text: Offsets, function: ast.FunctionDef) -> None:
+    def __init__(self, text: Offsets, function: ast.FunctionDef, idle: list[str]) -> None:
         self.text = text
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
@@ -146,7 +160,7 @@ class _Editor:
         own = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and self._of_self(node)]
         self.called = called
         self.attributes = {
-            kind: list(dict.fromkeys(node.attr for node in own if (id(node) in called) == kind))
+            kind: list(dict.fromkeys([*idle, *(node.attr for node in own if (id(node) in called) == kind)]))
             for kind in (True, False)
         }
         self.loops = {

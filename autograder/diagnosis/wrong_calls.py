@@ -1,0 +1,83 @@
+"""Calls of modules and functions with something right that correct code does not give to them."""
+
+import re
+
+from autograder.diagnosis.findings import Called, Fault, Text
+from autograder.diagnosis.known_steps import given_to
+from autograder.diagnosis.usual_steps import Usual
+from autograder.sandbox.traces import Call, Line
+
+CLASS = re.compile(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")  # Sequential; W_v is the name of a module
+
+
+class WrongCalls:
+    """The calls of a record, beside what correct code gives to them."""
+
+    def __init__(self, usual: Usual, text: Text) -> None:
+        self.usual, self.text = usual, text
+        self.seen, self.trace, self.known = usual.seen, usual.trace, usual.seen.known
+
+    def wrong(self, entry: Call) -> bool:
+        """Whether a call is given something that is right, but is not what correct code gives to it."""
+        sets = self.known.calls.get(entry.path, ())
+        rows = given_to(entry, self.seen.row)
+        return bool(sets) and -1 not in rows and rows not in sets and all(self.seen.fine[one] for one in entry.inputs)
+
+    def doubtful(self, entry: Call) -> bool:
+        """Whether a call may be given the right things all the same: what alike tensors should be is not known."""
+        alike = [one for one in entry.inputs if self.seen.alike[one] and not self.seen.plain[one]]
+        rows = set(given_to(entry, self.seen.row))
+        fits = any(rows <= set(one) for one in self.known.calls[entry.path])  # what should not be there is known
+        return fits and any(self.trace.made[one] for one in alike)
+
+    def line(self, entry: Call, line: Line) -> Line:
+        """The line that calls a helper function, if this only passes on what it was given."""
+        for number in self.seen.around(entry.around):
+            around = self.trace.calls[number]
+            if not around.path.endswith("()") or around.path in self.known.calls or not around.line:
+                break
+            # One that is given more could have made something else of it.
+            if set(entry.inputs) != {node for node in around.inputs if self.seen.telling[node]}:
+                break
+            line = around.line
+        return line
+
+    def told(self, entry: Call) -> Called:
+        """What is known of a call with the wrong inputs."""
+        rows = given_to(entry, self.seen.row)
+        name, parent = entry.path.rpartition(".")[2], entry.path.rpartition(".")[0]
+        # One that is called with these inputs anyhow, as dropout with anything, is not the one that was meant.
+        made = {(one.path, given_to(one, self.seen.row)) for one in self.trace.calls}
+        beside = [
+            path.rpartition(".")[2]
+            for path in self.known.counts
+            if rows
+            and rows in self.known.calls[path]
+            and path.rpartition(".")[0] == parent
+            and (path, rows) not in made
+            and not CLASS.fullmatch(path.rpartition(".")[2])
+        ]
+        sets = self.known.calls[entry.path]
+        return Called(
+            name,
+            beside[0] if beside and not f"{beside[0]}{name}".count("()") else "",
+            self.seen.names(set(rows).difference(*sets)),
+            self.seen.names(set(sets[0]) - set(rows)) if len(sets) == 1 else (),
+            any(len(one) > len(rows) for one in sets),
+        )
+
+    def left_out(self, entry: Call, line: Line) -> Fault | None:
+        """The step that is missing between what a call is given and what it should be given, if it is one."""
+        rows = set(given_to(entry, self.seen.row))
+        pairs = [(rows - set(one), set(one) - rows) for one in self.known.calls[entry.path]]
+        skipped = [(extra, lacking) for extra, lacking in pairs if len(extra) == 1 == len(lacking)]
+        skipped = [(extra, lacking) for extra, lacking in skipped if lacking <= set(self.usual.later(*extra))]
+        if not skipped:
+            return None
+        extra, lacking = skipped[0]
+        before = next(self.trace.lines[node] for node in entry.inputs if self.seen.row(node) in extra)
+        missing = self.seen.names(lacking)
+        own = before is None or before.file == line.file
+        return (
+            Fault(line, missing[0], self.seen.names(extra), left_out=True, before=before) if missing and own else None
+        )
