@@ -87,14 +87,15 @@ def record(**changes):
         "places": [["mha.py", 3, 3]],
         "nodes": np.array([[0, 0, -1, -1, -1, 0], [1, 1, 0, -1, 0, 0]]),
         "edges": np.array([[0, 1]]),
-        "signatures": np.zeros((2, 7)),
+        "signatures": np.zeros((2, 8)),
         "steps": [["a step", 1]],
         "calls": [["W_q", 0, -1, [0], [1], 0]],
         "results": [1],
         "raised": None,
         "numbers": [[0, "root", 2.5]],
         "shapes": [[2, 3]],
-        "turns": [[[1, 0], [0.5] * 7]],
+        "turns": [[[1, 0], [0.5] * 8]],
+        "ran": 3,
     }
     return list({**fields, **changes}.values())
 
@@ -144,10 +145,13 @@ FORGED = [
     {"numbers": [2.5]},
     {"shapes": [[-1]]},
     {"shapes": [[1] * 40]},
-    {"turns": [[[1, 0], [0.5] * 6]]},
-    {"turns": [[[1, 0], [float("nan")] * 7]]},
-    {"turns": [[[1, 0], [0.5] * 7]] * 25},
+    {"turns": [[[1, 0], [0.5] * 7]]},
+    {"turns": [[[1, 0], [float("nan")] * 8]]},
+    {"turns": [[[1, 0], [0.5] * 8]] * 25},
     {"results": [-1]},
+    {"ran": -1},
+    {"ran": 2**40},
+    {"ran": 0.5},
     {"results": [0.5]},
     {"raised": [0, 7]},
 ]
@@ -160,7 +164,7 @@ def test_a_forged_record_is_not_read(forged):
 
 
 def test_strange_numbers_of_a_record_count_as_none():
-    strange = np.array([[np.nan] * 7, [1e300] * 7])
+    strange = np.array([[np.nan] * 8, [1e300] * 8])
     assert np.isnan(read_trace(record(signatures=strange), {"mha.py": 3}).signatures).all()
 
 
@@ -199,7 +203,7 @@ TAMPERING = [
     "tracer.reply = lambda: [True] * 10",
     "tracer.reply = lambda: None",
     "tracer.reply = lambda: ['x' * 100] * 100000",
-    "tracer.signatures = [(float('nan'),) * 7] * 10**5",
+    "tracer.signatures = [(float('nan'),) * 8] * 10**5",
     "tracer.nodes = [(1, 0, 0, 0, 0, 0)] * 10**6",
     "tracer.calls = [['x' * 10**4, 0, -1, [], [], -1]] * 10**3",
     "tracer.numbers = {0: {'<b>\x1b[2J': 1e308}}; sys.setprofile(lambda *_: 1 / 0)",

@@ -25,7 +25,7 @@ def wrong_lines(test) -> list[int]:
     return [mark.line for mark in test.marks if mark.state == "wrong"]
 
 
-def test_a_call_that_is_given_what_stands_before_the_right_step(workers):
+def test_a_call_that_is_given_what_stands_before_the_right_step(workers, without_trials):
     old = "self.dropout(self.positional_encoding(self.encoder_embedding(src)))"
     tests, line = failed(
         workers, "transformer", "encoder", "transformer", old, "self.dropout(self.encoder_embedding(src))"
@@ -33,6 +33,13 @@ def test_a_call_that_is_given_what_stands_before_the_right_step(workers):
     told = " ".join(tests[0].pointed)
     assert f"goes on after line {line} without a step, the source with its positions:" in told
     assert min(wrong_lines(tests[0])) > line
+
+
+def test_a_module_that_is_never_called_is_tried(workers):
+    old = "self.dropout(self.positional_encoding(self.encoder_embedding(src)))"
+    new = "self.dropout(self.dropout(self.encoder_embedding(src)))"
+    tests, line = failed(workers, "transformer", "encoder", "transformer", old, new)
+    assert wrong_lines(tests[0]) == [line]
 
 
 @pytest.mark.parametrize("module", ["W_v", "W_k"])

@@ -22,7 +22,7 @@ def test_numbers_too_small_to_be_told_apart_prove_no_line_right(workers):
     biased = "(x - mean).pow(2).mean(dim=-1, keepdim=True)"
     test = failed(workers, "layers", "layers", biased, "x.var(dim=-1, keepdim=True)")
     assert test.mistake
-    assert test.marks == ()
+    assert all("x.var" in mark.text for mark in test.marks if mark.state == "wrong")
 
 
 def test_nan_names_no_line(workers):

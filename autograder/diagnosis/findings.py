@@ -14,6 +14,7 @@ class Text:
     bare: Callable[[Line], bool] = lambda line: False  # it is a call whose result gets no name
     # It is a `return` of a list: how many values stand before the list, and the one line that fills it.
     filled: Callable[[Line], tuple[int, Line] | None] = lambda line: None
+    gathers: Callable[[Line], bool] = lambda line: False  # it is a `return` of names, of lists that several lines fill
 
 
 @dataclass(frozen=True)

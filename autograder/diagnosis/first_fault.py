@@ -89,6 +89,10 @@ class _Search:
         # Where the numbers of Python come from that a tensor is made of is not seen.
         if trace.operations[node] in NUMBERS and not trace.inputs[node]:
             return
+        if order and order != UNNAMED and not call and (began := self._order_begins(node, line)):
+            if began.file == line.file and not self.text.given(began):
+                self.faults[began] = Fault(began, order=UNNAMED, until=line)
+            return
         if told := (self.calls.left_out(call, line) if call else self._in_place_of(node)):
             self.faults.setdefault(told.line, told)
             return
@@ -131,6 +135,22 @@ class _Search:
             node=node if wanted else -1,
             rows=tuple(steps[number].row for number in wanted[:1]),
         )
+
+    def _order_begins(self, node: int, line: Line) -> Line | None:
+        """The earlier line on which the numbers of a missing step begin to stand in another order, if a node that holds
+        others is made of these."""
+        missing = {self.known.steps[number].row for number in self.missing} - set(self.seen.alike_rows(node))
+        first, seen = None, {node}
+        waiting = list(self.trace.inputs[node])
+        while waiting:
+            source = waiting.pop()
+            at = self.trace.lines[source]
+            if source in seen or self.seen.plain[source] or missing.isdisjoint(self.seen.alike_rows(source)):
+                continue
+            seen.add(source)
+            waiting += self.trace.inputs[source]
+            first = at if at and at != line and (not first or at.number < first.number) else first
+        return first
 
     def _once_too_often(self, node: int) -> bool:
         """Whether a node is made in a call of a module that one line has made as often as any correct code before."""
@@ -231,6 +251,8 @@ class _Search:
         others = [one for one, own in enumerate(trace.lines) if own == line and places[one] != places[node]]
         elsewhere = {places[one] for one in others if self.seen.proven[one]}
         elsewhere -= {places[one] for one in others if not self.seen.fine[one]}
+        if any(trace.callers[one] == caller and places[one] in elsewhere for one in others):
+            return line, None  # and by the same line with something right
         # Right numbers in another order may be right for one call by chance, as where two axes are of one size.
         return (caller if caller and elsewhere and not self.seen.order(node) else line), None
 

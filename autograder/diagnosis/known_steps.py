@@ -25,7 +25,8 @@ BEGINNING = 1500  # nodes that are taken of other correct code in a call that is
 PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole", "ends", "simple")
 CALLS = "calls"  # the name of the text beside the tensors
 EDGES = ".made_from"  # behind the digest of a call: the name of the tensor that holds what is made from what
-ORDERED = 4  # columns of a signature from this one on see the order of the elements
+MEANS = 4  # columns that hold means of the elements; then comes their number
+ORDERED = 5  # columns of a signature from this one on see the order of the elements
 
 
 Rows = tuple[int, ...]

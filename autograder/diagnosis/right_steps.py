@@ -21,9 +21,10 @@ from autograder.diagnosis.known_steps import (
 )
 from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
-from autograder.sandbox.traces import Line, Trace
+from autograder.sandbox.traces import TRAINED, Line, Trace
 
-CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril")
+WRITES = "__setitem__"
+CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril", WRITES)
 PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_select", "tensor_split", "unflatten")
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
 RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
@@ -155,7 +156,12 @@ class Comparison:
         """Whether a node says too little, comes from elsewhere, or is left as it was by one that says too little."""
         if self.weak[node] or self._from_elsewhere(node):
             return True
-        return self.idle(node) and any(self.weak[source] for source in self.trace.inputs[node])
+        # Tensors of alike elements are taken for right; whether there should be so many is not known.
+        if self.alike[node] and self.trace.made[node] and not self.plain[node] and self.rows[node] < 0:
+            return True
+        # What is written into a tensor and is there already may be the wrong number.
+        writes = self.trace.operations[node] == WRITES
+        return self.idle(node) and (writes or any(self.weak[source] for source in self.trace.inputs[node]))
 
     def _from_elsewhere(self, node: int) -> bool:
         """Whether it is not seen how a node is made: by NumPy, or inside vmap."""
@@ -227,6 +233,7 @@ class Comparison:
             and (self.known.whole or trace.operations[node] not in PARTS)
             and not self._passes_on(node)
             and not self._counts(node)
+            and trace.operations[node] != TRAINED  # by rates that are not seen
         ]
         # Beside a sure one, what says too little is none.
         found = [node for node in found if not self.weak[node]] or found

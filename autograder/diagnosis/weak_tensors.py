@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import ORDERED, arguments
-from autograder.sandbox.traces import Trace
+from autograder.diagnosis.known_steps import MEANS, arguments
+from autograder.sandbox.traces import TRAINED, Trace
 
 if TYPE_CHECKING:
     from autograder.diagnosis.right_steps import Comparison
@@ -28,13 +28,14 @@ def weak(seen: "Comparison") -> np.ndarray:
         size = np.abs(means[:, 0])
         extreme = ((size > 1e-12) & (size < 1e-4)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7))
     # A mask is sure if correct code has it, and nowhere its opposite.
-    opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(ORDERED), nan=9.0)
-    unsure = (seen.known.find(opposite, ORDERED) >= 0) | (seen.rows < 0) | _by_chance(seen)
+    opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(MEANS), nan=9.0)
+    unsure = (seen.known.find(opposite, MEANS) >= 0) | (seen.rows < 0) | _by_chance(seen)
     mask = seen.binary & ~seen.alike & unsure
     users = [[user for user in found if seen.proven[user]] for found in seen.consumers]
     proven = np.array([any(seen.shows(user, node) for user in found) for node, found in enumerate(users)], dtype=bool)
     found: np.ndarray = (seen.alike & ~seen.plain & extreme) | mask | _from_unlike(seen)
-    found = trace.made & ((found | _chosen(trace)) & ~proven | seen.drawn)
+    trained = np.array([operation == TRAINED for operation in trace.operations], dtype=bool)
+    found = trace.made & ((found | _chosen(trace)) & ~proven | seen.drawn | trained)
     for node, sources in enumerate(trace.inputs):  # nor does what is made of such a one alone
         known = seen.telling[node] and seen.rows[node] >= 0
         found[node] |= seen.alike[node] and not seen.plain[node] and not known and bool(found[list(sources)].any())

@@ -73,7 +73,7 @@ class WrongReturns:
         should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
         if filling := self._filling(entry):
             return Fault(filling, returns=back, fills=line)
-        if not back and not should:
+        if self.text.gathers(line) or (not back and not should):
             return None
         idle = any(path not in modules_of(self.trace) for path in self.known.counts)
         if idle and not self.trace.made[list(entry.outputs)].any():

@@ -15,20 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.diagnosis.findings import Fault
-from autograder.diagnosis.known_steps import LIMIT
+from autograder.diagnosis.known_steps import LIMIT, no_tensor
 from autograder.grading.point_at_line import Followed, own_files, with_finding
 from autograder.grading.results import TestResult
 from autograder.grading.source_lines import in_given
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
-from autograder.sandbox.traces import Line
+from autograder.sandbox.traces import Line, Trace
 from autograder.sandbox.trials import Came, Trials
 from autograder.submissions.small_changes import SmallChange, harmless, small_changes
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-OPERATIONS, TOLD = 25_000, 10_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 40_000, 10_000  # where no line is told yet; where one is
 OTHERS = 6_000  # to look for another line, when one is found
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
 MANY = 16  # changes of one line, before those of the next ones are tried
@@ -42,7 +42,8 @@ class Failed(NamedTuple):
     name: str
     followed: Followed
     student: Student
-    further: Callable[[Student], bool]  # whether the test gets further with another student
+    # Whether the test gets further with another student; whether to its end.
+    further: Callable[[Student, bool], bool]
 
 
 def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[str, TestResult]:
@@ -96,32 +97,35 @@ class _StageTrials:
         if self.student is None or self.student.code is not recipe.code:
             self.close()
             self.student = failed.student.with_code(recipe.code)
-        least = OPERATIONS - TOLD if finding.faults else 0  # what has to be left
+        # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
+        least = OPERATIONS - TOLD if any(map(_sure, finding.faults)) else 0
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
         found: set[tuple[str, int]] = set()
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
-                again = tuple(self.known)
-                for number, change in enumerate((*again, *_candidates(failed.followed))):
+                # What has mended another test, and nothing else did there, need only give the right result here.
+                found = {(f"{one.module}.py", one.line) for one in self.known if self._right(one, trials, failed)}
+                for change in _candidates(failed.followed) if not found else ():
                     at = (f"{change.module}.py", change.line)
-                    # One that has mended another test is tried in any case.
-                    if number >= len(again) and (self.left <= least or time.monotonic() > self.end):
+                    if self.left <= least or time.monotonic() > self.end:
                         break
-                    if at not in found and self._mends(change, trials, failed):
-                        self.known += [change] if change not in again else []
+                    if at not in found and self._right(change, trials, failed) and self._further(failed):
+                        self.known.append(change)
                         found.add(at)
                         least = max(least, self.left - OTHERS)
                         if at in told or len(found) > 1:
-                            return None
+                            break
         except (StudentFault, _Whole):
             return None
-        line = next(iter(found), None)
+        if len(found) != 1 or found <= told:
+            return None
+        [line] = found
         missing = finding.missing[0] if finding.missing and finding.usual and not raised else ""
-        return Fault(_statement(recipe.code, *line), missing, mends=True) if line else None
+        return Fault(_statement(recipe.code, *line), missing, mends=True)
 
-    def _mends(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
-        """Whether a change mends the call and the test."""
+    def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
+        """Whether a change gives the call its right result."""
         known = failed.followed.known
         self.left -= failed.followed.trace.ran + EACH
         results = self._results(trials, change)
@@ -131,13 +135,16 @@ class _StageTrials:
             return False
         if all(one.shape and not one.fractions for one in results):
             raise _Whole
-        assert self.student is not None
         wanted = known.rows[list(known.results[first:])]
-        if any(np.abs(one.signature - row).max() > LIMIT for one, row in zip(results, wanted, strict=True)):
-            return False
+        return all(np.abs(one.signature - row).max() <= LIMIT for one, row in zip(results, wanted, strict=True))
+
+    def _further(self, failed: Failed) -> bool:
+        """Whether a test gets further with the change that was made last; one number may be right by chance."""
+        assert self.student is not None
+        known = failed.followed.known
         self.left -= TEST
         self.student.kept.clear()
-        return failed.further(self.student)
+        return failed.further(self.student, bool(no_tensor(known.rows[list(known.results)]).all()))
 
     def _results(self, trials: Trials, change: SmallChange) -> tuple[Came, ...]:
         try:
@@ -160,12 +167,18 @@ class _Whole(Exception):
     """The call gives whole numbers, such as places of the largest: they may be right by chance."""
 
 
+def _sure(fault: Fault) -> bool:
+    """Whether a fault is of something that its line makes, and not of what it goes on with or gives back."""
+    return not fault.left_out and fault.returns is None and not fault.order
+
+
 def _candidates(followed: Followed) -> Iterator[SmallChange]:
     """The small changes of the functions that ran, and of constructors, those of the likeliest lines first.
 
-    Where a line is told, or an exception was raised: of that line, then of the ones before it. Else the lines come in
-    the order of time, and names in the place of others later: that is mostly seen without trials. Lines that are right
-    come late; but where an exception is raised, an axis of size 1 may be too much or missing, which is not seen.
+    Where a line is told, or an exception was raised: of that line, of those that made what it uses, the nearest first,
+    and of the ones before it. Else the lines come in the order of time, and names in the place of others later: that is
+    mostly seen without trials. Lines that are right come late; but where an exception is raised, an axis of size 1 may
+    be too much or missing, which is not seen.
     """
     recipe, known, trace, finding, *_ = followed
     code = recipe.code
@@ -176,7 +189,8 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
             first.setdefault((line.file, line.number), number)
     end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
-    right = {(line.file, line.number) for line in proven}
+    right = {(line.file, line.number) for line in proven} if all(map(_sure, finding.faults)) else set()
+    way = _way_to(end, trace) if end else {}
     idle = [path.rpartition(".")[2] for path in finding.never]
     found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
@@ -192,15 +206,34 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
             changes = small_changes(module, code.sources[module], path, node, idle)
             for change in sorted(changes, key=lambda one: one.names):
                 of_line[change.line] += 1
-                if end is not None and inside:
-                    late, far = int(change.line > end.number), abs(end.number - change.line)
+                if (file, change.line) in way:
+                    late, far = 0, way[file, change.line]
+                elif end is not None and inside:
+                    late, far = 1 + int(change.line > end.number), abs(end.number - change.line)
                 else:
                     later = [time for at, time in times.items() if at >= change.line]
                     late, far = int(end is not None), min(later, default=0)
-                late = 3 if constructor else 2 if (file, change.line) in right else late
+                late = 4 if constructor and not times else 3 if (file, change.line) in right else late
+                late = -1 if change.text in idle else late
                 block = of_line[change.line] // MANY if end else int(change.names)
                 found.append((late, block, far, change))
     yield from (change for *_, change in sorted(found, key=lambda one: one[:3]))
+
+
+def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:
+    """The lines from which a line, or what raised an exception there, has what it uses: how many operations away."""
+    found = {(end.file, end.number): 0}
+    nodes = trace.raised if trace.raised is not None else [n for n, line in enumerate(trace.lines) if line == end]
+    seen, far = set(nodes), 0
+    while nodes:
+        far += 1
+        for line in (one for node in nodes for one in (trace.lines[node], trace.callers[node]) if one):
+            found.setdefault((line.file, line.number), far)
+        nodes = [
+            one for one in dict.fromkeys(source for node in nodes for source in trace.inputs[node]) if one not in seen
+        ]
+        seen.update(nodes)
+    return found
 
 
 def _statement(code: Code, file: str, number: int) -> Line:

@@ -13,7 +13,7 @@ from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import bare_calls, filled_lists, in_given, numbers_used
+from autograder.grading.source_lines import bare_calls, filled_lists, gathering_returns, in_given, numbers_used
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -97,7 +97,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         trace = followed(recipe, runs, earlier=True)
     if nan and not trace.nan[list(trace.results)].any():
         return Finding(), trace
-    text = Text(in_given(sources, known.given), bare_calls(sources), filled_lists(sources))
+    text = Text(in_given(sources, known.given), bare_calls(sources), filled_lists(sources), gathering_returns(sources))
     finding = first_fault.find(trace, known, text)
     used = {
         fault.line: numbers_used(sources, fault.line, trace.numbers.get(fault.line, {}))

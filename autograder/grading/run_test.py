@@ -140,12 +140,15 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
     return collector.error, case.student.take_printed()
 
 
-def gets_further(case: StageTestCase, error: BaseException, checks: int, student: Student) -> bool:
+def gets_further(
+    case: StageTestCase, error: BaseException, checks: int, student: Student, to_its_end: bool = False
+) -> bool:
     """Whether a test that failed passes, with another student, the check that failed. `case` is left as it is.
 
     Args:
         error: what ended the test, or its first part that failed.
         checks: the number of that check.
+        to_its_end: whether all checks behind that one have to be passed, too.
     """
     own, kept = case.student, (case.checks, case.outcomes, case.warnings)
     part = next((name for name, (found, _) in case.outcomes.items() if found is error), "")
@@ -153,7 +156,7 @@ def gets_further(case: StageTestCase, error: BaseException, checks: int, student
     try:
         outcome, _ = _outcome(case)
         now, reached = case.outcomes.get(part, (outcome, case.checks))
-        return now is None or (isinstance(now, Incorrect) and reached > checks)
+        return now is None or (isinstance(now, Incorrect) and reached > checks and not to_its_end)
     finally:
         case.student = own
         case.checks, case.outcomes, case.warnings = kept

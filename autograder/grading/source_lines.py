@@ -54,8 +54,21 @@ def filled_lists(sources: Mapping[str, str]) -> Callable[[Line], tuple[int, Line
         for file, text in sources.items()
         for function in _functions(file, text).values()
         for at, before, filling in function.filled
+        if filling
     }
     return lambda line: found.get((line.file, line.number))
+
+
+def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
+    """Whether a line is a `return` of lists that several statements fill, one of which may be wrong."""
+    found = {
+        (file, at)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        for at, _, filling in function.filled
+        if filling is None
+    }
+    return lambda line: (line.file, line.number) in found
 
 
 def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Numbers:
@@ -85,7 +98,8 @@ class _Function:
     used: tuple[tuple[int, str], ...]
     made: tuple[tuple[int, str], ...]
     bare: tuple[int, ...]  # calls of methods of local names, whose results get no name
-    filled: tuple[tuple[int, int, ast.stmt], ...]  # lines of `return`, values before a list, and what fills the list
+    # Lines of `return`, values before a list, and what fills the list, if it is one statement.
+    filled: tuple[tuple[int, int, ast.stmt | None], ...]
 
 
 @lru_cache(maxsize=64)
@@ -112,8 +126,9 @@ def _read(function: ast.FunctionDef) -> _Function:
     return _Function(function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), tuple(bare), filled)
 
 
-def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt]]:
-    """The returns that give back a list which begins empty and is filled by one statement."""
+def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:
+    """The returns that give back a list which begins empty and is filled by one statement; without a statement those
+    of other lists."""
     nodes = list(ast.walk(function))
     named = [(one.targets[0], one.value) for one in nodes if isinstance(one, ast.Assign) and len(one.targets) == 1]
     named += [(one.target, one.value) for one in nodes if isinstance(one, ast.AnnAssign) and one.value]
@@ -129,9 +144,11 @@ def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt]]:
     for node in nodes:
         if isinstance(node, ast.Return) and node.value is not None:
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-            last = values[-1].id if values and isinstance(values[-1], ast.Name) else ""
-            if last in lists and len(fills.get(last, [])) == 1:
-                yield node.lineno, len(values) - 1, fills[last][0]
+            names = [value.id if isinstance(value, ast.Name) else "" for value in values]
+            if names and names[-1] in lists and len(fills.get(names[-1], [])) == 1:
+                yield node.lineno, len(values) - 1, fills[names[-1]][0]
+            elif any(fills.get(name) for name in names):
+                yield node.lineno, 0, None
 
 
 def _changed(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:

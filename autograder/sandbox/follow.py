@@ -24,6 +24,7 @@ from autograder.sandbox.plain_values import REPEATED, Series, plain
 from autograder.sandbox.ready_made import is_trusted, methods
 from autograder.sandbox.record import GIVEN, MADE, Record
 from autograder.sandbox.signatures import COLUMNS, looked_at, signature, tensors_in, turns
+from autograder.sandbox.traces import TRAINED
 
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
@@ -31,6 +32,7 @@ QUESTIONS = {
     *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
+ELEMENTS = 8192  # that cost as much as an operation
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 
 
@@ -103,7 +105,9 @@ class Tracer(Record, TorchFunctionMode):
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
         self.ran += 1
         if not self.whole or self._unseen or name in QUESTIONS:
-            return func(*args, **kwargs)
+            value = func(*args, **kwargs)
+            self.ran += value.numel() // ELEMENTS if isinstance(value, torch.Tensor) else 0
+            return value
         used = list(tensors_in((args, kwargs)))
         before = [_version(tensor) for tensor in used]
         try:
@@ -135,7 +139,8 @@ class Tracer(Record, TorchFunctionMode):
         if self.functions and self.functions.open:
             inputs += self.functions.open[-1][0].fractions(fractions)
         for tensor in {id(x): x for x in changed}.values():
-            node = self._add(MADE, name, place, inputs, tensor)
+            trained = isinstance(tensor, torch.nn.Parameter)
+            node = self._add(MADE, TRAINED if trained else name, place, inputs, tensor)
             for other in self._sharing.get(_memory(tensor), ()):
                 # What shares the memory is another part of it, perhaps: it is looked at when it is used.
                 if id(other) in self._now and other is not tensor:
@@ -181,6 +186,7 @@ class Tracer(Record, TorchFunctionMode):
         if label not in EMPTY and not (kind == GIVEN and isinstance(tensor, torch.nn.Parameter)):
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
                 found, nan = looked_at(tensor)
+        self.ran += tensor.numel() // ELEMENTS
         self.bytes += tensor.numel() * tensor.element_size()
         if len(self.nodes) == self.turned:
             self.turns = turns(tensor)
@@ -212,7 +218,8 @@ class Tracer(Record, TorchFunctionMode):
         path = self._modules.get(id(module)) or type(module).__name__[:80]
         place = self.place(sys._getframe(2))
         number, outside = self._open(path, place[0], (args, kwargs))
-        inputs = self.calls[number][3]
+        weights = [self._now.get(id(one), (-1,))[0] for one in module.parameters()]
+        inputs = [*self.calls[number][3], *(one for one in weights if one >= 0 and self.nodes[one][0] == MADE)]
         self._unseen = unseen = self._is_standin(module)
         try:
             value = call(module, *args, **kwargs)

@@ -62,10 +62,10 @@ class Series:
         self.simple = self.binary or (self.simple and alike)
 
     def signature(self) -> tuple[float, ...]:
-        """Seven numbers: four means, the length, whether they are simple or whole, and that they are numbers."""
+        """Eight numbers: four means, the length, a zero, whether they are simple or whole, that they are numbers."""
         n = max(self.length, 1)
         means = [one / n for one in self.sums]
-        return (*means, min(self.length, 1000) / 1000, SIMPLE if self.simple else self.whole * WHOLE, OF_NUMBERS)
+        return (*means, min(self.length, 1000) / 1000, 0.0, SIMPLE if self.simple else self.whole * WHOLE, OF_NUMBERS)
 
 
 def plain(value: Any, depth: int = 0) -> bool:
@@ -92,7 +92,7 @@ def signature_of(value: Any) -> tuple[float, ...]:
             series.add(one)
         return series.signature()
     text = _text(value)[:MOST_TEXT].encode()
-    numbers = [(zlib.crc32(text, start) % 100003) / 100003 for start in (1, 7, 42, 99, 1234)]
+    numbers = [(zlib.crc32(text, start) % 100003) / 100003 for start in (1, 7, 42, 99, 1234, 777)]
     return (*numbers, float(not value), OF_OTHERS)
 
 

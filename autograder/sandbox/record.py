@@ -43,7 +43,7 @@ class Record:
         self.raised: list[int] | None = None  # what went into the operation that raised an exception
         self.raised_at = -1
         self.whole = True
-        self.ran = 0  # operations, those of stand-ins too
+        self.ran = 0  # what all operations cost together, those of stand-ins too
         self.inside = -1  # the innermost call of a module
         self.bytes = 0
         self.end = time.process_time() + seconds

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-COLUMNS = 7  # of a signature
+COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
 TURNED = 4  # axes of a tensor of which every order is tried
 NESTED = 4  # lists in lists
@@ -19,11 +19,12 @@ WEIGHTS = np.stack([np.arange(1, BLOCK + 1) * step % 1 - 0.5 for step in STEPS])
 
 
 def signature(tensor: torch.Tensor) -> tuple[float, ...]:
-    """Seven numbers: four means that do not depend on the order of the elements, two that do, one for the shape.
+    """Eight numbers: four means that do not depend on the order of the elements, how many there are, two means that do
+    depend on it, and one for the shape.
 
     The elements are squeezed into (-1, 1) first, like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
     all count as -1; near zero like the root of |x|, so that small numbers, as variances, differ. Axes of size 1 have no
-    part in it. NaN counts as 0.5. A tensor on "meta" has no elements: seven times NaN.
+    part in it. NaN counts as 0.5. A tensor on "meta" has no elements: eight times NaN.
     """
     return looked_at(tensor)[0]
 
@@ -49,7 +50,7 @@ def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
     if np.isnan(found[0]):  # it holds NaN, or numbers that are too large
         nan = bool(np.isnan(elements).any())
         found = _means(np.clip(np.nan_to_num(elements.astype(np.float64), nan=0.5), -LARGE, LARGE))
-    return (*found, shape / 9973), nan
+    return (*found[:4], tensor.numel() % 9973 / 9973, *found[4:], shape / 9973), nan
 
 
 def _means(elements: np.ndarray) -> list[float]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from autograder.sandbox.limits import MAX_AXES, TRACE_NODES
 
-COLUMNS = 7  # of a signature
+COLUMNS = 8  # of a signature
+TRAINED = "trained weights"  # what changes a weight in place, whatever the operation is
 MOST_RAN = 1_000_000  # operations that are counted
 GIVEN = 0  # the kind of a node that no operation made
 
@@ -64,7 +65,7 @@ class Trace:
     raised: tuple[int, ...] | None  # what went into the operation that raised an exception
     raised_at: Line | None
     whole: bool  # whether it reaches the end of the call; a limit may have ended it
-    ran: int = 0  # operations that ran, those of stand-ins and questions too
+    ran: int = 0  # what all operations cost, those of stand-ins too: one each, and more for large tensors
 
     @property
     def size(self) -> int:

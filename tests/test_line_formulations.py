@@ -1,0 +1,67 @@
+"""The line of a verdict in programs that take roads of their own: correct formulations with one text replaced."""
+
+import pytest
+
+from autograder.authoring.formulations import correct_submissions
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.submissions.read_submission import Submission
+
+
+def failed(workers, name: str, stage: str, program: str, module: str, old: str, new: str):
+    """The failed tests of a formulation with a text replaced where it stands first, and its line."""
+    chosen = assignment(name)
+    sources = correct_submissions(chosen)[program][0].sources
+    text = sources[module]
+    assert old in text
+    changed = Submission("", {**sources, module: text.replace(old, new, 1)})
+    report = grade(changed, chosen, workers, [chosen.stage(stage)])
+    tests = [test for test in report.tests if test.status != "passed"]
+    assert tests
+    return tests, text[: text.index(old)].count("\n") + 1
+
+
+def wrong_lines(test) -> list[int]:
+    return [mark.line for mark in test.marks if mark.state == "wrong"]
+
+
+NAMED = [  # assignment, stage, formulation, module, what is replaced, by what
+    # The order becomes wrong here, though another formulation has the numbers like that for a while.
+    ("transformer", "pe", "pe-interleaved", "pe", "dim=-1).flatten", "dim=1).flatten"),
+    # Zeros are written where zeros are: the table is not wrong before the next line.
+    ("transformer", "pe", "pe-loops", "pe", "(i / d_model)", "(i * d_model)"),
+    ("variants", "generate", "generate-filter-row-by-row", "generate", "shape[-1]", "shape[-0]"),
+]
+
+
+@pytest.mark.parametrize("case", NAMED, ids=[case[2] for case in NAMED])
+def test_the_line_is_named(workers, case):
+    tests, line = failed(workers, *case)
+    assert wrong_lines(tests[0]) == [line]
+
+
+SILENT = [
+    # What is put into the list that is given back is wrong, and not that it is given back.
+    ("transformer", "inference", "batch_shrink", "transformer", "caches[b] = [layer", "decoded[b] = [layer"),
+    # Twice as many of the same numbers are no other order of them.
+    ("transformer", "inference", "strided", "transformer", "torch.full((1, 1)", "torch.full((1, 2)"),
+    # The weights come from steps with another rate: what they give is no fault of the line.
+    ("variants", "training", "training-step-set-to-zero", "training", "group.update(lr=rate)", "pass"),
+    # One number may be right by chance: a change has to mend the whole test.
+    ("attention", "translate", "step-query-indexed", "seq2seq", "range(len(tokens) - n + 1)", "range(len(tokens))"),
+]
+
+
+@pytest.mark.parametrize("case", SILENT, ids=[case[2] for case in SILENT])
+def test_no_other_line_is_named(workers, case):
+    tests, line = failed(workers, *case)
+    for test in tests:
+        assert set(wrong_lines(test)) <= {line}
+
+
+def test_the_line_before_a_missing_step_is_the_one_that_made_the_numbers(workers):
+    """And not one behind it, which made a mask of nothing but ones."""
+    name, stage, program, module = "transformer", "mha", "mha-where-on-merged-masks", "mha"
+    divided = "query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
+    tests, line = failed(workers, name, stage, program, module, divided, "query @ key.transpose(-2, -1)")
+    assert f"goes on after line {line} without a step, the scores divided by sqrt(d_k)" in " ".join(tests[0].pointed)
