@@ -18,6 +18,7 @@ from autograder.diagnosis.known_steps import Known
 from autograder.diagnosis.right_results import wrong_number, wrong_order
 from autograder.diagnosis.right_steps import NUMBERS, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
+from autograder.diagnosis.weak_tensors import rests_on_weak
 from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
@@ -277,7 +278,7 @@ class _Search:
         line = trace.lines[first]
         if any(node < first for node in self.suspects):
             return faults
-        if line is None or self.text.given(line) or seen.rests_on_weak(first):
+        if line is None or self.text.given(line) or rests_on_weak(seen, first):
             return {}
         return {line: replace(faults.get(line, Fault(line)), nan=True)}
 

@@ -13,19 +13,18 @@ from autograder.diagnosis.known_steps import (
     ORDERED,
     Known,
     constant,
-    given_to,
     modules_of,
     no_tensor,
     series,
     unusual,
 )
-from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES
+from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WRITES
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import TRAINED, Line, Trace
 
-WRITES = "__setitem__"
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril", WRITES)
 PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_select", "tensor_split", "unflatten")
+TO_FILL = ("zeros", "ones", "full", "empty", "new_zeros", "new_ones", "new_full", "new_empty")
 EMPTY = ("empty", "empty_like", "new_empty", "empty_strided")  # what they hold is not made yet
 RANDOM = ("rand", "randn", "rand_like", "bernoulli", "multinomial", "randint", "exponential_", "uniform_", "normal_")
 NUMBERS = ("tensor", "as_tensor", "from_numpy", "Tensor", "asarray")  # are made of what is not followed
@@ -127,48 +126,6 @@ class Comparison:
             if int(self.rows[nodes[-1]]) not in self.known.ends
         }
 
-    def rests_on_weak(self, node: int) -> bool:
-        """Whether the line of a node uses something of another line that says too little."""
-        if self._misplaced(node):
-            return False
-        waiting, line, seen = list(self.trace.inputs[node]), self.trace.lines[node], set()
-        while waiting:
-            source = waiting.pop()
-            if source in seen:
-                continue
-            seen.add(source)
-            if self.trace.lines[source] == line:
-                waiting += self.trace.inputs[source]
-            elif self._doubtful(source) or self.misused(source, node):
-                return True
-        return False
-
-    def _misplaced(self, node: int) -> bool:
-        """Whether a module makes a node of something right that correct code never gives to it."""
-        number = int(self.trace.around[node])
-        entry = self.trace.calls[number] if number >= 0 else None
-        if entry is None or set(entry.inputs) != set(self.trace.inputs[node]):
-            return False
-        rows, sets = set(given_to(entry, self.row)), self.known.calls.get(entry.path, ())
-        return bool(sets) and -1 not in rows and all(rows - set(one) for one in sets)
-
-    def _doubtful(self, node: int) -> bool:
-        """Whether a node says too little, comes from elsewhere, or is left as it was by one that says too little."""
-        if self.weak[node] or self._from_elsewhere(node):
-            return True
-        # Tensors of alike elements are taken for right; whether there should be so many is not known.
-        if self.alike[node] and self.trace.made[node] and not self.plain[node] and self.rows[node] < 0:
-            return True
-        # What is written into a tensor and is there already may be the wrong number.
-        writes = self.trace.operations[node] == WRITES
-        return self.idle(node) and (writes or any(self.weak[source] for source in self.trace.inputs[node]))
-
-    def _from_elsewhere(self, node: int) -> bool:
-        """Whether it is not seen how a node is made: by NumPy, or inside vmap."""
-        if self.unknown[node]:
-            return bool(self.trace.made[node])
-        return not self.trace.made[node] and not self.plain[node] and not (self.fine[node] and self.rows[node] >= 0)
-
     def idle(self, node: int) -> bool:
         """Whether an operation has changed nothing, as with an empty mask, where it should have."""
         row, name = int(self.rows[node]), self.trace.operations[node]
@@ -228,12 +185,14 @@ class Comparison:
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
             and not (self.weak[node] and not trace.inputs[node])
-            and not self.rests_on_weak(node)
+            and not weak_tensors.rests_on_weak(self, node)
             # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
             and (self.known.whole or trace.operations[node] not in PARTS)
             and not self._passes_on(node)
             and not self._counts(node)
             and trace.operations[node] != TRAINED  # by rates that are not seen
+            # What is to be filled is not wrong, but what fills it, or does not.
+            and not (self.alike[node] and trace.operations[node].startswith(TO_FILL))
         ]
         # Beside a sure one, what says too little is none.
         found = [node for node in found if not self.weak[node]] or found

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import MEANS, arguments
+from autograder.diagnosis.known_steps import MEANS, arguments, given_to
 from autograder.sandbox.traces import TRAINED, Trace
 
 if TYPE_CHECKING:
     from autograder.diagnosis.right_steps import Comparison
 
+WRITES = "__setitem__"
 SHAPES = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")  # take the shape of a tensor
 
 # What gives the same for many tensors: places, and comparisons.
@@ -98,3 +99,49 @@ def _from_unlike(seen: "Comparison") -> np.ndarray:
         ],
         dtype=bool,
     )
+
+
+def rests_on_weak(seen: "Comparison", node: int) -> bool:
+    """Whether the line of a node uses something of another line that says too little."""
+    if _misplaced(seen, node):
+        return False
+    waiting, line, known = list(seen.trace.inputs[node]), seen.trace.lines[node], set[int]()
+    while waiting:
+        source = waiting.pop()
+        if source in known:
+            continue
+        known.add(source)
+        if seen.trace.lines[source] == line:
+            waiting += seen.trace.inputs[source]
+        elif _doubtful(seen, source) or seen.misused(source, node):
+            return True
+    return False
+
+
+def _misplaced(seen: "Comparison", node: int) -> bool:
+    """Whether a module makes a node of something right that correct code never gives to it."""
+    number = int(seen.trace.around[node])
+    entry = seen.trace.calls[number] if number >= 0 else None
+    if entry is None or set(entry.inputs) != set(seen.trace.inputs[node]):
+        return False
+    rows, sets = set(given_to(entry, seen.row)), seen.known.calls.get(entry.path, ())
+    return bool(sets) and -1 not in rows and all(rows - set(one) for one in sets)
+
+
+def _doubtful(seen: "Comparison", node: int) -> bool:
+    """Whether a node says too little, comes from elsewhere, or is left as it was by one that says too little."""
+    if seen.weak[node] or _from_elsewhere(seen, node):
+        return True
+    # Tensors of alike elements are taken for right; whether there should be so many is not known.
+    if seen.alike[node] and seen.trace.made[node] and not seen.plain[node] and seen.rows[node] < 0:
+        return True
+    # What is written into a tensor and is there already may be the wrong number.
+    writes = seen.trace.operations[node] == WRITES
+    return seen.idle(node) and (writes or any(seen.weak[source] for source in seen.trace.inputs[node]))
+
+
+def _from_elsewhere(seen: "Comparison", node: int) -> bool:
+    """Whether it is not seen how a node is made: by NumPy, or inside vmap."""
+    if seen.unknown[node]:
+        return bool(seen.trace.made[node])
+    return not seen.trace.made[node] and not seen.plain[node] and not (seen.fine[node] and seen.rows[node] >= 0)

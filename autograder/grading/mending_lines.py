@@ -28,7 +28,7 @@ from autograder.submissions.small_changes import SmallChange, harmless, small_ch
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-OPERATIONS, TOLD = 40_000, 10_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 40_000, 14_000  # where no line is told yet; where one is
 OTHERS = 6_000  # to look for another line, when one is found
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
 MANY = 16  # changes of one line, before those of the next ones are tried
@@ -116,7 +116,7 @@ class _StageTrials:
                         least = max(least, self.left - OTHERS)
                         if at in told or len(found) > 1:
                             break
-        except (StudentFault, _Whole):
+        except StudentFault:
             return None
         if len(found) != 1 or found <= told:
             return None
@@ -133,18 +133,19 @@ class _StageTrials:
         first = len(known.shapes) - len(results) if trials.reads else 0
         if not results or tuple(one.shape for one in results) != known.shapes[first:]:
             return False
-        if all(one.shape and not one.fractions for one in results):
-            raise _Whole
         wanted = known.rows[list(known.results[first:])]
         return all(np.abs(one.signature - row).max() <= LIMIT for one, row in zip(results, wanted, strict=True))
 
     def _further(self, failed: Failed) -> bool:
-        """Whether a test gets further with the change that was made last; one number may be right by chance."""
+        """Whether a test gets further with the change that was made last.
+
+        One number, and whole numbers such as places of the largest, may be right by chance: then all has to be right.
+        """
         assert self.student is not None
-        known = failed.followed.known
+        known, whole = failed.followed.known, failed.followed.whole
         self.left -= TEST
         self.student.kept.clear()
-        return failed.further(self.student, bool(no_tensor(known.rows[list(known.results)]).all()))
+        return failed.further(self.student, whole or bool(no_tensor(known.rows[list(known.results)]).all()))
 
     def _results(self, trials: Trials, change: SmallChange) -> tuple[Came, ...]:
         try:
@@ -161,10 +162,6 @@ class _StageTrials:
         if self.student is not None:
             self.student.close()
             self.student = None
-
-
-class _Whole(Exception):
-    """The call gives whole numbers, such as places of the largest: they may be right by chance."""
 
 
 def _sure(fault: Fault) -> bool:
@@ -206,14 +203,16 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
             changes = small_changes(module, code.sources[module], path, node, idle)
             for change in sorted(changes, key=lambda one: one.names):
                 of_line[change.line] += 1
+                seen = (file, change.line) in right
                 if (file, change.line) in way:
-                    late, far = 0, way[file, change.line]
+                    late, far = int(seen), way[file, change.line]
                 elif end is not None and inside:
-                    late, far = 1 + int(change.line > end.number), abs(end.number - change.line)
+                    late, far = 2 + int(change.line > end.number), abs(end.number - change.line)
                 else:
                     later = [time for at, time in times.items() if at >= change.line]
-                    late, far = int(end is not None), min(later, default=0)
-                late = 4 if constructor and not times else 3 if (file, change.line) in right else late
+                    late, far = 2 * int(end is not None), min(later, default=0)
+                if seen or (constructor and not times):
+                    late = late if (file, change.line) in way else 4 + int(not seen)
                 late = -1 if change.text in idle else late
                 block = of_line[change.line] // MANY if end else int(change.names)
                 found.append((late, block, far, change))

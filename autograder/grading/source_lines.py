@@ -147,7 +147,7 @@ def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | No
             names = [value.id if isinstance(value, ast.Name) else "" for value in values]
             if names and names[-1] in lists and len(fills.get(names[-1], [])) == 1:
                 yield node.lineno, len(values) - 1, fills[names[-1]][0]
-            elif any(fills.get(name) for name in names):
+            elif any(len(fills.get(name, [])) > 1 for name in names):
                 yield node.lineno, 0, None
 
 
