@@ -54,6 +54,23 @@ def test_the_line_that_a_small_change_mends(workers, name, stage, module, old, n
     assert nothing_makes == (stage == "training")
 
 
+def test_a_change_that_ends_the_worker_costs_no_more_than_itself(workers, monkeypatch):
+    """As one with which the test, and not only its call, would never end."""
+    ended = []
+
+    def further(self, failed):
+        if not ended:
+            ended.append(self.student._end_worker())
+            return False
+        return own(self, failed)
+
+    own = _StageTrials._further
+    monkeypatch.setattr(_StageTrials, "_further", further)
+    tests, line = failed(workers, *SLIPS[0])
+    assert ended
+    assert all(wrong_lines(test) == [line] for test in tests)
+
+
 def test_of_two_lines_none_is_named(workers):
     # Without the 1000, or with max_norm for limit: each would do.
     tests, _ = failed(

@@ -84,6 +84,7 @@ class _StageTrials:
     def __init__(self) -> None:
         self.left, self.end = OPERATIONS, time.monotonic() + SECONDS
         self.student: Student | None = None
+        self.lives = 0  # of the student, when the objects of the trials were made
         self.known: list[SmallChange] = []  # those that have mended another test
 
     def fault(self, failed: Failed) -> Fault | None:
@@ -148,13 +149,15 @@ class _StageTrials:
         return failed.further(self.student, whole or bool(no_tensor(known.rows[list(known.results)]).all()))
 
     def _results(self, trials: Trials, change: SmallChange) -> tuple[Came, ...]:
+        assert self.student is not None
+        self.student.start()  # a change that was tried before may have ended the worker
+        if self.student.lives != self.lives:
+            trials.forget()
+            self.lives = self.student.lives
         try:
             return trials.results(change)
         except (TimedOut, Crashed):
-            assert self.student is not None
             self.left -= OPERATIONS // 4
-            self.student.start()
-            trials.forget()
             return ()
 
     def close(self) -> None:

@@ -38,10 +38,10 @@ class Student:
         self.noted: dict[str, Recipe] | None = None  # takes down how the calls come about, if somebody wants that
         self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
-        self._rests = False
+        self.lives = 0  # how many workers there have been
         self._failed: StudentFault | None = None
         self._again, self._recipes = LastCall(), Recipes()
-        self._printed = ""
+        self._rests, self._printed = False, ""
         self._clock = clock or Clock()
 
     def with_code(self, code: Code) -> "Student":
@@ -68,6 +68,7 @@ class Student:
             [*(self.code.sources.get(module, "") for module in self.code.modules), *self.code.lent.values()]
         )
         self._worker = self._workers.start()
+        self.lives += 1
         code = self.code
         texts = {name: getattr(code, name) for name in LOADED}
         self._ask({"do": "load", "own": code.modules, "dtype": self.dtype, **texts})
