@@ -35,11 +35,25 @@ def test_a_call_that_is_given_what_stands_before_the_right_step(workers, without
     assert min(wrong_lines(tests[0])) > line
 
 
-def test_a_module_that_is_never_called_is_tried(workers):
+def test_a_call_that_is_missing_in_one_place_is_named(workers):
+    old, new = "split_heads(self.W_v(V))", "split_heads(V)"
+    tests, line = failed(workers, "transformer", "mha", "mha", old, new)
+    assert all(wrong_lines(test) == [line] for test in tests)
+
+
+def test_a_call_that_may_be_missing_in_two_places_has_no_line_of_its_own(workers):
+    """The positions could be added where the embeddings are made, or where they are used."""
     old = "self.dropout(self.positional_encoding(self.encoder_embedding(src)))"
     new = "self.dropout(self.dropout(self.encoder_embedding(src)))"
     tests, line = failed(workers, "transformer", "encoder", "transformer", old, new)
-    assert wrong_lines(tests[0]) == [line]
+    assert f"goes on after line {line} without a step" in " ".join(tests[0].pointed)
+
+
+def test_a_step_at_the_end_of_a_round_is_missing_before_the_next(workers):
+    old = "x = x + block.feed_forward(block.norm2(x))"
+    tests, line = failed(workers, "variants", "generate", "generate", old, "pass")
+    told = " ".join(tests[0].pointed)
+    assert f"goes on after line {line - 1} without a step, the output of the block" in told
 
 
 @pytest.mark.parametrize("module", ["W_v", "W_k"])

@@ -21,7 +21,7 @@ from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import rests_on_weak
 from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
-from autograder.sandbox.traces import Call, Line, Trace
+from autograder.sandbox.traces import TRAINED, Call, Line, Trace
 
 TEXT = Text()  # nothing is known of the text
 
@@ -123,6 +123,8 @@ class _Search:
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
             left_out = bool(before or missing)
+        if not left_out and after and own != steps[after[0]].operation and (round_before := self._round_before(node)):
+            left_out, before = True, round_before
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         self.faults[line] = Fault(
@@ -136,6 +138,15 @@ class _Search:
             node=node if wanted else -1,
             rows=tuple(steps[number].row for number in wanted[:1]),
         )
+
+    def _round_before(self, node: int) -> Line | None:
+        """The line below, in a loop, that made what a node is given, if the node's line has made something right in an
+        earlier round: a step at the end of the round is missing."""
+        trace, line = self.trace, self.trace.lines[node]
+        again = any(trace.lines[one] == line and self.seen.proven[one] for one in range(node))
+        given = [trace.lines[one] for one in trace.inputs[node] if self.seen.named.get(int(self.seen.rows[one]))]
+        below = [at for at in given if at and line and at.file == line.file and at.number > line.number]
+        return below[-1] if again and below else None
 
     def _order_begins(self, node: int, line: Line) -> Line | None:
         """The earlier line on which the numbers of a missing step begin to stand in another order, if a node that holds
@@ -283,6 +294,13 @@ class _Search:
         return {line: replace(faults.get(line, Fault(line)), nan=True)}
 
 
+def _is_usual(seen: Comparison) -> bool:
+    """Whether correct code computes all of this, up to weights that are trained otherwise."""
+    trained = [node for node, name in enumerate(seen.trace.operations) if name == TRAINED and seen.rows[node] < 0]
+    until = np.arange(seen.trace.size) < min(trained, default=seen.trace.size)
+    return bool((seen.rows[until & seen.trace.made & ~seen.alike & ~seen.unknown] >= 0).all())
+
+
 def find(trace: Trace, known: Known, text: Text = TEXT) -> Finding:
     """What follows from a trace of a failed call."""
     search = _Search(trace, known, text)
@@ -302,7 +320,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT) -> Finding:
         faults=tuple(faults.values()),
         raised=trace.raised is not None,
         missing=tuple(known.steps[number].name for number in search.missing),
-        usual=bool((seen.rows[trace.made & ~seen.alike & ~seen.unknown] >= 0).all()),
+        usual=_is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
         unsure=frozenset(
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak

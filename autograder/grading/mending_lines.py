@@ -107,9 +107,9 @@ class _StageTrials:
                 trials = Trials(recipe, ask)
                 # What has mended another test, and nothing else did there, need only give the right result here.
                 found = {(f"{one.module}.py", one.line) for one in self.known if self._right(one, trials, failed)}
-                for change in _candidates(failed.followed) if not found else ():
+                for likely, change in _candidates(failed.followed) if not found else ():
                     at = (f"{change.module}.py", change.line)
-                    if self.left <= least or time.monotonic() > self.end:
+                    if self.left <= (0 if likely else least) or time.monotonic() > self.end:
                         break
                     if at not in found and self._right(change, trials, failed) and self._further(failed):
                         self.known.append(change)
@@ -172,13 +172,14 @@ def _sure(fault: Fault) -> bool:
     return not fault.left_out and fault.returns is None and not fault.order
 
 
-def _candidates(followed: Followed) -> Iterator[SmallChange]:
+def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     """The small changes of the functions that ran, and of constructors, those of the likeliest lines first.
 
     Where a line is told, or an exception was raised: of that line, of those that made what it uses, the nearest first,
     and of the ones before it. Else the lines come in the order of time, and names in the place of others later: that is
     mostly seen without trials. Lines that are right come late; but where an exception is raised, an axis of size 1 may
-    be too much or missing, which is not seen.
+    be too much or missing, which is not seen. Before all else come calls of modules that are never called: those are
+    likely, and a missing call has several places as a rule, of which none is to be named.
     """
     recipe, known, trace, finding, *_ = followed
     code = recipe.code
@@ -191,7 +192,8 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
     right = {(line.file, line.number) for line in proven} if all(map(_sure, finding.faults)) else set()
     way = _way_to(end, trace) if end else {}
-    idle = [path.rpartition(".")[2] for path in finding.never]
+    idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
+    calls = tuple(f"self.{name}(" for name in idle)
     found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
         file = f"{module}.py"
@@ -216,10 +218,10 @@ def _candidates(followed: Followed) -> Iterator[SmallChange]:
                     late, far = 2 * int(end is not None), min(later, default=0)
                 if seen or (constructor and not times):
                     late = late if (file, change.line) in way else 4 + int(not seen)
-                late = -1 if change.text in idle else late
+                late = -1 if change.text.startswith(calls) or change.text in idle else late
                 block = of_line[change.line] // MANY if end else int(change.names)
                 found.append((late, block, far, change))
-    yield from (change for *_, change in sorted(found, key=lambda one: one[:3]))
+    yield from ((late < 0, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
 
 
 def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:

@@ -114,14 +114,14 @@ def small_changes(
     Args:
         path: "Class.method" or "function".
         function: its node in the tree of `source`.
-        idle: attributes of its object that are never used, so that one of them may have been meant.
+        idle: modules of its object that are never called, so that a call of one may be missing.
     """
     text = Offsets(source)
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-    editor, seen = _Editor(text, function, sorted({*idle, *_idle_attributes(parse(source))})), set[str]()
+    editor, seen = _Editor(text, function, _idle_attributes(parse(source)), idle), set[str]()
     for statement in statements(function.body):
         for start, stop, new in editor.of_statement(statement):
             unit = head + source[begin:start] + new + source[stop:end]
@@ -151,8 +151,10 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 class _Editor:
-    def __init__(self, text: Offsets, function: ast.FunctionDef, idle: list[str]) -> None:
+    def __init__(self, text: Offsets, function: ast.FunctionDef, unused: set[str], idle: Collection[str]) -> None:
         self.text = text
+        self.idle = [name for name in idle if f"self.{name}" in text.source]
+        idle = sorted({*unused, *idle})
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
         self.names = list(dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))]))
@@ -195,6 +197,8 @@ class _Editor:
             waiting += ast.iter_child_nodes(node)
             if (make := makers.get(type(node))) and not isinstance(getattr(node, "ctx", None), ast.Store):
                 yield from make(node)
+            if isinstance(node, (ast.Name, ast.Call, ast.BinOp)) and id(node) not in self.called:
+                yield from self._through(node)
         yield from self._of_whole(statement)
 
     def _of_whole(self, node: ast.stmt) -> Iterator[Edit]:
@@ -218,6 +222,12 @@ class _Editor:
             for other in self.names:
                 if other != node.id:
                     yield self._whole(node, other)
+
+    def _through(self, node: ast.expr) -> Iterator[Edit]:
+        """What goes on through a module that is never called."""
+        if not isinstance(getattr(node, "ctx", None), ast.Store):
+            for name in self.idle:
+                yield self._whole(node, f"self.{name}({self.text.of(node)})")
 
     def _attribute(self, node: ast.Attribute) -> Iterator[Edit]:
         end = self.text.end(node)

@@ -147,13 +147,18 @@ def _judged(
     left_out = LEFT_OUT.search(told)
     before = next((int(number) for number in left_out.groups() if number), None) if left_out else None
     place = lines[0]
-    if before and any(file == place[0] and (line == before or before < line < place[1]) for file, line in wrong):
+    if before and any(file == place[0] and _between(line, before, place[1]) for file, line in wrong):
         return "next"
     if left_out and not before and dropped and any(file == lines[0][0] and line < lines[0][1] for file, line in wrong):
         return "next"
     if gone is not None and (left_out or lines[0][0] != gone[0] or lines[0] > gone):
         return "next"
     return "another"
+
+
+def _between(line: int, before: int, after: int) -> bool:
+    """Whether a line stands where a step is missing: on the first line or between the two, round a loop if need be."""
+    return before <= line < after if before < after else line >= before or line < after
 
 
 def _of_all(judged: Sequence[str]) -> str:
