@@ -8,7 +8,7 @@ it should and the test gets further than before. A line is named if it is the on
 import ast
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ from autograder.submissions.syntax_tree import functions, parse
 OPERATIONS, TOLD = 40_000, 14_000  # where no line is told yet; where one is
 OTHERS = 6_000  # to look for another line, when one is found
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
-MANY = 16  # changes of one line, before those of the next ones are tried
+MANY = 8  # changes of one line, before those of the next ones are tried
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
 
@@ -169,7 +169,8 @@ class _StageTrials:
 
 def _sure(fault: Fault) -> bool:
     """Whether a fault is of something that its line makes, and not of what it goes on with or gives back."""
-    return not fault.left_out and fault.returns is None and not fault.order
+    vague = fault.calls is not None and not (fault.calls.instead or fault.calls.given)
+    return not fault.left_out and fault.returns is None and not fault.order and not vague
 
 
 def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
@@ -205,8 +206,7 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 continue
             inside = end is not None and end.file == file and node.lineno <= end.number <= last
             of_line = Counter[int]()
-            changes = small_changes(module, code.sources[module], path, node, idle)
-            for change in sorted(changes, key=lambda one: one.names):
+            for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
                 if (file, change.line) in way:
@@ -224,10 +224,24 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     yield from ((late < 0, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
 
 
+def _in_turns(changes: Iterable[SmallChange]) -> list[SmallChange]:
+    """Changes in an order in which those of one place are far from each other, and names come last."""
+    of_place = Counter[tuple[int, int]]()
+    ranked = []
+    for change in changes:
+        of_place[change.start, change.end] += 1
+        ranked.append((change.names, of_place[change.start, change.end], change))
+    return [change for *_, change in sorted(ranked, key=lambda one: one[:2])]
+
+
 def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:
     """The lines from which a line, or what raised an exception there, has what it uses: how many operations away."""
     found = {(end.file, end.number): 0}
-    nodes = trace.raised if trace.raised is not None else [n for n, line in enumerate(trace.lines) if line == end]
+    if trace.raised is not None:
+        nodes = list(trace.raised)
+    else:
+        nodes = [node for node, line in enumerate(trace.lines) if line == end]
+        nodes += [node for call in trace.calls if call.line == end for node in call.inputs]
     seen, far = set(nodes), 0
     while nodes:
         far += 1

@@ -234,7 +234,8 @@ class Worker:
         try:
             return self.pack(handlers[request["do"]](request, body))
         except BaseException as error:  # sys.exit() and KeyboardInterrupt included
-            return {"error": describe(error)}, b""
+            # Why a change that is only tried does not work is told to nobody.
+            return {"error": {} if request.get("signed") else describe(error)}, b""
 
     def pack(self, value: Any) -> tuple[dict[str, Any], bytes]:
         """A reply with a value: tensors go into the body, modules stay here and are known by a number."""

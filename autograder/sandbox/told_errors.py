@@ -33,8 +33,10 @@ def _arguments(error: BaseException) -> str:
         if re.fullmatch(r"\w+\.py", frame.f_code.co_filename):
             names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
             for name in names if "self" not in names else ():
+                if not re.search(rf"(?<![.\w]){name}\b", str(error)):
+                    continue
                 value = repr(frame.f_locals.get(name))[:80]
-                if re.search(rf"(?<![.\w]){name}\b", str(error)) and "\n" not in value:
+                if "\n" not in value:
                     lines += f"\n{frame.f_code.co_name} was called with {name}={value}"
             break
     return lines

@@ -259,6 +259,8 @@ class _Editor:
 
     def _binary(self, node: ast.BinOp) -> Iterator[Edit]:
         left, right = self.text.of(node.left), self.text.of(node.right)
+        yield self._whole(node, f"({left})")
+        yield self._whole(node, f"({right})")
         table = ARITHMETIC if type(node.op) in ARITHMETIC else LOGIC
         for kind, symbol in table.items():
             if not isinstance(node.op, kind) and not isinstance(node.op, ast.MatMult):
@@ -270,8 +272,6 @@ class _Editor:
         if isinstance(node.op, ast.MatMult):
             yield self._whole(node, f"(({left}).transpose(-2, -1) @ ({right}))")
             yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
-        yield self._whole(node, f"({left})")
-        yield self._whole(node, f"({right})")
 
     def _comparison(self, node: ast.Compare) -> Iterator[Edit]:
         start, end = self.text.end(node.left), self.text.start(node.comparators[0])
