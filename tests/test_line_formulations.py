@@ -63,3 +63,11 @@ def test_the_line_before_a_missing_step_is_the_one_that_made_the_numbers(workers
     divided = "query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
     tests, line = failed(workers, name, stage, program, module, divided, "query @ key.transpose(-2, -1)")
     assert f"goes on after line {line} without a step, the scores divided by sqrt(d_k)" in " ".join(tests[0].pointed)
+
+
+def test_what_is_made_of_nan_is_no_fault_of_the_line_that_mends_it(workers):
+    """Scores of +inf give NaN, which the next line replaces, as it should where a query may see no key."""
+    case = ("transformer", "mha", "mha-fill-inf-nan-to-num", "mha", "= -torch.inf", "= torch.inf")
+    tests, line = failed(workers, *case)
+    for test in tests:
+        assert set(wrong_lines(test)) <= {line}

@@ -91,8 +91,8 @@ class _Search:
         if trace.operations[node] in NUMBERS and not trace.inputs[node]:
             return
         if order and order != UNNAMED and not call and (began := self._order_begins(node, line)):
-            if began.file == line.file and not self.text.given(began):
-                self.faults[began] = Fault(began, order=UNNAMED, until=line)
+            if began.line.file == line.file and not self.text.given(began.line):
+                self.faults[began.line] = began
             return
         if told := (self.calls.left_out(call, line) if call else self._in_place_of(node)):
             self.faults.setdefault(told.line, told)
@@ -148,21 +148,26 @@ class _Search:
         below = [at for at in given if at and line and at.file == line.file and at.number > line.number]
         return below[-1] if again and below else None
 
-    def _order_begins(self, node: int, line: Line) -> Line | None:
+    def _order_begins(self, node: int, line: Line) -> Fault | None:
         """The earlier line on which the numbers of a missing step begin to stand in another order, if a node that holds
         others is made of these."""
         missing = {self.known.steps[number].row for number in self.missing} - set(self.seen.alike_rows(node))
-        first, seen = None, {node}
+        first, found = None, list[int]()
         waiting = list(self.trace.inputs[node])
         while waiting:
             source = waiting.pop()
             at = self.trace.lines[source]
-            if source in seen or self.seen.plain[source] or missing.isdisjoint(self.seen.alike_rows(source)):
+            if source in found or self.seen.plain[source] or missing.isdisjoint(self.seen.alike_rows(source)):
                 continue
-            seen.add(source)
+            found.append(source)
             waiting += self.trace.inputs[source]
             first = at if at and at != line and (not first or at.number < first.number) else first
-        return first
+        if first is None:
+            return None
+        last = max(one for one in found if self.trace.lines[one] == first)
+        moved = any(self.seen.rows[one] != self.seen.rows[last] for one in found if one > last)
+        name = self.seen.names(missing & set(self.seen.alike_rows(last)))
+        return Fault(first, order=name[0] if name else UNNAMED, until=line if moved else None)
 
     def _once_too_often(self, node: int) -> bool:
         """Whether a node is made in a call of a module that one line has made as often as any correct code before."""

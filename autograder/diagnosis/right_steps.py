@@ -174,8 +174,11 @@ class Comparison:
         # Where a record ends early it is not seen whether something right comes of a tensor, or what is right.
         last = trace.size if trace.whole else 0
         last = last if self.known.whole else min(last, trace.size // 4)
-        # What is drawn differs: so may all that comes after it.
+        # What is drawn differs, and so may all that comes after it; what is made of NaN that correct code does not have
+        # is no fault of the line that makes it.
         last = min([last, *np.flatnonzero(self.drawn)])
+        strange = np.flatnonzero(trace.nan & trace.made & self.flows & (self.rows < 0))
+        last = min([last, *(strange + 1)])
         found = [
             node
             for node in range(last)

@@ -106,6 +106,7 @@ def rests_on_weak(seen: "Comparison", node: int) -> bool:
     if _misplaced(seen, node):
         return False
     waiting, line, known = list(seen.trace.inputs[node]), seen.trace.lines[node], set[int]()
+    alike = tells = False  # what it uses: tensors of alike elements, such as one place, and others
     while waiting:
         source = waiting.pop()
         if source in known:
@@ -115,7 +116,10 @@ def rests_on_weak(seen: "Comparison", node: int) -> bool:
             waiting += seen.trace.inputs[source]
         elif _doubtful(seen, source) or seen.misused(source, node):
             return True
-    return False
+        elif not seen.plain[source]:
+            alike |= bool(seen.alike[source] and seen.trace.made[source])
+            tells |= bool(not seen.alike[source] and not seen.unknown[source])
+    return alike and not tells
 
 
 def _misplaced(seen: "Comparison", node: int) -> bool:
