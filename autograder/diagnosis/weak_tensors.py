@@ -139,6 +139,9 @@ def _doubtful(seen: "Comparison", node: int) -> bool:
     # Tensors of alike elements are taken for right; whether there should be so many is not known.
     if seen.alike[node] and seen.trace.made[node] and not seen.plain[node] and seen.rows[node] < 0:
         return True
+    # A place that is chosen in a wrong tensor may be a right one by chance.
+    if seen.trace.operations[node] in PLACES and not all(seen.fine[source] for source in seen.trace.inputs[node]):
+        return True
     # What is written into a tensor and is there already may be the wrong number.
     writes = seen.trace.operations[node] == WRITES
     return seen.idle(node) and (writes or any(seen.weak[source] for source in seen.trace.inputs[node]))
