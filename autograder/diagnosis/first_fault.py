@@ -16,7 +16,7 @@ from autograder.diagnosis.beside_fault import called_often, never_called, right_
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known
 from autograder.diagnosis.right_results import wrong_number, wrong_order
-from autograder.diagnosis.right_steps import NUMBERS, UNNAMED, Comparison
+from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import rests_on_weak
 from autograder.diagnosis.wrong_calls import WrongCalls
@@ -84,7 +84,8 @@ class _Search:
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
-            if not self._comes_back(node):
+            # Along which axis tensors are put together shows their axes of size 1, which are not seen.
+            if not self._comes_back(node) or trace.operations[node] in TOGETHER:
                 return
             line = self._given_to_helper(node) or line
         # Where the numbers of Python come from that a tensor is made of is not seen.

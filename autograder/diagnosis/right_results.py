@@ -30,7 +30,10 @@ def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
     for node, right in zip(trace.results, known.results, strict=True):
         line = trace.lines[node]
         off = np.abs(known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max()
-        # Axes of size 1 come and go on lines that are not seen, as by a name: only the order of numbers is told.
+        # Axes of size 1 come and go on lines that are not seen, as by a name: only the order of numbers is told. They
+        # decide about what is put together, too.
+        if trace.operations[node] in TOGETHER:
+            continue
         if line and not text.given(line) and int(seen.rows[node]) != right and off <= LIMIT:
             first = _begins(seen, node, line)
             own = Fault(line, order=UNNAMED, node=node, rows=(right,))

@@ -192,7 +192,7 @@ class Comparison:
             # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
             and (self.known.whole or trace.operations[node] not in PARTS)
             and not self._passes_on(node)
-            and not self._counts(node)
+            and not self.counts(node)
             and trace.operations[node] != TRAINED  # by rates that are not seen
             # What is to be filled is not wrong, but what fills it, or does not.
             and not (self.alike[node] and trace.operations[node].startswith(TO_FILL))
@@ -205,7 +205,7 @@ class Comparison:
         explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
         return sorted(explaining)
 
-    def _counts(self, node: int) -> bool:
+    def counts(self, node: int) -> bool:
         """Whether a node is a number made of nothing but itself, as by `hits += 1`, or of nothing, as by `return 0.0`.
 
         How often, or under which condition, the line runs is not seen.

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import MEANS, arguments, given_to
+from autograder.diagnosis.known_steps import LIMIT, MEANS, arguments, given_to
 from autograder.sandbox.traces import TRAINED, Trace
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def rests_on_weak(seen: "Comparison", node: int) -> bool:
     """Whether the line of a node uses something of another line that says too little."""
     if _misplaced(seen, node):
         return False
+    if _spread(seen, node):
+        return True
     waiting, line, known = list(seen.trace.inputs[node]), seen.trace.lines[node], set[int]()
     alike = tells = False  # what it uses: tensors of alike elements, such as one place, and others
     while waiting:
@@ -120,6 +122,14 @@ def rests_on_weak(seen: "Comparison", node: int) -> bool:
             alike |= bool(seen.alike[source] and seen.trace.made[source])
             tells |= bool(not seen.alike[source] and not seen.unknown[source])
     return alike and not tells
+
+
+def _spread(seen: "Comparison", node: int) -> bool:
+    """Whether a tensor is larger than all that it is made of: where their axes of size 1 stand is not seen."""
+    sizes = seen.trace.signatures[[node, *seen.trace.inputs[node]], MEANS]
+    return seen.trace.operations[node] in ("masked_fill", "where", "add", "sub", "mul", "div") and bool(
+        len(sizes) > 2 and (sizes[0] > sizes[1:] + LIMIT).all() and seen.unordered[node] < 0
+    )
 
 
 def _misplaced(seen: "Comparison", node: int) -> bool:
@@ -141,6 +151,8 @@ def _doubtful(seen: "Comparison", node: int) -> bool:
         return True
     # A place that is chosen in a wrong tensor may be a right one by chance.
     if seen.trace.operations[node] in PLACES and not all(seen.fine[source] for source in seen.trace.inputs[node]):
+        return True
+    if seen.counts(node) and seen.alike[node] and not seen.proven[node]:
         return True
     # What is written into a tensor and is there already may be the wrong number.
     writes = seen.trace.operations[node] == WRITES

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from autograder.diagnosis.findings import Fault, Text
 from autograder.diagnosis.known_steps import given_to, modules_of
-from autograder.diagnosis.right_steps import MOST, UNNAMED
+from autograder.diagnosis.right_steps import MOST, TOGETHER, UNNAMED
 from autograder.diagnosis.usual_steps import Usual
 from autograder.sandbox.traces import Call, Line
 
@@ -94,7 +94,11 @@ class WrongReturns:
         found = None
         node = entry.outputs[0]
         while len(entry.outputs) == 1 and found is None:
-            sources = [one for one in self.trace.inputs[node] if self.seen.rows[one] == self.seen.rows[node]]
+            together = self.trace.operations[node] in TOGETHER
+            inputs = self.trace.inputs[node]
+            sources = [one for one in inputs if together or self.seen.rows[one] == self.seen.rows[node]]
+            if together and len({self.trace.lines[one] for one in sources}) > 1:
+                break
             if self.trace.lines[node] != line:
                 found = self.trace.lines[node]
             if not sources:
