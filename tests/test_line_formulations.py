@@ -5,7 +5,7 @@ import pytest
 from autograder.authoring.formulations import correct_submissions
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
-from autograder.submissions.read_submission import Submission
+from autograder.submissions.read_submission import Submission, read_submission
 
 
 def failed(workers, name: str, stage: str, program: str, module: str, old: str, new: str):
@@ -80,3 +80,16 @@ def test_what_is_made_of_nan_is_no_fault_of_the_line_that_mends_it(workers):
     tests, line = failed(workers, *case)
     for test in tests:
         assert set(wrong_lines(test)) <= {line}
+
+
+def test_the_number_that_fills_forbidden_scores_is_anybodys_choice(workers):
+    chosen = assignment("variants")
+    sources = read_submission(chosen.solution, chosen).sources
+    old = "scores = scores.masked_fill(mask, torch.finfo(scores.dtype).min)"
+    assert old in sources["heads"]
+    lowest = "lowest = torch.finfo(scores.dtype).min / 3"
+    text = sources["heads"].replace(old, f"{lowest}\n            scores = scores.masked_fill(mask.mT, lowest)", 1)
+    report = grade(Submission("", {**sources, "heads": text}), chosen, workers, [chosen.stage("heads")])
+    tests = [test for test in report.tests if test.status != "passed"]
+    assert tests
+    assert all("lowest = " not in mark.text for test in tests for mark in test.marks if mark.state == "wrong")

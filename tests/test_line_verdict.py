@@ -85,6 +85,13 @@ def test_a_call_of_the_wrong_module_is_named(workers):
     assert "It calls self_attn with what encoder_attn should be called with." in test.pointed
 
 
+def test_the_opposite_of_a_mask_is_called_that(workers, without_trials):
+    old = "(tgt.size(1), device=tgt.device).unsqueeze(0)  # (T_d, T_d)"
+    sources, _ = changed("transformer", f"subsequent_mask{old}", f"1 - subsequent_mask{old}")
+    told = [" ".join(test.pointed) for test in failed(workers, "decoder", sources)]
+    assert any("It calls decoder with the opposite of the causal mask." in one for one in told)
+
+
 def test_right_numbers_in_a_wrong_order_are_called_that(workers):
     sources, line = changed("mha", "return x.transpose(1, 2)  #", "return x.reshape(B, self.num_heads, T, self.d_k)  #")
     test = failed(workers, "mha", sources)[0]

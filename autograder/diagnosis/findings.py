@@ -26,6 +26,7 @@ class Called:
     given: tuple[str, ...] = ()  # the steps that it is called with
     wanted: tuple[str, ...] = ()  # those that it should be called with
     fewer: bool = True  # whether correct code gives more to it, perhaps
+    opposite: str = ""  # the mask whose opposite it is called with
 
 
 @dataclass(frozen=True)

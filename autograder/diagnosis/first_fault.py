@@ -171,12 +171,19 @@ class _Search:
         return Fault(first, order=name[0] if name else UNNAMED, until=line if moved else None)
 
     def _once_too_often(self, node: int) -> bool:
-        """Whether a node is made in a call of a module that one line has made as often as any correct code before."""
+        """Whether a node is made in a call of a module that one line has made as often as any correct code before.
+
+        Or that it has made rightly before, where the result has another shape than it should: a loop may run too long.
+        """
         calls = self.trace.calls
+        other_shape = self.trace.raised is None and self.trace.shapes != self.known.shapes
         for number in self.seen.around(int(self.trace.around[node])):
             path, line = calls[number].path, calls[number].line
             most = self.known.counts.get(path)
-            if most and sum(one.path == path and one.line == line for one in calls[:number]) >= most:
+            before = [one for one in calls[:number] if one.path == path and one.line == line]
+            if most and len(before) >= most:
+                return True
+            if other_shape and self.calls.wrong(calls[number]) and any(map(self.calls.usual_inputs, before)):
                 return True
         return False
 

@@ -1,6 +1,6 @@
 """What follows from a followed call, in sentences for students."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from autograder.diagnosis.findings import Called, Fault, Finding
 from autograder.diagnosis.right_steps import UNNAMED
@@ -53,28 +53,32 @@ def _several(finding: Finding) -> bool:
 def _right_before(finding: Finding, fault: Fault) -> tuple[str, ...]:
     """The lines of the same file that are right, and the steps that they make."""
     right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
-    return _lines_are_right(right, _several(finding))
+    wrong = {one.line.number for one in finding.faults if one.line.file == fault.line.file}
+    return _lines_are_right(right, _several(finding), wrong)
 
 
-def _lines_are_right(right: Sequence[tuple[Line, tuple[str, ...]]], several: bool) -> tuple[str, ...]:
+def _lines_are_right(
+    right: Sequence[tuple[Line, tuple[str, ...]]], several: bool, wrong: Collection[int] = ()
+) -> tuple[str, ...]:
     named = [(line, names) for line, names in right if names]
     if not named:
         return ()
     names = list(dict.fromkeys(name for _, own in named for name in own))
     shown = "; ".join(names[-NAMES:]) if len(names) <= NAMES else "... ; " + "; ".join(names[-NAMES:])
-    spans = _spans([line for line, _ in named], [line for line, _ in right])
+    spans = _spans([line for line, _ in named], [line for line, _ in right], wrong)
     where = f" of {named[0][0].file}" if several and len({line.file for line, _ in named}) == 1 else ""
     many = len(spans) > 1 or "to" in spans[0]
     return (f"{'Lines' if many else 'Line'} {_and(spans)}{where} {'are' if many else 'is'} right: {shown}.",)
 
 
-def _spans(wanted: Sequence[Line], right: Sequence[Line]) -> list[str]:
+def _spans(wanted: Sequence[Line], right: Sequence[Line], wrong: Collection[int]) -> list[str]:
     """Line numbers: "38 to 41" where all lines that computed something between the two are right."""
     numbers = sorted({line.number for line in right})
     chosen = sorted({line.number for line in wanted})
     spans: list[list[int]] = []
     for number in chosen:
-        if spans and number - spans[-1][1] <= 3 and numbers.index(number) - numbers.index(spans[-1][1]) <= 1:
+        near = bool(spans) and not any(spans[-1][1] < one < number for one in wrong)
+        if near and number - spans[-1][1] <= 3 and numbers.index(number) - numbers.index(spans[-1][1]) <= 1:
             spans[-1][1] = number
         else:
             spans.append([number, number])
@@ -144,13 +148,17 @@ def _called(called: Called) -> str:
     """What is wrong with a call."""
     if called.instead:
         return f"It calls {called.name} with what {called.instead} should be called with."
+    if called.opposite:
+        return f"It calls {called.name} with the opposite of {called.opposite}."
     if called.given and called.wanted:
         return f"It calls {called.name} with {_and(called.given)}; it should be called with {_and(called.wanted)}."
     return f"It calls {called.name} with other inputs than it should{', or leaves some out' if called.fewer else ''}."
 
 
 def _without_fault(finding: Finding) -> tuple[str, ...]:
-    told = _lines_are_right(finding.right, len({line.file for line, _ in finding.right}) > 1) if finding.raised else ()
+    files = [line.file for line, names in finding.right if names] if finding.raised else []
+    right = [(line, names) for line, names in finding.right if line.file in files[-1:]]  # of the file that ran last
+    told = _lines_are_right(right, len({line.file for line, _ in finding.right}) > 1)
     if told:
         return (told[0].removesuffix(".") + ", until the exception.",)
     if finding.missing and finding.usual and not finding.raised:

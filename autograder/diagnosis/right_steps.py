@@ -50,6 +50,7 @@ class Comparison:
         if self.tensors:
             # Beside tensors, whole numbers and texts are sizes, places and names, which everybody has as he likes.
             self.alike |= self.plain & ((usable[:, -2] >= WHOLE) | (usable[:, -1] == OF_OTHERS))
+            self.alike |= self.plain & (np.abs(usable[:, 0]) > 1 - 1e-6)  # what forbidden scores are filled with
         self.unordered = known.find(usable, ORDERED)
         self.consumers: list[list[int]] = [[] for _ in range(trace.size)]
         for node, sources in enumerate(trace.inputs):

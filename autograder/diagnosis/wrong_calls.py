@@ -2,8 +2,10 @@
 
 import re
 
+import numpy as np
+
 from autograder.diagnosis.findings import Called, Fault, Text
-from autograder.diagnosis.known_steps import given_to
+from autograder.diagnosis.known_steps import LIMIT, MEANS, given_to
 from autograder.diagnosis.usual_steps import Usual
 from autograder.sandbox.traces import Call, Line
 
@@ -22,6 +24,21 @@ class WrongCalls:
         sets = self.known.calls.get(entry.path, ())
         rows = given_to(entry, self.seen.row)
         return bool(sets) and -1 not in rows and rows not in sets and all(self.seen.fine[one] for one in entry.inputs)
+
+    def usual_inputs(self, entry: Call) -> bool:
+        """Whether a call is given what correct code gives to it."""
+        return given_to(entry, self.seen.row) in self.known.calls.get(entry.path, ())
+
+    def _opposite(self, entry: Call) -> str:
+        """The mask whose opposite a call is given, if it is one."""
+        rows, means = set(given_to(entry, self.seen.row)), self.known.rows[:, :MEANS]
+        for one in self.known.calls[entry.path]:
+            for given in rows - set(one):
+                opposite = (0.5 - means[given, 0]) * 0.5 ** np.arange(MEANS)
+                for wanted in set(one) - rows:
+                    if np.abs(means[wanted] - opposite).max() <= LIMIT:
+                        return "".join(self.seen.names({wanted})) or "a mask"
+        return ""
 
     def doubtful(self, entry: Call) -> bool:
         """Whether a call may be given the right things all the same: what alike tensors should be is not known."""
@@ -64,6 +81,7 @@ class WrongCalls:
             self.seen.names(set(rows).difference(*sets)),
             self.seen.names(set(sets[0]) - set(rows)) if len(sets) == 1 else (),
             any(len(one) > len(rows) for one in sets),
+            self._opposite(entry),
         )
 
     def left_out(self, entry: Call, line: Line) -> Fault | None:

@@ -28,7 +28,7 @@ from autograder.submissions.small_changes import SmallChange, harmless, small_ch
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-OPERATIONS, TOLD = 40_000, 14_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 48_000, 24_000  # where no line is told yet; where one is
 OTHERS = 6_000  # to look for another line, when one is found
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
 MANY = 8  # changes of one line, before those of the next ones are tried
@@ -210,7 +210,7 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
                 if (file, change.line) in way:
-                    late, far = int(seen), way[file, change.line]
+                    late, far = 0, way[file, change.line] + 2 * int(seen)
                 elif end is not None and inside:
                     late, far = 2 + int(change.line > end.number), abs(end.number - change.line)
                 else:

@@ -236,6 +236,8 @@ class _Editor:
             for other in self.attributes[id(node) in self.called]:
                 if other != node.attr:
                     yield start, end, other
+        if node.attr == "inf":
+            yield self._whole(node, f"(-{self.text.of(node)})")
         if node.attr.endswith("_") and not node.attr.startswith("_"):  # in place
             yield start, end, node.attr.rstrip("_")
         for family in FAMILIES:
@@ -256,6 +258,11 @@ class _Editor:
 
     def _unary(self, node: ast.UnaryOp) -> Iterator[Edit]:
         yield self._whole(node, f"({self.text.of(node.operand)})")
+
+    def _one_off(self, node: ast.expr) -> Iterator[Edit]:
+        """The end of a loop, or of a slice, one further or one less."""
+        for step in ("+ 1", "- 1"):
+            yield self._whole(node, f"{self.text.of(node)} {step}")
 
     def _binary(self, node: ast.BinOp) -> Iterator[Edit]:
         left, right = self.text.of(node.left), self.text.of(node.right)
@@ -301,6 +308,8 @@ class _Editor:
         for one, two in zip(node.keywords, node.keywords[1:], strict=False):
             between = own.source[own.end(one.value) : own.start(two.value)]
             yield own.start(one.value), own.end(two.value), own.of(two.value) + between + own.of(one.value)
+        if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args:
+            yield from self._one_off(node.args[0] if len(node.args) == 1 else node.args[1])
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if method in MASKING and node.args:
             yield self._whole(node.args[0], f"~({own.of(node.args[0])}).bool()")
@@ -322,6 +331,9 @@ class _Editor:
             elif isinstance(axis, ast.Slice):
                 low = self.text.of(axis.lower) if axis.lower else ""
                 high = self.text.of(axis.upper) if axis.upper else ""
+                for bound in (axis.lower, axis.upper):
+                    if bound and not isinstance(bound, (ast.Constant, ast.UnaryOp)):
+                        yield from self._one_off(bound)
                 for one in ("1:", ":-1", ":", f"{low}:", f":{high}", f"{high}:{low}", f"({low or 0}) + 1:{high}"):
                     if one != f"{low}:{high}":
                         yield self._whole(axis, one)
