@@ -40,6 +40,8 @@ SLIPS = [  # assignment, stage, module, what is replaced, by what
     ("variants", "training", "training", "if norm > max_norm:", "if norm < 0:"),  # a condition
     ("transformer", "mha", "mha", "key.transpose(-2, -1)", "key.transpose(1, 2)"),  # raises on another line
     ("transformer", "decoder", "transformer", "subsequent_mask(tgt.size(1)", "subsequent_mask(tgt.size(0)"),
+    ("variants", "generate", "generate", "dropped, -math.inf", "dropped, math.inf"),  # makes NaN in the test itself
+    ("variants", "lm", "language_model", "self.position_embedding(", "self.token_embedding("),  # of no other use
 ]
 
 
@@ -54,9 +56,15 @@ def test_the_line_that_a_small_change_mends(workers, name, stage, module, old, n
     assert nothing_makes == (stage == "training")
 
 
+def test_the_ends_of_loops_and_slices_are_moved_by_one():
+    text = "def f(x, n):\n    for i in range(n):\n        x = x[i : n]\n    return x\n"
+    found = {(one.line, one.text) for one in small_changes("m", text, "f", functions("m", text)["m.f"])}
+    assert {(2, "n + 1"), (2, "n - 1"), (3, "n + 1"), (3, "n - 1"), (3, "i + 1")} <= found
+
+
 def test_a_change_that_ends_the_worker_costs_no_more_than_itself(workers, monkeypatch):
     """As one with which the test, and not only its call, would never end."""
-    ended = []
+    ended: list[int] = []
 
     def further(self, failed):
         if not ended:

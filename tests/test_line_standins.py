@@ -5,6 +5,7 @@ import pytest
 from autograder.grading import point_at_line
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
+from autograder.sandbox import traces as traces_of
 from autograder.submissions.read_submission import Submission, read_submission
 
 
@@ -17,7 +18,7 @@ def traces(monkeypatch):
         found.append(read_trace(*args))
         return found[-1]
 
-    read_trace = point_at_line.read_trace
+    read_trace = traces_of.read_trace
     monkeypatch.setattr(point_at_line, "read_trace", read)
     return found
 

@@ -24,7 +24,7 @@ from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
 from autograder.sandbox.traces import Line, Trace
 from autograder.sandbox.trials import Came, Trials
-from autograder.submissions.small_changes import SmallChange, harmless, small_changes
+from autograder.submissions.small_changes import SmallChange, harmless, small_changes, unused_attributes
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
@@ -179,8 +179,8 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     Where a line is told, or an exception was raised: of that line, of those that made what it uses, the nearest first,
     and of the ones before it. Else the lines come in the order of time, and names in the place of others later: that is
     mostly seen without trials. Lines that are right come late; but where an exception is raised, an axis of size 1 may
-    be too much or missing, which is not seen. Before all else come calls of modules that are never called: those are
-    likely, and a missing call has several places as a rule, of which none is to be named.
+    be too much or missing, which is not seen. Before all else come modules that are never called, and attributes that
+    are never used: those are likely, and a missing call has several places as a rule, of which none is to be named.
     """
     recipe, known, trace, finding, *_ = followed
     code = recipe.code
@@ -195,6 +195,7 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     way = _way_to(end, trace) if end else {}
     idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
     calls = tuple(f"self.{name}(" for name in idle)
+    likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
     found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
         file = f"{module}.py"
@@ -218,7 +219,7 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, far = 2 * int(end is not None), min(later, default=0)
                 if seen or (constructor and not times):
                     late = late if (file, change.line) in way else 4 + int(not seen)
-                late = -1 if change.text.startswith(calls) or change.text in idle else late
+                late = -1 if change.text.startswith(calls) or change.text in likely else late
                 block = of_line[change.line] // MANY if end else int(change.names)
                 found.append((late, block, far, change))
     yield from ((late < 0, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))

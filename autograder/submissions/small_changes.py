@@ -121,7 +121,7 @@ def small_changes(
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-    editor, seen = _Editor(text, function, _idle_attributes(parse(source)), idle), set[str]()
+    editor, seen = _Editor(text, function, unused_attributes(parse(source)), idle), set[str]()
     for statement in statements(function.body):
         for start, stop, new in editor.of_statement(statement):
             unit = head + source[begin:start] + new + source[stop:end]
@@ -130,7 +130,7 @@ def small_changes(
                 yield SmallChange(module, path, statement.lineno, start, stop, new, unit, new in editor.names)
 
 
-def _idle_attributes(tree: ast.Module) -> set[str]:
+def unused_attributes(tree: ast.Module) -> set[str]:
     """The attributes that a constructor makes and nothing of the module uses."""
     found: dict[type, set[str]] = {ast.Load: set(), ast.Store: set()}
     for function in ast.walk(tree):
