@@ -210,7 +210,7 @@ TAMPERING = [
     "tracer.turns = tracer.shapes = [[2**70]] * 10**5",
     "exec(compile('\\n' * 10**5 + 'query + 1', 'mha.py', 'exec'))",
     "[torch.ones(2**20) + 1 for _ in range(60)]",
-    "tracer._end = 1e99; [torch.ones(3) + 1 for _ in range(10**4)]",
+    "tracer.end = 1e99; [torch.ones(3) + 1 for _ in range(10**4)]",
     "sys.exit(0)",
     "raise BaseException",
     "query.__class__ = type('T', (torch.Tensor,), {'__torch_function__': lambda *a, **k: 1 / 0})",

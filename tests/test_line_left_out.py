@@ -41,12 +41,13 @@ def test_a_call_that_is_missing_in_one_place_is_named(workers):
     assert all(wrong_lines(test) == [line] for test in tests)
 
 
-def test_a_call_that_may_be_missing_in_two_places_has_no_line_of_its_own(workers):
+def test_a_call_that_may_be_missing_in_two_places_is_missing_behind_the_first(workers):
     """The positions could be added where the embeddings are made, or where they are used."""
     old = "self.dropout(self.positional_encoding(self.encoder_embedding(src)))"
     new = "self.dropout(self.dropout(self.encoder_embedding(src)))"
     tests, line = failed(workers, "transformer", "encoder", "transformer", old, new)
-    assert f"goes on after line {line} without a step" in " ".join(tests[0].pointed)
+    told = " ".join(tests[0].pointed)
+    assert f"goes on after line {line} without a step" in told or wrong_lines(tests[0]) == [line]
 
 
 def test_a_step_at_the_end_of_a_round_is_missing_before_the_next(workers):

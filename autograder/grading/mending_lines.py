@@ -28,7 +28,7 @@ from autograder.submissions.small_changes import SmallChange, harmless, small_ch
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-OPERATIONS, TOLD = 48_000, 24_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 25_000, 12_000  # where no line is told yet; where one is
 OTHERS = 6_000  # to look for another line, when one is found
 EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
 MANY = 8  # changes of one line, before those of the next ones are tried
