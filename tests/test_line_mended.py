@@ -17,23 +17,9 @@ from autograder.sandbox.trials import Trials, _read
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.small_changes import harmless, small_changes
 from autograder.submissions.syntax_tree import functions
+from tests.slips import failed, wrong_lines
 
 CHANGE = "With a small change of line"
-
-
-def failed(workers, name: str, stage: str, module: str, old: str, new: str):
-    """The failed tests of a solution with a text replaced where it stands first, and its line."""
-    chosen = assignment(name)
-    sources = read_submission(chosen.solution, chosen).sources
-    text = sources[module]
-    assert old in text
-    changed = Submission("", {**sources, module: text.replace(old, new, 1)})
-    report = grade(changed, chosen, workers, [chosen.stage(stage)])
-    return [test for test in report.tests if test.status != "passed"], text[: text.index(old)].count("\n") + 1
-
-
-def wrong_lines(test) -> list[int]:
-    return [mark.line for mark in test.marks if mark.state == "wrong"]
 
 
 SLIPS = [  # assignment, stage, module, what is replaced, by what

@@ -24,7 +24,8 @@ def test_numbers_too_small_to_be_told_apart_prove_no_line_right(workers):
     biased = "(x - mean).pow(2).mean(dim=-1, keepdim=True)"
     test = failed(workers, "layers", "layers", biased, "x.var(dim=-1, keepdim=True)")
     assert test.mistake
-    assert all("x.var" in mark.text for mark in test.marks if mark.state == "wrong")
+    wrong = [mark.text for mark in test.marks if mark.state == "wrong"]
+    assert wrong == ["variance = x.var(dim=-1, keepdim=True)"]
 
 
 def test_nan_names_no_line(workers):
@@ -52,7 +53,8 @@ def test_a_loop_that_goes_on_too_long_accuses_no_call(workers, instead):
     test = next(test for test in report.tests if test.name == "test_translate_extra_credit")
     assert test.status == "failed"
     assert "with other inputs" not in " ".join(test.pointed)
-    assert all(instead in mark.text for mark in test.marks if mark.state == "wrong")
+    wrong = {mark.text for mark in test.marks if mark.state == "wrong"}
+    assert wrong <= {instead} - {"pass"}
 
 
 def test_a_test_of_decoded_tokens_leaves_the_line_to_the_others(workers):

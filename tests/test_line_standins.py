@@ -1,12 +1,15 @@
 """A followed call does not look inside the stand-ins of other stages: each of their calls is one operation."""
 
+from typing import Any
+
 import pytest
+import torch
 
 from autograder.grading import point_at_line
-from autograder.grading.grade_submission import grade
-from autograder.manifest import assignment
+from autograder.sandbox import ready_made
 from autograder.sandbox import traces as traces_of
-from autograder.submissions.read_submission import Submission, read_submission
+from autograder.sandbox.follow import Tracer
+from tests.slips import failed
 
 
 @pytest.fixture
@@ -23,20 +26,11 @@ def traces(monkeypatch):
     return found
 
 
-def failed(workers, stage: str, module: str, old: str, new: str):
-    """The failed tests of the solution with a text replaced, and its line."""
-    chosen = assignment("transformer")
-    sources = read_submission(chosen.solution, chosen).sources
-    text = sources[module]
-    assert old in text
-    changed = Submission("", {**sources, module: text.replace(old, new, 1)})
-    report = grade(changed, chosen, workers, [chosen.stage(stage)])
-    return [test for test in report.tests if test.status != "passed"], text[: text.index(old)].count("\n") + 1
-
-
 def test_a_call_of_a_standin_is_one_operation(workers, traces, without_trials):
     old = "attended = self.encoder_attn(x, encoder_out, encoder_out"
-    tests, line = failed(workers, "decoder", "decoder", old, old.replace("(x, encoder_out, encoder_out", "(x, x, x"))
+    tests, line = failed(
+        workers, "transformer", "decoder", "decoder", old, old.replace("(x, encoder_out, encoder_out", "(x, x, x")
+    )
     assert tests
     for trace in traces:
         assert trace.whole
@@ -49,20 +43,34 @@ def test_a_call_of_a_standin_is_one_operation(workers, traces, without_trials):
 
 def test_an_exception_inside_a_standin_is_one_of_the_line_that_calls_it(workers, traces, without_trials):
     old = "attended = self.encoder_attn(x, encoder_out, encoder_out"
-    tests, line = failed(workers, "decoder", "decoder", old, old.replace("(x, enc", "(x[..., :-1], enc"))
+    tests, line = failed(workers, "transformer", "decoder", "decoder", old, old.replace("(x, enc", "(x[..., :-1], enc"))
     assert {test.status for test in tests} == {"error"}
     assert {trace.raised_at.number for trace in traces} == {line}
     assert all(trace.raised for trace in traces)
 
 
-def test_code_of_the_student_that_a_standin_runs_is_followed(workers, traces, without_trials):
-    """A pooling that is given a kernel of the student's own."""
-    chosen = assignment("attention")
-    sources = read_submission(chosen.solution, chosen).sources
-    stage = chosen.stage("pooling")
-    old = "torch.exp(-(u**2) / 2)"
-    assert old in sources["pooling"]
-    changed = Submission("", {**sources, "pooling": sources["pooling"].replace(old, "torch.exp(-(u**2) / 3)")})
-    grade(changed, chosen, workers, [stage])
-    files = {line.file for trace in traces for line in trace.lines if line}
-    assert files == {"pooling.py"}
+PART = """
+class Part(nn.Module):
+    def __init__(self, kernel=None):
+        super().__init__()
+        self.kernel = kernel
+
+    def forward(self, x):
+        return torch.relu(x) if self.kernel is None else self.kernel(x)
+"""
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_standin_that_runs_code_of_the_student_is_looked_into(own, monkeypatch):
+    """As a pooling that is given a kernel of the student's."""
+    monkeypatch.setattr(ready_made, "TRUSTED", {})
+    space: dict[str, Any] = {"nn": torch.nn, "torch": torch}
+    code = compile(PART, "<stand-in part>", "exec")
+    ready_made.trust(code)
+    exec(code, space)
+    exec(compile("def kernel(x):\n    return torch.exp(-x)", "mine.py", "exec"), space)
+    part = space["Part"](space["kernel"] if own else None)
+    tracer = Tracer({"mine.py"})
+    with tracer.running(part):
+        part(torch.randn(3))
+    assert ("exp" in tracer.labels, "Part" in tracer.labels, "relu" in tracer.labels) == (own, not own, False)

@@ -101,7 +101,6 @@ class _StageTrials:
         # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
         least = OPERATIONS - TOLD if any(map(_sure, finding.faults)) else 0
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
-        found: set[tuple[str, int]] = set()
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
@@ -110,6 +109,8 @@ class _StageTrials:
                 for likely, change in _candidates(failed.followed) if not found else ():
                     at = (f"{change.module}.py", change.line)
                     if self.left <= (0 if likely else least) or time.monotonic() > self.end:
+                        if likely:  # which other places would do is not known
+                            return None
                         break
                     if at not in found and self._right(change, trials, failed) and self._further(failed):
                         self.known.append(change)

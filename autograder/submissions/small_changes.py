@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from autograder.submissions.syntax_tree import parse
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"}
+TAKEN_FOR = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}  # most often
 LOGIC = {ast.BitAnd: "&", ast.BitOr: "|"}
 ORDER = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 COMMUTE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)
@@ -269,7 +270,7 @@ class _Editor:
         yield self._whole(node, f"({left})")
         yield self._whole(node, f"({right})")
         table = ARITHMETIC if type(node.op) in ARITHMETIC else LOGIC
-        for kind, symbol in table.items():
+        for kind, symbol in sorted(table.items(), key=lambda one: one[0] is not TAKEN_FOR.get(type(node.op))):
             if not isinstance(node.op, kind) and not isinstance(node.op, ast.MatMult):
                 yield self._whole(node, f"(({left}) {symbol} ({right}))")
         if not isinstance(node.op, COMMUTE):

@@ -1,0 +1,22 @@
+"""Programs with one slip: what the tests of lines grade."""
+
+from autograder.authoring.formulations import correct_submissions
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.submissions.read_submission import Submission, read_submission
+
+
+def failed(workers, name: str, stage: str, module: str, old: str, new: str, formulation: str = ""):
+    """The failed tests of a solution, or of a formulation, with a text replaced where it stands first, and its line."""
+    chosen = assignment(name)
+    correct = correct_submissions(chosen)[formulation][0] if formulation else read_submission(chosen.solution, chosen)
+    text = correct.sources[module]
+    assert old in text
+    changed = Submission("", {**correct.sources, module: text.replace(old, new, 1)})
+    report = grade(changed, chosen, workers, [chosen.stage(stage)])
+    return [test for test in report.tests if test.status != "passed"], text[: text.index(old)].count("\n") + 1
+
+
+def wrong_lines(test) -> list[int]:
+    """The lines that a test calls wrong."""
+    return [mark.line for mark in test.marks if mark.state == "wrong"]
