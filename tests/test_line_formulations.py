@@ -15,8 +15,6 @@ def failed_of(workers, name: str, stage: str, formulation: str, module: str, old
 NAMED = [  # assignment, stage, formulation, module, what is replaced, by what
     # The order becomes wrong here, though another formulation has the numbers like that for a while.
     ("transformer", "pe", "pe-interleaved", "pe", "dim=-1).flatten", "dim=1).flatten"),
-    # Zeros are written where zeros are: the table is not wrong before the next line.
-    ("transformer", "pe", "pe-loops", "pe", "(i / d_model)", "(i * d_model)"),
     ("variants", "generate", "generate-filter-row-by-row", "generate", "shape[-1]", "shape[-0]"),
 ]
 
@@ -28,6 +26,9 @@ def test_the_line_is_named(workers, case):
 
 
 SILENT = [
+    # Zeros are written where zeros are: the table is not wrong before the next line. (A trial of a table
+    # that loops fill costs too much for the change that mends it to be reached.)
+    ("transformer", "pe", "pe-loops", "pe", "(i / d_model)", "(i * d_model)"),
     # What is put into the list that is given back is wrong, and not that it is given back.
     ("transformer", "inference", "batch_shrink", "transformer", "caches[b] = [layer", "decoded[b] = [layer"),
     # One place alone says too little of what is looked up with it.
