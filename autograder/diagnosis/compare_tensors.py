@@ -31,6 +31,7 @@ class Incorrect(AssertionError):
 
     `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
     the names of its axes are there if the two can be compared element by element. `recipe` is how the call came about.
+    `made_by` is the submodule whose output is meant, where the message is about one.
     """
 
     recipe: Recipe | None = None
@@ -43,10 +44,11 @@ class Incorrect(AssertionError):
         where: np.ndarray | None = None,
         expected: np.ndarray | None = None,
         axes: str = "",
+        made_by: str = "",
     ) -> None:
         super().__init__(wrong.message)
         self.wrong, self.call, self.actual, self.where = wrong, call, actual, where
-        self.expected, self.axes = expected, axes
+        self.expected, self.axes, self.made_by = expected, axes, made_by
 
 
 def compare(

@@ -182,11 +182,16 @@ class StageTestCase(unittest.TestCase):
             self.steady()
             raise Incorrect(wrong, self.student.last_call, actual)
 
-    def wrong(self, message: str, *details: str, actual: np.ndarray | None = None) -> NoReturn:
-        """Fail with a message in the words of the student; `actual` are the wrong numbers, if there are some."""
+    def wrong(self, message: str, *details: str, actual: np.ndarray | None = None, made_by: str = "") -> NoReturn:
+        """Fail with a message in the words of the student.
+
+        Args:
+            actual: the wrong numbers, if there are some.
+            made_by: the submodule whose output the message is about, by its path.
+        """
         if actual is not None:
             self.steady()
-        raise Incorrect(Wrong(message, details), self.student.last_call, actual)
+        raise Incorrect(Wrong(message, details), self.student.last_call, actual, made_by=made_by)
 
     def warn_of_side_effects(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
         """Warn if a call by the names of its arguments fails, changes one of them, or lets no gradient through.

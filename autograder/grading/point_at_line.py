@@ -53,6 +53,8 @@ def point_at_line(
     try:
         if isinstance(error, Incorrect) and error.wrong in CHANGING.values():
             return _changing(result, recipe, runs, error.wrong is CHANGING["random"]), None
+        if isinstance(error, Incorrect) and error.made_by:
+            return _used(result, recipe, runs, error.made_by), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
         if known is None:
@@ -76,12 +78,21 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -
     """The result of a test whose call changes from time to time, with the line where that begins."""
     first = followed(recipe, runs)
     if random:
-        line, said = random_line(first, followed(recipe, runs)), "draws random numbers"
-    else:
-        line, said = (
-            kept_line(first, followed(recipe, runs, earlier=True)),
-            "uses a tensor that an earlier call has left",
-        )
+        return _with_line(result, recipe, random_line(first, followed(recipe, runs)), "draws random numbers")
+    line = kept_line(first, followed(recipe, runs, earlier=True))
+    return _with_line(result, recipe, line, "uses a tensor that an earlier call has left")
+
+
+def _used(result: TestResult, recipe: Recipe, runs: Student, module: str) -> TestResult:
+    """The result of a test that is about the output of a submodule, with the line that uses this, if it is one."""
+    trace = followed(recipe, runs)
+    outputs = {node for call in trace.calls if call.path == module for node in call.outputs}
+    lines = {line for line, inputs in zip(trace.lines, trace.inputs, strict=True) if outputs & set(inputs)}
+    return _with_line(result, recipe, lines.pop() if len(lines) == 1 else None, f"uses this output, of {module}")
+
+
+def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str) -> TestResult:
+    """A result with what is said of a line, if there is one."""
     if line is None:
         return result
     sources = own_files(recipe.code)
