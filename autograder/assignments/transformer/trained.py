@@ -188,11 +188,8 @@ class TrainedTestCase(StageTestCase):
                 self.wrong("in training mode there is no dropout in the layer", *wrong.details, actual=seen)
             for title in ends:
                 if same(actual, factor, {other: end for other, end in ends.items() if other != title}):
-                    message, module = (
-                        f"dropout is missing on the output of the {title}",
-                        ends[title].removesuffix(".W_o"),
-                    )
-                    self.wrong(message, *wrong.details, actual=seen, made_by=module)
+                    message = f"dropout is missing on the output of the {title}"
+                    self.wrong(message, *wrong.details, actual=seen, made_by=ends[title].removesuffix(".W_o"))
             belongs = "It belongs on the output of each sub-layer, before this is added to the input of the sub-layer."
             self.wrong("dropout does not stand where it should", belongs, wrong.message, *wrong.details, actual=seen)
         chance = build(0.5)

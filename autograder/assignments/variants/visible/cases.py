@@ -2,7 +2,8 @@
 
 from typing import Any
 
-D_MODEL, HEADS, D_FF = 30, 3, 44  # d_head = 10 is no power of 4, for which the scale would be exact
+# d_head = 6 is no power of 4, whose scale would be exact; 3 heads would be as many as queries, keys and values.
+D_MODEL, HEADS, D_FF = 30, 5, 44
 LENGTHS = (9, 5, 2)
 MODEL: dict[str, Any] = {
     "vocab_size": 41,

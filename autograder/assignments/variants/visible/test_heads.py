@@ -8,7 +8,7 @@ from autograder.grading.graded_case import StageTestCase
 
 
 class TestHeads(StageTestCase):
-    """Attention with random, sharp weights, d_model = 30 and 3 heads of 10 features."""
+    """Attention with random, sharp weights, d_model = 30 and 5 heads of 6 features."""
 
     def check(self, kind: str, attention: Any, axes: str) -> None:
         """Fail unless attention is right without a mask and with masks of the three shapes."""
@@ -32,15 +32,15 @@ class TestHeads(StageTestCase):
 
     def test_head(self):
         """One head: without a mask, with masks of all shapes, and with a sequence that is all padding."""
-        self.check("head", self.student.heads.AttentionHead(30, 10, 0.1), "B T d_head")
+        self.check("head", self.student.heads.AttentionHead(30, 6, 0.1), "B T d_head")
 
     def test_heads_one_by_one(self):
         """A list of heads, side by side and mixed by W_o."""
-        self.check("simple", self.student.heads.MultiHeadAttentionSimple(30, 3, 0.1), "B T d_model")
+        self.check("simple", self.student.heads.MultiHeadAttentionSimple(30, 5, 0.1), "B T d_model")
 
     def test_heads_at_once(self):
         """All heads from one linear map, with the same masks."""
-        self.check("efficient", self.student.heads.MultiHeadAttentionEfficient(30, 3, 0.1), "B T d_model")
+        self.check("efficient", self.student.heads.MultiHeadAttentionEfficient(30, 5, 0.1), "B T d_model")
 
 
 SHAPES = {"causal": "(1, T, T)", "padding": "(B, 1, T)", "own": "(B, T, T)"}

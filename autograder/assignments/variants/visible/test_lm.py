@@ -19,7 +19,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
 
     def test_block(self):
         """One layer, with a causal mask and with a padding mask."""
-        block = self.student.language_model.Block(30, 3, 44, 0.1)
+        block = self.student.language_model.Block(30, 5, 44, 0.1)
         block.load_state(self.stored("block_weights"))
         stored, masks = self.stored("block"), self.stored("masks")
         for name in ("causal", "padding"):

@@ -21,7 +21,7 @@ class TestVisionTransformer(CheckingTestCase):
 
     def test_vit_block(self):
         """One layer with random weights."""
-        block = self.student.vit.ViTBlock(30, 3, 44, 0.1)
+        block = self.student.vit.ViTBlock(30, 5, 44, 0.1)
         block.load_state(self.stored("block_weights"))
         stored = self.stored("block")
         self.assert_tensor(block(stored["x"]), stored["output"], "the output", "B T d_model")
