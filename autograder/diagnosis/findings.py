@@ -63,6 +63,8 @@ class Finding:
     missing: tuple[str, ...] = ()  # the first steps that nothing made
     usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
+    either_way: tuple[int, ...] = ()  # masks that correct code has, and their opposites as well; where no line is wrong
+    opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
     unsure: frozenset[Line] = frozenset()  # lines that make masks, or what says too little: they need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and where

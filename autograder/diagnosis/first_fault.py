@@ -7,6 +7,7 @@ return, it is that of its `return`. Lines of given functions are never named.
 Where that leaves a doubt, nothing is found.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -27,9 +28,9 @@ TEXT = Text()  # nothing is known of the text
 
 
 class _Search:
-    def __init__(self, trace: Trace, known: Known, text: Text) -> None:
+    def __init__(self, trace: Trace, known: Known, text: Text, sure: Collection[int] = ()) -> None:
         self.trace, self.known, self.text = trace, known, text
-        self.seen = Comparison(trace, known)
+        self.seen = Comparison(trace, known, sure)
         self.usual = Usual(self.seen)
         self.calls = WrongCalls(self.usual, text)
         self.missing = self.seen.missing()
@@ -314,12 +315,22 @@ def _is_usual(seen: Comparison) -> bool:
     return bool((seen.rows[until & seen.trace.made & ~seen.alike & ~seen.unknown] >= 0).all())
 
 
-def find(trace: Trace, known: Known, text: Text = TEXT) -> Finding:
-    """What follows from a trace of a failed call."""
-    search = _Search(trace, known, text)
+def gives_what_it_should(trace: Trace, known: Known) -> bool:
+    """Whether a call has the right results, as far as signatures show."""
+    rows = known.find(np.nan_to_num(trace.signatures[list(trace.results)], nan=9.0))
+    fine = trace.raised is None and trace.whole
+    return fine and tuple(map(int, rows)) == known.results and trace.shapes == known.shapes
+
+
+def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = ()) -> Finding:
+    """What follows from a trace of a failed call.
+
+    Args:
+        sure: masks that are taken for right although correct code has their opposites, too.
+    """
+    search = _Search(trace, known, text, sure)
     seen = search.seen
-    made = tuple(int(seen.rows[node]) for node in trace.results)
-    if trace.raised is None and trace.whole and made == known.results and trace.shapes == known.shapes:
+    if gives_what_it_should(trace, known):
         return Finding()  # the call gives the right numbers: what is wrong is something else
     faults = search.search()
     if trace.raised is None and trace.nan[list(trace.results)].any():
@@ -328,6 +339,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT) -> Finding:
         faults = {line: Fault(line, unused=True) for line in unused}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
+    either_way = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}),
         faults=tuple(faults.values()),
@@ -335,6 +347,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT) -> Finding:
         missing=tuple(known.steps[number].name for number in search.missing),
         usual=_is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
+        either_way=tuple(map(int, either_way)),
         unsure=frozenset(
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak
         ),

@@ -19,7 +19,7 @@ def sentences(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
         sources: the texts of the student's files, by their names.
     """
     if not finding.faults:
-        return _without_fault(finding)
+        return _without_fault(finding, sources)
     told = [*_right_before(finding, finding.faults[0])]
     for number, fault in enumerate(finding.faults[:MOST]):
         told += _fault(fault, finding, sources, bool(told), number > 0)
@@ -155,12 +155,16 @@ def _called(called: Called) -> str:
     return f"It calls {called.name} with other inputs than it should{', or leaves some out' if called.fewer else ''}."
 
 
-def _without_fault(finding: Finding) -> tuple[str, ...]:
+def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
     files = [line.file for line, names in finding.right if names] if finding.raised else []
     right = [(line, names) for line, names in finding.right if line.file in files[-1:]]  # of the file that ran last
     told = _lines_are_right(right, len({line.file for line, _ in finding.right}) > 1)
     if told:
         return (told[0].removesuffix(".") + ", until the exception.",)
+    if finding.opposite:
+        where = f"line {finding.opposite.number} of {finding.opposite.file}"
+        code = CODE + text_of(finding.opposite, sources)
+        return (f"With the opposite of what {where} makes, the call gives what it should:", code)
     if finding.missing and finding.usual and not finding.raised:
         return (f"What your code computes is right so far, but nothing makes {finding.missing[0]}.",)
     return _calls_of_modules(finding)

@@ -1,5 +1,7 @@
 """Results whose numbers are right, but stand in another order, or are too few or too many."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from autograder.diagnosis.findings import Fault, Text
@@ -18,9 +20,24 @@ def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
         put_together = trace.operations[node] in TOGETHER and len(inputs) > 1 and all(seen.proven[list(inputs)])
         if len(shape) == len(right) and len(loops) == 1 and put_together:
             differ = [own - other for own, other in zip(shape, right, strict=True) if own != other]
-            if len(differ) == 1:
+            # Places that are chosen in wrong tensors may be right ones by chance, and a loop then ends at another time.
+            as_many = len(inputs) - max(0, *differ, 0)
+            if len(differ) == 1 and _made_rightly(seen, inputs[:as_many]):
                 return {line: Fault(line, short=True, often=differ[0]) for line in loops}
     return {}
+
+
+def _made_rightly(seen: Comparison, nodes: Iterable[int]) -> bool:
+    """Whether nothing that nodes are made of is wrong."""
+    waiting, known = list(nodes), set[int]()
+    while waiting:
+        node = waiting.pop()
+        if not seen.fine[node]:
+            return False
+        if node not in known:
+            known.add(node)
+            waiting += seen.trace.inputs[node]
+    return True
 
 
 def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:

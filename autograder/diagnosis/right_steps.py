@@ -5,6 +5,8 @@ take a road of its own, and nothing right comes of a wrong number. A *suspect* i
 all fine, and flows into the result without being fine.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 
 from autograder.diagnosis import weak_tensors
@@ -37,7 +39,7 @@ UNNAMED = "numbers"  # an order of numbers that belong to no named step
 class Comparison:
     """The tensors of a call, and which of them correct code has."""
 
-    def __init__(self, trace: Trace, known: Known) -> None:
+    def __init__(self, trace: Trace, known: Known, sure: Collection[int] = ()) -> None:
         self.trace, self.known = trace, known
         signatures = trace.signatures
         self.unknown = ~np.isfinite(signatures).all(axis=1)
@@ -68,7 +70,9 @@ class Comparison:
         self.proven, self.fine = self._fine()
         self.binary = weak_tensors.binary(trace, self.plain)
         self.drawn = np.array([self._drawn(node) for node in range(trace.size)], dtype=bool)
+        self.either_way = weak_tensors.either_way(self)
         self.weak = weak_tensors.weak(self)
+        self.weak[list(sure)] = False
         self.flows = self._flows()
 
     def _drawn(self, node: int) -> bool:
@@ -189,7 +193,6 @@ class Comparison:
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
             and not (self.weak[node] and not trace.inputs[node])
-            and not weak_tensors.rests_on_weak(self, node)
             # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
             and (self.known.whole or trace.operations[node] not in PARTS)
             and not self._passes_on(node)
@@ -198,6 +201,9 @@ class Comparison:
             # What is to be filled is not wrong, but what fills it, or does not.
             and not (self.alike[node] and trace.operations[node].startswith(TO_FILL))
         ]
+        causes = weak_tensors.common_causes(self, found)
+        found = [node for node in found if not weak_tensors.rests_on_weak(self, node) and node not in causes]
+        found = sorted({*found, *causes.values()})
         # Beside a sure one, what says too little is none.
         found = [node for node in found if not self.weak[node]] or found
         lines: dict[Line | None, list[int]] = {}

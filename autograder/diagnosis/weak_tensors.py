@@ -1,5 +1,6 @@
 """Tensors that say too little: that correct code has one like it may be chance, unless something right came of it."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,9 +30,7 @@ def weak(seen: "Comparison") -> np.ndarray:
         size = np.abs(means[:, 0])
         extreme = ((size > 1e-12) & (size < 1e-4)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7))
     # A mask is sure if correct code has it, and nowhere its opposite.
-    opposite = np.nan_to_num((0.5 - means[:, :1]) * 0.5 ** np.arange(MEANS), nan=9.0)
-    unsure = (seen.known.find(opposite, MEANS) >= 0) | (seen.rows < 0) | _by_chance(seen)
-    mask = seen.binary & ~seen.alike & unsure
+    mask = seen.binary & ~seen.alike & ((seen.rows < 0) | _by_chance(seen)) | seen.either_way
     users = [[user for user in found if seen.proven[user]] for found in seen.consumers]
     proven = np.array([any(seen.shows(user, node) for user in found) for node, found in enumerate(users)], dtype=bool)
     found: np.ndarray = (seen.alike & ~seen.plain & extreme) | mask | _from_unlike(seen)
@@ -44,6 +43,14 @@ def weak(seen: "Comparison") -> np.ndarray:
         _numbers(seen, found, proven)
     if len(trace.results) == len(seen.known.results):  # what these should be is known
         found[[node for node in trace.results if seen.rows[node] < 0]] = False
+    return found
+
+
+def either_way(seen: "Comparison") -> np.ndarray:
+    """Masks of which correct code has the opposite, too."""
+    means = seen.trace.signatures[:, :1]
+    opposite = np.nan_to_num((0.5 - means) * 0.5 ** np.arange(MEANS), nan=9.0)
+    found: np.ndarray = seen.binary & ~seen.alike & (seen.known.find(opposite, MEANS) >= 0)
     return found
 
 
@@ -122,6 +129,28 @@ def rests_on_weak(seen: "Comparison", node: int) -> bool:
             alike |= bool(seen.alike[source] and seen.trace.made[source])
             tells |= bool(not seen.alike[source] and not seen.unknown[source])
     return alike and not tells
+
+
+def common_causes(seen: "Comparison", nodes: Sequence[int]) -> dict[int, int]:
+    """The first wrong nodes that several lines make of the same tensor of alike elements: what is wrong is this one."""
+    trace, found = seen.trace, dict[int, set[int]]()
+    for node in nodes:
+        waiting, known = list(trace.inputs[node]), set[int]()
+        while waiting:
+            source = waiting.pop()
+            if source in known or not trace.made[source]:
+                continue
+            known.add(source)
+            if trace.lines[source] == trace.lines[node]:
+                waiting += trace.inputs[source]
+            elif (
+                seen.alike[source]
+                and not (seen.plain[source] or seen.proven[source])
+                and all(seen.fine[one] for one in trace.inputs[source])
+            ):
+                found.setdefault(source, set()).add(node)
+    several = {cause: own for cause, own in found.items() if len({trace.lines[node] for node in own}) > 1}
+    return {node: cause for cause, own in several.items() for node in own}
 
 
 def _spread(seen: "Comparison", node: int) -> bool:

@@ -59,7 +59,7 @@ class WrongReturns:
         assert line is not None
         if laid_out := self._laid_out(entry):
             return laid_out
-        rows = [int(seen.rows[node]) for node in entry.outputs]
+        rows, wanted = self._differing(entry)
         back = tuple(dict.fromkeys(steps[one].name for row in rows for one in seen.named.get(row, [])[-1:]))
         after = {one for row in rows for one in seen.named.get(row, ())}
         next_rows = self.usual.leads_to(entry.outputs)
@@ -68,7 +68,6 @@ class WrongReturns:
             for one in self.missing
             if not steps[one].after or set(steps[one].after) & after or steps[one].row in next_rows
         ]
-        wanted = {row for sets in self.known.returns[entry.path] for row in sets}
         named = [step.name for step in steps if step.row in wanted and step.name not in back]
         should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
         if filling := self._filling(entry):
@@ -81,7 +80,17 @@ class WrongReturns:
         if missing and any(self.seen.idle(node) for node in entry.outputs):
             return None  # the mask that changes nothing may come from another line
         before = self._made_at(entry, line) if missing else None
-        return Fault(line, should, returns=back, left_out=bool(missing), before=before)
+        one_of_several = bool(should) and len(rows) < len(entry.outputs)
+        return Fault(line, should, returns=back, left_out=bool(missing) or one_of_several, before=before)
+
+    def _differing(self, entry: Call) -> tuple[list[int], set[int]]:
+        """The rows of what a call returns, and those that it should return; of several only those that differ."""
+        rows = [int(self.seen.rows[node]) for node in entry.outputs]
+        sets = [own for own in self.known.returns[entry.path] if len(own) == len(rows)]
+        if nearest := max(sets, key=lambda own: sum(map(int.__eq__, own, rows)), default=None):
+            differing = [at for at, row in enumerate(rows) if row != nearest[at]]
+            return [rows[at] for at in differing], {nearest[at] for at in differing}
+        return rows, {row for own in self.known.returns[entry.path] for row in own}
 
     def _filling(self, entry: Call) -> Line | None:
         """The line that fills the list which is given back, if only what is in there is wrong."""

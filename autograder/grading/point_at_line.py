@@ -22,6 +22,7 @@ from autograder.sandbox.remote_values import Code, body_of
 from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
+MASKS = 3  # of which it is looked what their opposites would give
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
 
@@ -110,6 +111,9 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         return Finding(), trace
     text = Text(in_given(sources, known.given), bare_calls(sources), filled_lists(sources), gathering_returns(sources))
     finding = first_fault.find(trace, known, text)
+    if finding.either_way and trace.raised is None:
+        bolder = first_fault.find(trace, known, text, finding.either_way)
+        finding = _decided(finding, bolder, trace, known, recipe, runs)
     used = {
         fault.line: numbers_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
@@ -117,6 +121,19 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
     }
     faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
     return replace(finding, faults=faults, numbers=used), trace
+
+
+def _decided(
+    finding: Finding, bolder: Finding, trace: Trace, known: known_steps.Known, recipe: Recipe, runs: Student
+) -> Finding:
+    """What follows if no mask is the opposite of what it should be, where the call with that is wrong as well."""
+    roots = [node for node in finding.either_way if not set(finding.either_way) & set(trace.inputs[node])]
+    if not bolder.faults or len(roots) > MASKS:
+        return finding
+    for node in roots:
+        if first_fault.gives_what_it_should(followed(recipe, runs, opposite=node), known):
+            return replace(finding, opposite=trace.lines[node])
+    return bolder
 
 
 def _turned(fault: Fault, recipe: Recipe, runs: Student, known: known_steps.Known) -> Fault:
@@ -142,7 +159,12 @@ def _known(recipe: Recipe, reference: Student | None, stage: Stage) -> known_ste
 
 
 def followed(
-    recipe: Recipe, student: Student, limit: float = TRACE_SECONDS, turned: int = -1, earlier: bool = False
+    recipe: Recipe,
+    student: Student,
+    limit: float = TRACE_SECONDS,
+    turned: int = -1,
+    opposite: int = -1,
+    earlier: bool = False,
 ) -> Trace:
     """The record of a call that a worker makes once more.
 
@@ -151,7 +173,7 @@ def followed(
         Unreadable: if what comes back is no record.
     """
     lengths = {name: text.count("\n") + 1 for name, text in own_files(student.code).items()}
-    what = {"do": "follow", "seconds": limit, "turned": turned, "files": list(lengths)}
+    what = {"do": "follow", "seconds": limit, "turned": turned, "opposite": opposite, "files": list(lengths)}
     with student.aside(READY_SECONDS) as ask:
         ask(what)
     with student.aside(2 * limit) as ask:

@@ -50,13 +50,19 @@ def _memory(tensor: torch.Tensor) -> int:
         return 0
 
 
+def _opposite(mask: torch.Tensor) -> torch.Tensor:
+    with torch._C.DisableTorchFunction():
+        return ~mask if mask.dtype == torch.bool else 1 - mask
+
+
 class Tracer(Record, TorchFunctionMode):
     """Sees what some calls compute, and writes it down."""
 
-    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS, turned: int = -1) -> None:
+    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS, turned: int = -1, opposite: int = -1) -> None:
         TorchFunctionMode.__init__(self)
         Record.__init__(self, files, seconds)
         self.turned = turned  # the node that is looked at with its axes in every order, too
+        self.opposite = opposite  # the node of a mask in whose place its opposite is used
         self._now: dict[int, tuple[int, int]] = {}  # of a tensor's id: its node, and its version at that time
         self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
         self._sharing: dict[int, list[torch.Tensor]] = {}
@@ -122,6 +128,9 @@ class Tracer(Record, TorchFunctionMode):
         if made or changed:
             fractions = [one for one in (*args, *kwargs.values()) if type(one) is float]
             self._operation(name, used, before, made, changed, fractions)
+            if made == [value] and self._node(value) == self.opposite:
+                self.opposite, value = -1, _opposite(value)
+                self._know(value, self._node(made[0]))
         return value
 
     def _operation(

@@ -19,6 +19,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     seed    seed: of torch's random numbers
     follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`);
             turned: the number of a result that is looked at with its axes in every order, or -1
+            opposite: the number of a mask in whose place its opposite is used, or -1
     record  send that record, and end it
     change  module, path, text: a function runs with the code of this text until the next change (see `trials`);
             without a text the last change is taken back
@@ -189,7 +190,7 @@ class Worker:
         """Record what the calls that come compute."""
         from autograder.sandbox.follow import Tracer
 
-        self.tracer = Tracer(set(request["files"]), request["seconds"], request["turned"])
+        self.tracer = Tracer(set(request["files"]), request["seconds"], request["turned"], request["opposite"])
 
     def record(self, request: dict[str, Any], body: bytes) -> Any:
         """The record of the calls since `follow`."""
