@@ -181,7 +181,9 @@ def test_limits(confined):
 
 
 @needs_confinement
-@pytest.mark.parametrize("name", ["solution", "einsum", "loops"])
+@pytest.mark.parametrize(
+    "name", ["einsum", *(pytest.param(one, marks=pytest.mark.slow) for one in ("solution", "loops"))]
+)
 def test_honest_code_gets_full_marks(confined, name):
     chosen = assignment("transformer")
     folder = chosen.solution if name == "solution" else chosen.folder / "formulations" / name

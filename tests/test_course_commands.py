@@ -148,7 +148,7 @@ def test_bad_input_ends_without_a_traceback():
     assert (code, lines, errors) == (2, [], ["error: there is no checkpoint folder nowhere"])
 
 
-@pytest.mark.parametrize("options", [[], ["--beam", "2"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--beam", "2"], marks=pytest.mark.slow)])
 def test_a_bad_line_ends_what_went_well_before(tiny_checkpoint, sentences, options):
     german, english = sentences[0]
     arguments = ["--checkpoint", tiny_checkpoint, *options, "-"]

@@ -218,7 +218,7 @@ KNOWN_MISTAKES = [
 @pytest.mark.parametrize(
     "name",
     [
-        *("solution", "einsum", "stubs"),
+        *(pytest.param("solution", marks=pytest.mark.slow), "einsum", "stubs"),
         *(
             pytest.param(mistake.id, marks=pytest.mark.slow if mistake.stage in ("decoder", "inference") else ())
             for mistake in KNOWN_MISTAKES

@@ -27,7 +27,10 @@ ASSIGNMENT = assignment("transformer")
 SOLUTIONS = ROOT / "solutions" / ASSIGNMENT.name
 RELEASED = ROOT / "notebooks" / ASSIGNMENT.name
 STAGES = pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.name)
-MORE = pytest.mark.parametrize("name", ASSIGNMENT.more_notebooks)
+MORE = pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=() if one.startswith("0") else pytest.mark.slow) for one in ASSIGNMENT.more_notebooks],
+)
 # Numbers that a text quotes: the cell that prints them, what it prints, the cell that quotes them, and how.
 CLAIMS = {
     "0_text.ipynb": [
@@ -126,10 +129,7 @@ def test_solved_every_cell_does_what_it_is_for(name: str, handout, tmp_path, mon
 
 @pytest.mark.parametrize(
     "stage",
-    [
-        pytest.param(one, marks=pytest.mark.slow if number > 1 else (), id=one.name)
-        for number, one in enumerate(ASSIGNMENT.stages)
-    ],
+    [pytest.param(one, marks=() if one.name == "pe" else pytest.mark.slow, id=one.name) for one in ASSIGNMENT.stages],
 )
 def test_as_released_nothing_fails_and_nothing_is_earned(stage: Stage, handout, tmp_path, monkeypatch):
     cells = run(RELEASED, stage.notebook, handout, tmp_path, monkeypatch)

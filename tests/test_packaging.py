@@ -74,6 +74,11 @@ def test_the_pins_name_no_build_and_no_place():
     assert not re.search(r"//|^-", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
 
 
+def test_no_grammar_is_built_whenever_jupyter_or_nbgrader_starts():
+    """It took two seconds of every command; see `tool.uv` in pyproject.toml."""
+    assert not {"lark", "rfc3987-syntax"} & {canonicalize_name(pin.name) for pin in pins()}
+
+
 def imported(path: Path) -> set[str]:
     """The top-level names that a file imports."""
     names: set[str] = set()
