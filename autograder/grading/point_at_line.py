@@ -126,9 +126,12 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
 def _decided(
     finding: Finding, bolder: Finding, trace: Trace, known: known_steps.Known, recipe: Recipe, runs: Student
 ) -> Finding:
-    """What follows if no mask is the opposite of what it should be, where the call with that is wrong as well."""
+    """What follows if no mask is the opposite of what it should be, where the call with that is wrong as well.
+
+    Only where correct code would do something else with what is masked: the axes of a mask may be in wrong places.
+    """
     roots = [node for node in finding.either_way if not set(finding.either_way) & set(trace.inputs[node])]
-    if not bolder.faults or len(roots) > MASKS:
+    if not bolder.faults or not all(fault.left_out for fault in bolder.faults) or len(roots) > MASKS:
         return finding
     for node in roots:
         if first_fault.gives_what_it_should(followed(recipe, runs, opposite=node), known):

@@ -32,6 +32,9 @@ FAMILIES = (
     ("hstack", "vstack", "dstack"),
     ("bool", "logical_not"),
     ("floor", "ceil"),
+    ("cat", "stack"),
+    ("var", "std"),
+    ("repeat", "repeat_interleave"),
 )
 # A changed program must not do what its author never meant, on his own machine: touch files, start programs.
 HARMLESS = {
@@ -241,11 +244,8 @@ class _Editor:
             yield self._whole(node, f"(-{self.text.of(node)})")
         if node.attr.endswith("_") and not node.attr.startswith("_"):  # in place
             yield start, end, node.attr.rstrip("_")
-        for family in FAMILIES:
-            if node.attr in family:
-                for other in family:
-                    if other != node.attr:
-                        yield start, end, other
+        for other in (one for family in FAMILIES if node.attr in family for one in family if one != node.attr):
+            yield start, end, other
 
     def _constant(self, node: ast.Constant) -> Iterator[Edit]:
         value = node.value
@@ -338,6 +338,12 @@ class _Editor:
                 for one in ("1:", ":-1", ":", f"{low}:", f":{high}", f"{high}:{low}", f"({low or 0}) + 1:{high}"):
                     if one != f"{low}:{high}":
                         yield self._whole(axis, one)
-        if len(axes) == 2:
-            yield self._whole(node.slice, f"{self.text.of(axes[1])}, {self.text.of(axes[0])}")
+        texts = [self.text.of(axis) for axis in axes]
+        for at in range(len(axes) - 1):
+            if texts[at] != texts[at + 1]:
+                yield self._whole(node.slice, ", ".join([*texts[:at], texts[at + 1], texts[at], *texts[at + 2 :]]))
+        if isinstance(axes[-1], ast.Slice) and len(axes) == 1:  # of another axis
+            yield self._whole(node.slice, f":, {texts[0]}")
+        elif isinstance(axes[-1], ast.Slice) and texts[0] == ":" and len(axes) == 2:
+            yield self._whole(node.slice, texts[1])
         yield self._whole(node, f"({self.text.of(node.value)})")
