@@ -23,16 +23,14 @@ CHANGE = "With a small change of line"
 
 
 MASKED = "scores = scores.masked_fill(key_padding_mask[:, None, None, :] != 0, lowest)"
-MASKED_QUERIES = (
-    "padded = key_padding_mask[:, None, :, None] != 0\n            scores = scores.masked_fill(padded, lowest)"
-)
+OTHER_AXES = "padded = key_padding_mask[:, None, :, None] != 0\n            scores = scores.masked_fill(padded, lowest)"
 SLIPS = [  # assignment, stage, module, what is replaced, by what
     ("variants", "training", "training", "if norm > max_norm:", "if norm < 0:"),  # a condition
     ("transformer", "mha", "mha", "key.transpose(-2, -1)", "key.transpose(1, 2)"),  # raises on another line
     ("transformer", "decoder", "transformer", "subsequent_mask(tgt.size(1)", "subsequent_mask(tgt.size(0)"),
     ("variants", "generate", "generate", "dropped, -math.inf", "dropped, math.inf"),  # makes NaN in the test itself
     ("variants", "lm", "language_model", "self.position_embedding(", "self.token_embedding("),  # of no other use
-    ("transformer", "mha", "mha", MASKED, MASKED_QUERIES),  # axes
+    ("transformer", "mha", "mha", MASKED, OTHER_AXES),  # axes
     ("transformer", "pe", "pe", "self.pe[:, :T]", "self.pe[:T]"),
 ]
 
