@@ -1,4 +1,6 @@
-"""A wrong line whose result says too little, and one result of several that is wrong."""
+"""What a line does wrong beside a wrong number: a result that says too little, one of several, a call too many."""
+
+import pytest
 
 from tests.slips import failed, wrong_lines
 
@@ -26,3 +28,27 @@ def test_of_several_results_the_wrong_one_is_told(workers, without_trials):
     test = next(test for test in tests if test.name == "test_decoder_step")
     assert wrong_lines(test) == [line + 3]
     assert test.pointed[-1] == "What is missing: the new state."
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.position_embedding(", "self.token_embedding("),
+        ("x = block(x, mask)", "x = block(block(x, mask), mask)"),
+    ],
+)
+def test_a_module_that_one_line_calls_twice(workers, without_trials, old, new):
+    tests, line = failed(workers, "variants", "lm", "language_model", old, new)
+    test = next(test for test in tests if test.name == "test_language_model")
+    assert wrong_lines(test) == [line]
+    module = "blocks.0" if "block(" in new else "token_embedding"
+    assert f"Line {line} calls {module} twice; once would be right:" in test.pointed
+
+
+def test_what_stands_before_a_missing_step_is_the_line_of_the_step_before(workers, without_trials):
+    """And not that of the mask, which comes later."""
+    old = "scores = query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
+    tests, line = failed(workers, "transformer", "mha", "mha", old, old.partition(" / ")[0])
+    test = next(test for test in tests if test.name == "test_mha_key_padding_mask")
+    [told] = [one for one in test.pointed if "without a step" in one]
+    assert f"goes on after line {line} without a step, the scores divided by sqrt(d_k):" in told

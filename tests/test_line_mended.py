@@ -29,7 +29,6 @@ SLIPS = [  # assignment, stage, module, what is replaced, by what
     ("transformer", "mha", "mha", "key.transpose(-2, -1)", "key.transpose(1, 2)"),  # raises on another line
     ("transformer", "decoder", "transformer", "subsequent_mask(tgt.size(1)", "subsequent_mask(tgt.size(0)"),
     ("variants", "generate", "generate", "dropped, -math.inf", "dropped, math.inf"),  # makes NaN in the test itself
-    ("variants", "lm", "language_model", "self.position_embedding(", "self.token_embedding("),  # of no other use
     ("transformer", "mha", "mha", MASKED, OTHER_AXES),  # axes
     ("transformer", "pe", "pe", "self.pe[:, :T]", "self.pe[:T]"),
 ]

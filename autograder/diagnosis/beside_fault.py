@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable
 
+import numpy as np
+
 from autograder.diagnosis.known_steps import Known, modules_of
 from autograder.diagnosis.right_steps import Comparison
-from autograder.sandbox.traces import Line, Trace
+from autograder.sandbox.traces import TRAINED, Line, Trace
 
 # Operations that change a tensor.
 IN_PLACE = re.compile(r"[^_]_$|^__setitem__$|^__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)__$")
@@ -44,16 +46,25 @@ def never_called(trace: Trace, known: Known) -> tuple[str, ...]:
 
 
 def called_often(trace: Trace, known: Known) -> tuple[tuple[str, tuple[Line, ...]], ...]:
-    """The modules that this code calls more often than any correct code, with the lines."""
+    """The modules that this code calls more often than any correct code, with the lines of all calls."""
     if trace.raised is not None or not trace.whole or not trace.results:
         return ()
     lines: dict[str, list[Line]] = {}
     for entry in trace.calls:
         if entry.path in known.counts and entry.line:
             lines.setdefault(entry.path, []).append(entry.line)
-    return tuple(
-        (path, tuple(dict.fromkeys(found))) for path, found in lines.items() if len(found) > known.counts[path]
-    )
+    often = [path for path in lines if len(lines[path]) > known.counts[path]]
+    # Of a module that is called too often, those in it need not be named.
+    return tuple((path, tuple(lines[path])) for path in often if not any(path.startswith(f"{one}.") for one in often))
+
+
+def called_twice(trace: Trace, known: Known) -> tuple[str, Line] | None:
+    """A module that one line calls twice, and correct code once, if only that line calls modules too often."""
+    often = called_often(trace, known)
+    if len({line for _, lines in often for line in lines}) == 1:
+        path, lines = often[0]
+        return (path, lines[0]) if len(lines) == 2 and known.counts[path] == 1 else None
+    return None
 
 
 def right_lines(seen: Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[str, ...]], ...]:
@@ -68,3 +79,10 @@ def right_lines(seen: Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[s
                 told.add(row)
                 names += [name for step in seen.named[row] if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())
+
+
+def is_usual(seen: Comparison) -> bool:
+    """Whether correct code computes all of this, up to weights that are trained otherwise."""
+    trained = [node for node, name in enumerate(seen.trace.operations) if name == TRAINED and seen.rows[node] < 0]
+    until = np.arange(seen.trace.size) < min(trained, default=seen.trace.size)
+    return bool((seen.rows[until & seen.trace.made & ~seen.alike & ~seen.unknown] >= 0).all())

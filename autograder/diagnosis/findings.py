@@ -47,6 +47,7 @@ class Fault:
     until: Line | None = None  # the order is wrong from its line to this one
     mends: bool = False  # a small change of it, and of no other line, would mend the call
     unused: bool = False  # its result gets no name and goes nowhere
+    twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
     node: int = -1  # the tensor with the right numbers in another order
     rows: tuple[int, ...] = ()  # what it may have to be
@@ -67,5 +68,5 @@ class Finding:
     opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
     unsure: frozenset[Line] = frozenset()  # lines that make masks, or what says too little: they need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
-    often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and where
+    often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and the line of each call
     numbers: Mapping[Line, tuple[tuple[str, float, int], ...]] = field(default_factory=dict)  # name, value, its line

@@ -13,16 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnosis.beside_fault import called_often, never_called, right_lines, unused_lines
+from autograder.diagnosis.beside_fault import (
+    called_often,
+    called_twice,
+    is_usual,
+    never_called,
+    right_lines,
+    unused_lines,
+)
 from autograder.diagnosis.findings import Fault, Finding, Text
-from autograder.diagnosis.known_steps import Known
+from autograder.diagnosis.known_steps import Known, gives_what_it_should
 from autograder.diagnosis.right_results import wrong_number, wrong_order
 from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import rests_on_weak
 from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
-from autograder.sandbox.traces import TRAINED, Call, Line, Trace
+from autograder.sandbox.traces import Call, Line, Trace
 
 TEXT = Text()  # nothing is known of the text
 
@@ -114,7 +121,7 @@ class _Search:
         wanted = [number for number in after if steps[number].row in rows]
         order = steps[wanted[0]].name if wanted else order
         later = {one.operation for one in steps[after[0] + 1 :] if after[0] in one.after} if after else set()
-        before = self._before(node, line)
+        before = self._before(node, line, steps[after[0]].after if after else ())
         idle = before is not None and usual.changes_nothing(before, node)
         after = after or (self.missing[:1] if idle else [])
         skips = own in later and own != steps[after[0]].operation and not usual.as_usual(node)
@@ -243,13 +250,15 @@ class _Search:
             waiting += [user for user in self.seen.consumers[one] if self.seen.flows[user]]
         return False
 
-    def _before(self, node: int, line: Line) -> Line | None:
+    def _before(self, node: int, line: Line, steps: Collection[int] = ()) -> Line | None:
         """The line of the same file, before this one, that made what goes into a node last.
 
-        What says nothing, as a mask of nothing but ones, does not count beside what does.
+        What says nothing, as a mask of nothing but ones, does not count beside what does; beside what some steps have
+        made nothing else does.
         """
         sources, seen = list(self.trace.inputs[node]), set()
         lines: dict[bool, list[Line]] = {True: [], False: []}
+        by_steps: list[Line] = []
         while sources:
             source = sources.pop()
             at = self.trace.lines[source]
@@ -259,7 +268,9 @@ class _Search:
             elif at is not None and at.file == line.file and at.number < line.number:
                 at = self.usual.first_line(source) or at if self.seen.rows[source] >= 0 else at
                 lines[bool(self.seen.telling[source])].append(at)
-        return max(lines[True] or lines[False], key=lambda one: one.number, default=None)
+                if set(self.seen.named.get(int(self.seen.rows[source]), ())) & set(steps):
+                    by_steps.append(at)
+        return max(by_steps or lines[True] or lines[False], key=lambda one: one.number, default=None)
 
     def _blamed(self, node: int) -> tuple[Line | None, Call | None]:
         """The line of a suspect; that of the call around it, with the call, if that was given something else."""
@@ -308,20 +319,6 @@ class _Search:
         return {line: replace(faults.get(line, Fault(line)), nan=True)}
 
 
-def _is_usual(seen: Comparison) -> bool:
-    """Whether correct code computes all of this, up to weights that are trained otherwise."""
-    trained = [node for node, name in enumerate(seen.trace.operations) if name == TRAINED and seen.rows[node] < 0]
-    until = np.arange(seen.trace.size) < min(trained, default=seen.trace.size)
-    return bool((seen.rows[until & seen.trace.made & ~seen.alike & ~seen.unknown] >= 0).all())
-
-
-def gives_what_it_should(trace: Trace, known: Known) -> bool:
-    """Whether a call has the right results, as far as signatures show."""
-    rows = known.find(np.nan_to_num(trace.signatures[list(trace.results)], nan=9.0))
-    fine = trace.raised is None and trace.whole
-    return fine and tuple(map(int, rows)) == known.results and trace.shapes == known.shapes
-
-
 def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = ()) -> Finding:
     """What follows from a trace of a failed call.
 
@@ -335,6 +332,8 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     faults = search.search()
     if trace.raised is None and trace.nan[list(trace.results)].any():
         faults = search.with_nan(faults)
+    if not faults and (twice := called_twice(trace, known)) and not text.given(twice[1]):
+        faults = {twice[1]: Fault(twice[1], twice=twice[0])}
     if unused := unused_lines(seen, text.bare):
         faults = {line: Fault(line, unused=True) for line in unused}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
@@ -345,7 +344,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults=tuple(faults.values()),
         raised=trace.raised is not None,
         missing=tuple(known.steps[number].name for number in search.missing),
-        usual=_is_usual(seen),
+        usual=is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
         either_way=tuple(map(int, either_way)),
         unsure=frozenset(

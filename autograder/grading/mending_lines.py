@@ -28,9 +28,11 @@ from autograder.submissions.small_changes import SmallChange, harmless, small_ch
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-OPERATIONS, TOLD = 25_000, 12_000  # where no line is told yet; where one is
-OTHERS = 6_000  # to look for another line, when one is found
-EACH, TEST = 60, 600  # what a trial costs beside its operations; what the whole test costs, if it comes to that
+# An operation takes about 12 microseconds.
+OPERATIONS, TOLD = 42_000, 20_000  # where no line is told yet; where one is
+OTHERS = 10_000  # to look for another line, when one is found
+# What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
+EACH, NEW, TEST = 100, 170, 1_000
 MANY = 8  # changes of one line, before those of the next ones are tried
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
@@ -129,7 +131,7 @@ class _StageTrials:
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change gives the call its right result."""
         known = failed.followed.known
-        self.left -= failed.followed.trace.ran + EACH
+        self.left -= failed.followed.trace.ran + EACH + NEW * trials.makes_anew(change)
         results = self._results(trials, change)
         # Where an attribute is read, only that comes back; a call before it has results, too.
         first = len(known.shapes) - len(results) if trials.reads else 0

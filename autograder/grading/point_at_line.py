@@ -134,7 +134,7 @@ def _decided(
     if not bolder.faults or not all(fault.left_out for fault in bolder.faults) or len(roots) > MASKS:
         return finding
     for node in roots:
-        if first_fault.gives_what_it_should(followed(recipe, runs, opposite=node), known):
+        if known_steps.gives_what_it_should(followed(recipe, runs, opposite=node), known):
             return replace(finding, opposite=trace.lines[node])
     return bolder
 

@@ -32,7 +32,7 @@ QUESTIONS = {
     *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
-ELEMENTS = 8192  # that cost as much as an operation
+ELEMENTS = 4096  # that cost as much as an operation
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 
 

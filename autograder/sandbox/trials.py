@@ -53,13 +53,17 @@ class Trials:
                 self._objects = self.recipe.prepare(self._send)
             what = {"module": change.module, "path": change.path, "text": change.unit}
             objects = self._objects
-            if self.reads or change.path.endswith("__init__"):  # what a changed constructor makes is another object
+            if self.makes_anew(change):
                 self.ask({"do": "change", **what}, b"")
                 objects, what = self.recipe.prepare(self._send), {}
             request, tensors = self.recipe.last(objects)
             return _read(self.ask({**request, "signed": True, "change": what}, body_of(tensors)))
         except (Raised, LookupError):
             return ()
+
+    def makes_anew(self, change: Changed) -> bool:
+        """Whether a change takes new objects: what a changed constructor makes is another one."""
+        return self.reads or change.path.endswith("__init__")
 
     def forget(self) -> None:
         """The worker was started anew."""

@@ -267,16 +267,16 @@ class _Editor:
 
     def _binary(self, node: ast.BinOp) -> Iterator[Edit]:
         left, right = self.text.of(node.left), self.text.of(node.right)
-        yield self._whole(node, f"({left})")
-        yield self._whole(node, f"({right})")
+        yield from (self._whole(node, f"({one})") for one in (left, right))
         table = ARITHMETIC if type(node.op) in ARITHMETIC else LOGIC
         for kind, symbol in sorted(table.items(), key=lambda one: one[0] is not TAKEN_FOR.get(type(node.op))):
             if not isinstance(node.op, kind) and not isinstance(node.op, ast.MatMult):
                 yield self._whole(node, f"(({left}) {symbol} ({right}))")
-        if not isinstance(node.op, COMMUTE):
-            own = "@" if isinstance(node.op, ast.MatMult) else ARITHMETIC.get(type(node.op))
-            if own:
-                yield self._whole(node, f"(({right}) {own} ({left}))")
+        own = "@" if isinstance(node.op, ast.MatMult) else ARITHMETIC.get(type(node.op))
+        if own and not isinstance(node.op, COMMUTE):
+            yield self._whole(node, f"(({right}) {own} ({left}))")
+        if isinstance(node.op, (ast.Mult, ast.Div)):
+            yield self._whole(node, f"(-({left}) {own} ({right}))")
         if isinstance(node.op, ast.MatMult):
             yield self._whole(node, f"(({left}).transpose(-2, -1) @ ({right}))")
             yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
