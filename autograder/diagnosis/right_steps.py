@@ -203,7 +203,7 @@ class Comparison:
         ]
         causes = weak_tensors.common_causes(self, found)
         found = [node for node in found if not weak_tensors.rests_on_weak(self, node) and node not in causes]
-        found = sorted({*found, *causes.values()})
+        found = self._without_chance(sorted({*found, *causes.values()}))
         # Beside a sure one, what says too little is none.
         found = [node for node in found if not self.weak[node]] or found
         lines: dict[Line | None, list[int]] = {}
@@ -211,6 +211,18 @@ class Comparison:
             lines.setdefault(trace.lines[node], []).append(node)
         explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
         return sorted(explaining)
+
+    def _without_chance(self, suspects: list[int]) -> list[int]:
+        """Suspects without those that use what another one's line has made: in this round it may be right by chance."""
+        line = self.trace.lines
+        uses = {node: {line[one] for one in self.trace.inputs[node] if self.trace.made[one]} for node in suspects}
+        return [
+            node
+            for node in suspects
+            if not any(
+                line[one] in uses[node] and line[one] != line[node] and line[node] not in uses[one] for one in suspects
+            )
+        ]
 
     def counts(self, node: int) -> bool:
         """Whether a node is a number made of nothing but itself, as by `hits += 1`, or of nothing, as by `return 0.0`.
