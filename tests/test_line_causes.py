@@ -52,3 +52,12 @@ def test_what_stands_before_a_missing_step_is_the_line_of_the_step_before(worker
     test = next(test for test in tests if test.name == "test_mha_key_padding_mask")
     [told] = [one for one in test.pointed if "without a step" in one]
     assert f"goes on after line {line} without a step, the scores divided by sqrt(d_k):" in told
+
+
+def test_what_a_wrong_line_makes_rightly_once_accuses_no_other_line(workers, without_trials):
+    """The first round takes all sequences: correct code has these as well, and gives them to the block."""
+    one = "embedded[row : row + 1]"
+    name = "tagger-one-sequence-at-a-time"
+    tests, line = failed(workers, "variants", "tagger", "tagger", one, "embedded[row:]", name)
+    assert len(tests) == 2
+    assert all(wrong_lines(test) == [line] for test in tests)
