@@ -1,5 +1,7 @@
 """Masks of which correct code has the opposite, too: what the opposite gives shows whether one is wrong."""
 
+import pytest
+
 from tests.slips import failed, wrong_lines
 
 MASK = "scores.masked_fill(attention_mask[:, None, :, :] != 0, lowest)"
@@ -24,3 +26,16 @@ def test_the_opposite_of_a_right_mask(workers, without_trials):
         f"With the opposite of what line {line} of mha.py makes, the call gives what it should:",
         f"    {forbidden}",
     )
+
+
+CAUSAL = "subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)"
+LOWER = "torch.tril(torch.ones(tgt.size(1), tgt.size(1), dtype=torch.long)).unsqueeze(0)"
+
+
+@pytest.mark.parametrize("mask", [LOWER, f"1 - {CAUSAL}"], ids=["lower triangle", "turned round"])
+def test_the_line_that_makes_the_opposite_of_a_mask(workers, without_trials, mask):
+    """Also where correct code makes the right mask of this one."""
+    tests, line = failed(workers, "transformer", "decoder", "transformer", CAUSAL, mask)
+    test = next(test for test in tests if test.name == "test_encoder_decoder_states")
+    assert wrong_lines(test) == [line]
+    assert f"Line {line} makes the opposite of the causal mask:" in test.pointed

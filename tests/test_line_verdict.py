@@ -86,8 +86,7 @@ def test_a_call_of_the_wrong_module_is_named(workers):
 
 
 def test_the_opposite_of_a_mask_is_called_that(workers, without_trials):
-    old = "(tgt.size(1), device=tgt.device).unsqueeze(0)  # (T_d, T_d)"
-    sources, _ = changed("transformer", f"subsequent_mask{old}", f"1 - subsequent_mask{old}")
+    sources, _ = changed("transformer", "attention_mask=causal_mask", "attention_mask=1 - causal_mask")
     told = [" ".join(test.pointed) for test in failed(workers, "decoder", sources)]
     assert any("It calls decoder with the opposite of the causal mask." in one for one in told)
 

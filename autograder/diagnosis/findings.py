@@ -47,6 +47,7 @@ class Fault:
     until: Line | None = None  # the order is wrong from its line to this one
     mends: bool = False  # a small change of it, and of no other line, would mend the call
     unused: bool = False  # its result gets no name and goes nowhere
+    opposite: str = ""  # the mask whose opposite it makes
     twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
     node: int = -1  # the tensor with the right numbers in another order

@@ -23,7 +23,7 @@ from autograder.diagnosis.beside_fault import (
 )
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
-from autograder.diagnosis.right_results import wrong_number, wrong_order
+from autograder.diagnosis.right_results import comes_back, wrong_number, wrong_order
 from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import rests_on_weak
@@ -93,7 +93,7 @@ class _Search:
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
             # Along which axis tensors are put together shows their axes of size 1, which are not seen.
-            if not self._comes_back(node) or trace.operations[node] in TOGETHER:
+            if not comes_back(self.seen, node) or trace.operations[node] in TOGETHER:
                 return
             line = self._given_to_helper(node) or line
         # Where the numbers of Python come from that a tensor is made of is not seen.
@@ -103,7 +103,8 @@ class _Search:
             if began.line.file == line.file and not self.text.given(began.line):
                 self.faults[began.line] = began
             return
-        if told := (self.calls.left_out(call, line) if call else self._in_place_of(node)):
+        calls = self.calls
+        if told := (calls.opposite_made(call, line) or calls.left_out(call, line) if call else self._in_place_of(node)):
             self.faults.setdefault(told.line, told)
             return
         given = seen.nearest(node)
@@ -234,21 +235,6 @@ class _Search:
                 own = entry.path not in self.known.calls and set(self.trace.inputs[node]) <= set(entry.inputs)
                 return entry.line if own else None
         return None
-
-    def _comes_back(self, node: int) -> bool:
-        """Whether the numbers of a node come back as they are, in some order."""
-        row, ends, waiting, seen = self.seen.unordered[node], set(self.trace.results), [node], set()
-        while waiting:
-            one = waiting.pop()
-            if one in seen:
-                continue
-            seen.add(one)
-            if self.seen.unordered[one] != row:
-                return False
-            if one in ends:
-                return row not in self.known.results
-            waiting += [user for user in self.seen.consumers[one] if self.seen.flows[user]]
-        return False
 
     def _before(self, node: int, line: Line, steps: Collection[int] = ()) -> Line | None:
         """The line of the same file, before this one, that made what goes into a node last.

@@ -100,6 +100,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     code = CODE + text_of(fault.line, sources)
     if fault.unused:
         told = [f"{where} computes something that is used nowhere: its result gets no name.", code]
+    elif fault.opposite:
+        told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:
         told = [f"{where} calls {_module(fault.twice)} twice; once would be right:", code]
     elif fault.mends:

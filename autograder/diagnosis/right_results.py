@@ -66,3 +66,19 @@ def _begins(seen: Comparison, node: int, line: Line) -> Line:
         at = seen.trace.lines[node]
         first = at if at and at.file == line.file and at.number < first.number else first
     return first
+
+
+def comes_back(seen: Comparison, node: int) -> bool:
+    """Whether the numbers of a node come back as they are, in some order."""
+    row, ends, waiting, known = seen.unordered[node], set(seen.trace.results), [node], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if one in known:
+            continue
+        known.add(one)
+        if seen.unordered[one] != row:
+            return False
+        if one in ends:
+            return row not in seen.known.results
+        waiting += [user for user in seen.consumers[one] if seen.flows[user]]
+    return False

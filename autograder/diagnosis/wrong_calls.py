@@ -84,6 +84,16 @@ class WrongCalls:
             self._opposite(entry),
         )
 
+    def opposite_made(self, entry: Call, line: Line) -> Fault | None:
+        """The earlier line of the same file that makes a mask whose opposite the call should be given."""
+        name, given = self._opposite(entry), set(given_to(entry, self.seen.row))
+        rows = given.difference(*self.known.calls[entry.path])
+        made = [self.usual.first_line(node) for node in entry.inputs if self.seen.row(node) in rows]
+        place = made[0] if name and len(made) == 1 else None
+        if place is None or place.file != line.file or place.number >= line.number or self.text.given(place):
+            return None
+        return Fault(place, opposite=name)
+
     def left_out(self, entry: Call, line: Line) -> Fault | None:
         """The step that is missing between what a call is given and what it should be given, if it is one."""
         rows = set(given_to(entry, self.seen.row))

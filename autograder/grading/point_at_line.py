@@ -117,7 +117,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
     used = {
         fault.line: numbers_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
-        if not fault.calls and not fault.order and fault.returns is None
+        if not (fault.calls or fault.order or fault.opposite or fault.twice) and fault.returns is None
     }
     faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
     return replace(finding, faults=faults, numbers=used), trace
