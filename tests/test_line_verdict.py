@@ -85,8 +85,11 @@ def test_a_call_of_the_wrong_module_is_named(workers):
     assert "It calls self_attn with what encoder_attn should be called with." in test.pointed
 
 
+MASKS = "decoder_padding_mask=tgt_padding_mask,\n            decoder_attention_mask=causal_mask"
+
+
 def test_the_opposite_of_a_mask_is_called_that(workers, without_trials):
-    sources, _ = changed("transformer", "attention_mask=causal_mask", "attention_mask=1 - causal_mask")
+    sources, _ = changed("transformer", MASKS, MASKS.replace("=causal", "=1 - causal"))
     told = [" ".join(test.pointed) for test in failed(workers, "decoder", sources)]
     assert any("It calls decoder with the opposite of the causal mask." in one for one in told)
 
