@@ -39,3 +39,10 @@ def test_the_line_that_makes_the_opposite_of_a_mask(workers, without_trials, mas
     test = next(test for test in tests if test.name == "test_encoder_decoder_states")
     assert wrong_lines(test) == [line]
     assert f"Line {line} makes the opposite of the causal mask:" in test.pointed
+
+
+def test_what_a_given_function_makes_is_no_opposite(workers, without_trials):
+    given = "length_to_padding_mask(src_lengths, device=src.device)"
+    tests, line = failed(workers, "transformer", "encoder", "transformer", given, f"1 - {given}")
+    [test] = tests
+    assert wrong_lines(test) == [line]

@@ -38,10 +38,16 @@ class _Search:
     def __init__(self, trace: Trace, known: Known, text: Text, sure: Collection[int] = ()) -> None:
         self.trace, self.known, self.text = trace, known, text
         self.seen = Comparison(trace, known, sure)
+        self.seen.weak[[node for node in np.flatnonzero(self.seen.either_way) if self._given(node)]] = False
         self.usual = Usual(self.seen)
         self.calls = WrongCalls(self.usual, text)
         self.missing = self.seen.missing()
         self.faults: dict[Line, Fault] = {}
+
+    def _given(self, node: int) -> bool:
+        """Whether a mask is made by a given function, which makes no opposites."""
+        line = self.trace.lines[node]
+        return line is not None and self.text.given(line) and bool(self.seen.rows[node] >= 0)
 
     def search(self) -> dict[Line, Fault]:
         """The faults, the first one first."""
@@ -324,7 +330,8 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults = {line: Fault(line, unused=True) for line in unused}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
-    either_way = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
+    masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
+    lines = [(int(node), trace.lines[node]) for node in masks]
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}),
         faults=tuple(faults.values()),
@@ -332,7 +339,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         missing=tuple(known.steps[number].name for number in search.missing),
         usual=is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
-        either_way=tuple(map(int, either_way)),
+        either_way=tuple(node for node, line in lines if line and not text.given(line)),
         unsure=frozenset(
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak
         ),

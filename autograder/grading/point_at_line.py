@@ -126,17 +126,25 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
 def _decided(
     finding: Finding, bolder: Finding, trace: Trace, known: known_steps.Known, recipe: Recipe, runs: Student
 ) -> Finding:
-    """What follows if no mask is the opposite of what it should be, where the call with that is wrong as well.
+    """What follows from whether the call gives what it should with the opposite of a mask.
 
-    Only where correct code would do something else with what is masked: the axes of a mask may be in wrong places.
+    It does: that is said; of a mask that is a result, which is a wrong one, with its line. It does not: the masks are
+    right. But that counts only where correct code would do something else with what is masked, for their axes may be in
+    wrong places.
     """
     roots = [node for node in finding.either_way if not set(finding.either_way) & set(trace.inputs[node])]
-    if not bolder.faults or not all(fault.left_out for fault in bolder.faults) or len(roots) > MASKS:
+    if len(roots) > MASKS:
         return finding
     for node in roots:
         if known_steps.gives_what_it_should(followed(recipe, runs, opposite=node), known):
-            return replace(finding, opposite=trace.lines[node])
-    return bolder
+            line, rows = trace.lines[node], known.find(trace.signatures)
+            pairs = zip(trace.results, known.results, strict=True)
+            returned = [right for one, right in pairs if rows[one] == rows[node]]
+            if line and returned and int(rows[node]) not in returned:
+                name = next((step.name for step in known.steps if step.row in returned), "a result")
+                return replace(finding, faults=(Fault(line, opposite=name),))
+            return replace(finding, opposite=line)
+    return bolder if bolder.faults and all(fault.left_out for fault in bolder.faults) else finding
 
 
 def _turned(fault: Fault, recipe: Recipe, runs: Student, known: known_steps.Known) -> Fault:
