@@ -71,3 +71,9 @@ class Finding:
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and the line of each call
     numbers: Mapping[Line, tuple[tuple[str, float, int], ...]] = field(default_factory=dict)  # name, value, its line
+
+
+def module_name(path: str) -> str:
+    """The name of a module as a verdict tells it: "norm1", or "blocks.0" of a list."""
+    names = path.split(".")
+    return ".".join(names[-2:]) if names[-1].isdigit() else names[-1]

@@ -38,7 +38,7 @@ class _Search:
     def __init__(self, trace: Trace, known: Known, text: Text, sure: Collection[int] = ()) -> None:
         self.trace, self.known, self.text = trace, known, text
         self.seen = Comparison(trace, known, sure)
-        self.seen.weak[[node for node in np.flatnonzero(self.seen.either_way) if self._given(node)]] = False
+        self.seen.weak[[node for node in np.flatnonzero(self.seen.either_way) if self._given(int(node))]] = False
         self.usual = Usual(self.seen)
         self.calls = WrongCalls(self.usual, text)
         self.missing = self.seen.missing()

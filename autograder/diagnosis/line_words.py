@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from autograder.diagnosis.findings import Called, Fault, Finding
+from autograder.diagnosis.findings import Called, Fault, Finding, module_name
 from autograder.diagnosis.right_steps import UNNAMED
 from autograder.sandbox.traces import Line
 
@@ -28,19 +28,14 @@ def sentences(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
 
 def _calls_of_modules(finding: Finding) -> tuple[str, ...]:
     """The modules that are never called, or too often."""
-    names = dict.fromkeys(map(_module, finding.never))
+    names = dict.fromkeys(map(module_name, finding.never))
     told = [f"{name} is never called." for name in names]
     for path, calls in finding.often if not any(fault.twice for fault in finding.faults) else ():
         lines = dict.fromkeys(str(line.number) for line in calls)
         where = f"in line{'s' * (len(lines) > 1)} {_and([*lines])}"
-        told.append(f"{_module(path)} is called more often than it should be, {where}.")
+        told.append(f"{module_name(path)} is called more often than it should be, {where}.")
     told = list(dict.fromkeys(told))
     return tuple(told[:MOST])
-
-
-def _module(path: str) -> str:
-    """The name of a module: "norm1", or "blocks.0" of a list."""
-    return path.rpartition(".")[2] if not path.rpartition(".")[2].isdigit() else ".".join(path.split(".")[-2:])
 
 
 def text_of(line: Line, sources: Mapping[str, str]) -> str:
@@ -103,7 +98,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     elif fault.opposite:
         told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:
-        told = [f"{where} calls {_module(fault.twice)} twice; once would be right:", code]
+        told = [f"{where} calls {module_name(fault.twice)} twice; once would be right:", code]
     elif fault.mends:
         place = where.removeprefix("Line ")
         told = [f"With a small change of line {place} alone, the call gives what it should:", code]

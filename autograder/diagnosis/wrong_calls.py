@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from autograder.diagnosis.findings import Called, Fault, Text
+from autograder.diagnosis.findings import Called, Fault, Text, module_name
 from autograder.diagnosis.known_steps import LIMIT, MEANS, given_to
 from autograder.diagnosis.usual_steps import Usual
 from autograder.sandbox.traces import Call, Line
@@ -62,11 +62,11 @@ class WrongCalls:
     def told(self, entry: Call) -> Called:
         """What is known of a call with the wrong inputs."""
         rows = given_to(entry, self.seen.row)
-        name, parent = entry.path.rpartition(".")[2], entry.path.rpartition(".")[0]
+        name, parent = module_name(entry.path), entry.path.rpartition(".")[0]
         # One that is called with these inputs anyhow, as dropout with anything, is not the one that was meant.
         made = {(one.path, given_to(one, self.seen.row)) for one in self.trace.calls}
         beside = [
-            path.rpartition(".")[2]
+            module_name(path)
             for path in self.known.counts
             if rows
             and rows in self.known.calls[path]

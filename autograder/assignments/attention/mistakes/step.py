@@ -19,7 +19,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{STATE}\n        {LOGITS}",
         new=f"{LOGITS}\n        {STATE}",
         looks_like="Your logits are made with the previous state instead of the new one.",
-        read_again="The token of this step has an effect on the new state only. " + ORDER,
+        read_again="The state after the step knows the token of this step, the one before it does not. " + ORDER,
     ),
     Mistake(
         id="bahdanau.asks-with-new-state",
