@@ -149,9 +149,9 @@ def test_a_module_of_a_list_is_called_by_the_name_of_the_list(workers):
     """As where every layer gets what the first one should get."""
     chosen = assignment("variants")
     sources = read_submission(chosen.solution, chosen).sources
-    loop, wrong = "x = block(x, mask)", "x = block(embedded, mask)"
-    text = sources["language_model"].replace(loop, wrong, 1)
-    text = text.replace("        for block in self.blocks:", "        embedded = x\n        for block in self.blocks:", 1)
+    wrong, loop = "x = block(embedded, mask)", "        for block in self.blocks:"
+    text = sources["language_model"].replace("x = block(x, mask)", wrong, 1)
+    text = text.replace(loop, f"        embedded = x\n{loop}", 1)
     report = grade(Submission("", {**sources, "language_model": text}), chosen, workers, [chosen.stage("lm")])
     test = next(test for test in report.tests if test.name == "test_language_model")
     assert [mark.text for mark in test.marks if mark.state == "wrong"] == [wrong]
