@@ -145,6 +145,7 @@ FORGED = [
     {"numbers": [2.5]},
     {"shapes": [[-1]]},
     {"shapes": [[1] * 40]},
+    {"shapes": []},  # not one for each result
     {"turns": [[[1, 0], [0.5] * 7]]},
     {"turns": [[[1, 0], [float("nan")] * 8]]},
     {"turns": [[[1, 0], [0.5] * 8]] * 25},

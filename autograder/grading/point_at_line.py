@@ -138,7 +138,7 @@ def _decided(
     for node in roots:
         if known_steps.gives_what_it_should(followed(recipe, runs, opposite=node), known):
             line, rows = trace.lines[node], known.find(trace.signatures)
-            pairs = zip(trace.results, known.results, strict=True)
+            pairs = zip(trace.results, known.results, strict=False)  # the record may be forged
             returned = [right for one, right in pairs if rows[one] == rows[node]]
             if line and returned and int(rows[node]) not in returned:
                 name = next((step.name for step in known.steps if step.row in returned), "a result")

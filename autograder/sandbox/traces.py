@@ -101,6 +101,9 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         raise Unreadable
     if len(edges) and not (_within(edges, 0, n) and (edges[:, 0] < edges[:, 1]).all()):
         raise Unreadable
+    found, sizes = _numbers(results, n), tuple(_shape(shape) for shape in _list(shapes, 1000))
+    if len(found) != len(sizes):
+        raise Unreadable
     inputs: list[list[int]] = [[] for _ in range(n)]
     for source, node in edges.tolist():
         inputs[node].append(source)
@@ -117,8 +120,8 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         inputs=tuple(map(tuple, inputs)),
         steps=tuple(_step(step, n) for step in _list(steps, TRACE_NODES)),
         calls=tuple(_call(call, number, n, lines) for number, call in enumerate(known)),
-        results=_numbers(results, n),
-        shapes=tuple(_shape(shape) for shape in _list(shapes, 1000)),
+        results=found,
+        shapes=sizes,
         numbers=_variables(numbers, lines),
         turns=tuple(_turn(one) for one in _list(turns, 24)),
         raised=into,
