@@ -216,13 +216,11 @@ class Comparison:
         """Suspects without those that use what another one's line has made: in this round it may be right by chance."""
         line = self.trace.lines
         uses = {node: {line[one] for one in self.trace.inputs[node] if self.trace.made[one]} for node in suspects}
-        return [
-            node
-            for node in suspects
-            if not any(
-                line[one] in uses[node] and line[one] != line[node] and line[node] not in uses[one] for one in suspects
-            )
-        ]
+        always: dict[Line | None, set[Line | None]] = {}  # what all suspects of a line use
+        for node in suspects:
+            always[line[node]] = always.get(line[node], uses[node]) & uses[node]
+        wrong = {node: (uses[node] & always.keys()) - {line[node]} for node in suspects}
+        return [node for node in suspects if all(line[node] in always[one] for one in wrong[node])]
 
     def counts(self, node: int) -> bool:
         """Whether a node is a number made of nothing but itself, as by `hits += 1`, or of nothing, as by `return 0.0`.

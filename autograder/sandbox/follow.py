@@ -128,7 +128,7 @@ class Tracer(Record, TorchFunctionMode):
         if made or changed:
             fractions = [one for one in (*args, *kwargs.values()) if type(one) is float]
             self._operation(name, used, before, made, changed, fractions)
-            if made == [value] and self._node(value) == self.opposite:
+            if self.opposite >= 0 and made and made[0] is value and self._node(value) == self.opposite:
                 self.opposite, value = -1, _opposite(value)
                 self._know(value, self._node(made[0]))
         return value
