@@ -1,7 +1,10 @@
-"""Where dropout is missing, the line that uses what should be dropped is told."""
+"""Dropout that is missing, or stands elsewhere: the line is told."""
 
 import pytest
 
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.submissions.read_submission import Submission, read_submission
 from tests.slips import failed, wrong_lines
 
 MISSING = [
@@ -17,3 +20,60 @@ def test_a_missing_dropout_has_the_line_where_it_belongs(workers, stage, old, ne
     [test] = [test for test in tests if test.message.startswith("dropout is missing")]
     assert wrong_lines(test) == [line]
     assert test.pointed[0] == f"Line {line} of {stage}.py uses this output, of {module}:"
+
+
+ELSEWHERE = [
+    (
+        "encoder",
+        "self.self_attn_layer_norm(x + self.dropout(attended))",
+        "self.dropout(self.self_attn_layer_norm(x + attended))",
+    ),
+    (
+        "encoder",
+        "self.final_layer_norm(x + self.dropout(self.fc2(hidden)))",
+        "self.final_layer_norm(self.dropout(x + self.fc2(hidden)))",
+    ),
+    ("encoder", "self.dropout(attended)", "nn.functional.dropout(attended, 0.5, self.training)"),
+    ("decoder", "x + self.dropout(self.fc2(hidden))", "self.dropout(x) + self.fc2(hidden)"),
+    ("decoder", "self.fc2(hidden)", "self.fc2(self.dropout(hidden))"),
+]
+
+
+@pytest.mark.parametrize(("stage", "old", "new"), ELSEWHERE)
+def test_dropout_that_stands_elsewhere_has_its_line(workers, stage, old, new):
+    tests, line = failed(workers, "transformer", stage, stage, old, new)
+    [test] = [test for test in tests if test.message == "dropout does not stand where it should"]
+    assert wrong_lines(test) == [line]
+    assert test.pointed[0] == f"Line {line} of {stage}.py uses dropout in another place or way than correct code:"
+
+
+HELPER = """
+def joined(norm, x, added, dropout):
+    return norm(x + dropout(added))
+
+"""
+
+
+def test_a_helper_that_is_given_the_wrong_tensor_is_not_to_blame(workers):
+    chosen = assignment("transformer")
+    sources = dict(read_submission(chosen.solution, chosen).sources)
+    text = sources["encoder"].replace("\nclass TransformerEncoderLayer", HELPER + "\nclass TransformerEncoderLayer")
+    text = text.replace(
+        "self.self_attn_layer_norm(x + self.dropout(attended))",
+        "joined(self.self_attn_layer_norm, x, attended, self.dropout)",
+    )
+    wrong = "x = joined(self.final_layer_norm, self.fc2(hidden), x, self.dropout)"
+    text = text.replace("x = self.final_layer_norm(x + self.dropout(self.fc2(hidden)))", wrong)
+    report = grade(Submission("", {**sources, "encoder": text}), chosen, workers, [chosen.stage("encoder")])
+    [test] = [test for test in report.tests if test.status == "failed"]
+    [line] = [number for number, one in enumerate(text.splitlines(), 1) if one.strip() == wrong]
+    assert wrong_lines(test) == [line]
+
+
+def test_two_dropouts_that_stand_elsewhere_have_no_line(workers):
+    old = "hidden = self.activation_fn(self.fc1(x))"
+    new = "x = self.dropout(x)\n        hidden = self.dropout(self.activation_fn(self.fc1(x)))"
+    tests, _ = failed(workers, "transformer", "encoder", "encoder", old, new)
+    [test] = [test for test in tests if test.message == "dropout does not stand where it should"]
+    assert not wrong_lines(test)
+    assert not test.pointed

@@ -31,7 +31,7 @@ class Incorrect(AssertionError):
 
     `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
     the names of its axes are there if the two can be compared element by element. `recipe` is how the call came about.
-    `made_by` is the submodule whose output is meant, where the message is about one.
+    `made_by` are the submodules whose outputs the message is about, and `operation` what stands on them, or should.
     """
 
     recipe: Recipe | None = None
@@ -44,11 +44,13 @@ class Incorrect(AssertionError):
         where: np.ndarray | None = None,
         expected: np.ndarray | None = None,
         axes: str = "",
-        made_by: str = "",
+        made_by: Sequence[str] = (),
+        operation: str = "",
     ) -> None:
         super().__init__(wrong.message)
         self.wrong, self.call, self.actual, self.where = wrong, call, actual, where
-        self.expected, self.axes, self.made_by = expected, axes, made_by
+        self.expected, self.axes = expected, axes
+        self.made_by, self.operation = made_by, operation
 
 
 def compare(

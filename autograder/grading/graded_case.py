@@ -3,7 +3,7 @@
 import contextlib
 import math
 import unittest
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,6 +13,7 @@ import numpy as np
 from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
 from autograder.diagnosis.wrong_elements import masked_by
 from autograder.manifest import Stage, assignment
+from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Foreign
 from autograder.sandbox.student_faults import StudentFault, TimedOut
@@ -182,16 +183,28 @@ class StageTestCase(unittest.TestCase):
             self.steady()
             raise Incorrect(wrong, self.student.last_call, actual)
 
-    def wrong(self, message: str, *details: str, actual: np.ndarray | None = None, made_by: str = "") -> NoReturn:
+    def wrong(
+        self,
+        message: str,
+        *details: str,
+        actual: np.ndarray | None = None,
+        made_by: Sequence[str] = (),
+        operation: str = "",
+        recipe: Recipe | None = None,
+    ) -> NoReturn:
         """Fail with a message in the words of the student.
 
         Args:
             actual: the wrong numbers, if there are some.
-            made_by: the submodule whose output the message is about, by its path.
+            made_by: the submodules whose outputs the message is about, by their paths.
+            operation: what stands elsewhere than on these outputs; nothing if it is missing.
+            recipe: how the call that shows it came about, if this was not the last one.
         """
         if actual is not None:
             self.steady()
-        raise Incorrect(Wrong(message, details), self.student.last_call, actual, made_by=made_by)
+        error = Incorrect(Wrong(message, details), self.student.last_call, actual, made_by=made_by, operation=operation)
+        error.recipe = recipe
+        raise error
 
     def warn_of_side_effects(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
         """Warn if a call by the names of its arguments fails, changes one of them, or lets no gradient through.

@@ -1,6 +1,6 @@
 """After a failed test: make its last call once more, followed, and find the first line that is not right."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -54,12 +54,14 @@ def point_at_line(
     try:
         if isinstance(error, Incorrect) and error.wrong in CHANGING.values():
             return _changing(result, recipe, runs, error.wrong is CHANGING["random"]), None
-        if isinstance(error, Incorrect) and error.made_by:
+        if isinstance(error, Incorrect) and error.made_by and not error.operation:
             return _used(result, recipe, runs, error.made_by), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
         if known is None:
             return result, None
+        if isinstance(error, Incorrect) and error.operation:
+            return _misplaced(result, recipe, runs, known, error), None
         finding, trace = _found(recipe, runs, known, nan)
     except (StudentFault, Unreadable, LookupError):
         return result, None
@@ -84,12 +86,48 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -
     return _with_line(result, recipe, line, "uses a tensor that an earlier call has left")
 
 
-def _used(result: TestResult, recipe: Recipe, runs: Student, module: str) -> TestResult:
+def _used(result: TestResult, recipe: Recipe, runs: Student, modules: Sequence[str]) -> TestResult:
     """The result of a test that is about the output of a submodule, with the line that uses this, if it is one."""
     trace = followed(recipe, runs)
-    outputs = {node for call in trace.calls if call.path == module for node in call.outputs}
+    outputs = {node for call in trace.calls if call.path in modules for node in call.outputs}
     lines = {line for line, inputs in zip(trace.lines, trace.inputs, strict=True) if outputs & set(inputs)}
-    return _with_line(result, recipe, lines.pop() if len(lines) == 1 else None, f"uses this output, of {module}")
+    return _with_line(result, recipe, _only(lines), f"uses this output, of {' and '.join(modules)}")
+
+
+def _misplaced(
+    result: TestResult, recipe: Recipe, runs: Student, known: known_steps.Known, error: Incorrect
+) -> TestResult:
+    """The result of a test about what should stand on the outputs of submodules, with the line of what does not.
+
+    That is given something else than these outputs, or makes of something right what correct code does not. A line that
+    does it rightly in another call is called with something wrong, and named is the one that calls it.
+    """
+    trace = followed(recipe, runs)
+    rows = known.find(trace.signatures)
+    calls = [call for call in trace.calls if call.path in error.made_by]
+    outputs = trace.signatures[[node for call in calls for node in call.outputs]]
+    called = {call.path for call in calls} == set(error.made_by)  # else these outputs are made in another way
+    correct = {(source, row) for source, name, row in known.made_from if name == error.operation}
+    usual: dict[Line | None, set[Line | None]] = {}  # the lines that do it rightly, and from where these are called
+    others = []
+    for node in (node for node, name in enumerate(trace.operations) if name == error.operation):
+        off = [np.abs(outputs - trace.signatures[one]).max(axis=1) for one in trace.inputs[node]]
+        elsewhere = called and not any((one <= known_steps.LIMIT).any() for one in off)
+        right = [int(rows[one]) for one in trace.inputs[node] if rows[one] >= 0]
+        if elsewhere or (right and not any((source, int(rows[node])) in correct for source in right)):
+            others.append(node)
+        else:
+            usual.setdefault(trace.lines[node], set()).add(trace.callers[node])
+    lines = set()
+    for node in others:
+        line, caller = trace.lines[node], trace.callers[node]
+        lines.add(caller if usual.get(line, set()) - {caller} else line)
+    return _with_line(result, recipe, _only(lines), f"uses {error.operation} in another place or way than correct code")
+
+
+def _only(lines: Collection[Line | None]) -> Line | None:
+    """A line, if it is the only one."""
+    return next(iter(lines)) if len(lines) == 1 else None
 
 
 def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str) -> TestResult:

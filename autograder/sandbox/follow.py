@@ -68,7 +68,7 @@ class Tracer(Record, TorchFunctionMode):
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._unseen = False  # while a stand-in runs
         self._standins: dict[int, bool] = {}  # modules by their ids
-        self.plain_result = -1  # the node of the number, text or list that the last function has returned
+        self.plain_result: tuple[int, Any] = (-1, None)  # the number, text or list that a function has returned last
         self.functions: FunctionCalls | None = None  # while a call runs
         self._series: dict[tuple[int, str], Series] = {}  # of a statement and a name
         self._modules: dict[int, str] = {}
@@ -90,8 +90,13 @@ class Tracer(Record, TorchFunctionMode):
             self.raised = None  # what did, before an attribute is read, is over
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
-            if plain(value) and self.plain_result >= 0:
-                self.results, self.shapes = [*self.results, self.plain_result], [*self.shapes, []]
+            if plain(value):
+                node, last = self.plain_result
+                if node < 0 or (
+                    last is not value and last != value
+                ):  # not the student's own result, but what was made of it
+                    node = self.append(GIVEN, "", (-1, -1), [], Series().of(value))
+                self.results, self.shapes = [*self.results, node], [*self.shapes, []]
         self.results, self.shapes = ([], []) if not self.whole else (self.results[:1000], self.shapes[:1000])
 
     def step(self, name: str, value: Any) -> Any:

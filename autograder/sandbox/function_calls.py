@@ -65,7 +65,8 @@ class FunctionCalls:
         if self.tracer.whole and (node := own.returned(value)) >= 0:
             if self.open:
                 self.open[-1][0].came_back.append(node)
-            self.tracer.plain_result = node
+            else:
+                self.tracer.plain_result = node, value
         self.tracer.left(number, outside, frame, value)
 
 

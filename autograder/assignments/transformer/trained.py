@@ -140,6 +140,7 @@ class TrainedTestCase(StageTestCase):
             build: makes the layer with a given probability of dropout.
         """
         ends = {title: end for title, end in SUBLAYERS.items() if f"{end}.weight" in weights}
+        of = {title: end.removesuffix(".W_o") for title, end in ends.items()}
         still = build(KEPT)
 
         def scaled(factor: float, titles: Mapping[str, str]) -> Any:
@@ -149,11 +150,15 @@ class TrainedTestCase(StageTestCase):
             )
             return call(still)
 
+        recipes = {}  # of the calls in training mode, by the probability
+
         def trained(p: float) -> Any:
             layer = build(p)
             layer.load_state(weights)
             layer.train()
-            return call(layer.without_chance())
+            output = call(layer.without_chance())
+            recipes[p] = self.student.recipe()
+            return output
 
         def same(actual: Any, factor: float, titles: Mapping[str, str]) -> bool:
             return not differ(actual, scaled(factor, titles))
@@ -189,9 +194,11 @@ class TrainedTestCase(StageTestCase):
             for title in ends:
                 if same(actual, factor, {other: end for other, end in ends.items() if other != title}):
                     message = f"dropout is missing on the output of the {title}"
-                    self.wrong(message, *wrong.details, actual=seen, made_by=ends[title].removesuffix(".W_o"))
+                    self.wrong(message, *wrong.details, actual=seen, made_by=[of[title]])
             belongs = "It belongs on the output of each sub-layer, before this is added to the input of the sub-layer."
-            self.wrong("dropout does not stand where it should", belongs, wrong.message, *wrong.details, actual=seen)
+            details, shows = (belongs, wrong.message, *wrong.details), recipes[rare]
+            message = "dropout does not stand where it should"
+            self.wrong(message, *details, actual=seen, made_by=[*of.values()], operation="dropout", recipe=shows)
         chance = build(0.5)
         chance.load_state(weights)
         chance.train()

@@ -64,4 +64,5 @@ class TestTraining(CheckingTestCase):
     def test_parameter_groups(self):
         """Which parameters of a small language model decay, and which do not."""
         model = self.student.language_model.DecoderTransformer(**made.MODEL)
-        self.assert_groups(self.student.drivers.decaying(model, 0.1), model.shapes(), 0.1)
+        shapes = model.shapes()
+        self.assert_groups(self.student.drivers.decaying(model, 0.1), shapes, 0.1)
