@@ -1,5 +1,6 @@
 """What a verdict says of a line beyond its number: calls of modules, returns, order, numbers, chance, earlier calls."""
 
+from autograder.authoring.formulations import correct_submissions
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission
@@ -156,3 +157,59 @@ def test_a_module_of_a_list_is_called_by_the_name_of_the_list(workers):
     test = next(test for test in report.tests if test.name == "test_language_model")
     assert [mark.text for mark in test.marks if mark.state == "wrong"] == [wrong]
     assert "It calls blocks.1 with" in " ".join(test.pointed)
+
+
+JOINED = "    def joined(self, x, added, norm):\n        return norm(x + self.dropout(added))\n\n    def forward("
+
+
+def test_a_helper_function_that_is_given_the_wrong_module_is_not_to_blame(workers):
+    sources, text = SOURCES, SOURCES["decoder"]
+    for norm in ("self_attn", "encoder_attn"):
+        text = text.replace(
+            f"self.{norm}_layer_norm(x + self.dropout(attended))",
+            "self.joined(x, attended, self.self_attn_layer_norm)",
+            1,
+        )
+    text = text.replace("    def forward(", JOINED, 1)
+    submission = Submission("", {**sources, "decoder": text})
+    report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage("decoder")])
+    calls = [number for number, one in enumerate(text.splitlines(), 1) if "= self.joined(" in one]
+    test = next(test for test in report.tests if test.name == "test_encoder_decoder_states")
+    told = " ".join(test.pointed)
+    assert wrong_lines(test) == calls[1:]
+    assert "It calls self_attn_layer_norm with what encoder_attn_layer_norm should be called with." in told
+    assert f"is called more often than it should be, in lines {calls[0]} and {calls[1]}." in told
+
+
+def test_a_loop_that_ends_later_since_something_else_is_wrong_calls_nothing_too_often(workers):
+    call = "            x = layer.forward_one_step_ec("
+    tests, _ = failed(
+        workers,
+        "inference",
+        "decoder",
+        ("            new_cache.append(x)\n", ""),
+        (call, "            new_cache.append(x)\n" + call),
+    )
+    told = " ".join(line for test in tests for line in test.pointed)
+    assert "new_cache.append(x)" in told
+    assert "more often" not in told
+
+
+def test_a_step_that_is_missing_once_more_is_told_as_such(workers):
+    appended = "                tgt = torch.cat([tgt, next_token], dim=1)  # (1, T_d) -> (1, T_d + 1)\n"
+    ended = "                if next_token.item() == self.eos_idx:\n                    break\n"
+    tests, _ = failed(workers, "inference", "transformer", (appended, ""), (ended, ended + appended))
+    told = " ".join(tests[0].pointed)
+    assert "It gives back the tokens so far with the next one. What is missing: the same once more." in told
+
+
+def test_numbers_in_an_order_of_their_own_beside_right_ones(workers):
+    chosen, name = assignment("variants"), "modern-attention-repeated"
+    sources = dict(correct_submissions(chosen)[name][0].sources)
+    old = "k.repeat_interleave(share, dim=1), v.repeat_interleave(share, dim=1)"
+    text = sources["modern"]
+    line = text[: text.index(old)].count("\n") + 1
+    sources["modern"] = text.replace(old, "k.repeat(1, share, 1, 1), v.repeat(1, share, 1, 1)")
+    report = grade(Submission("", sources), chosen, workers, [chosen.stage("modern")])
+    [test] = [test for test in report.tests if test.status != "passed"]
+    assert wrong_lines(test) == [line]

@@ -14,8 +14,9 @@ from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.signatures import signature
 from autograder.sandbox.trials import Trials, _read
+from autograder.submissions.harmless import harmless
 from autograder.submissions.read_submission import Submission, read_submission
-from autograder.submissions.small_changes import harmless, small_changes
+from autograder.submissions.small_changes import small_changes
 from autograder.submissions.syntax_tree import functions
 from tests.slips import failed, wrong_lines
 
@@ -186,6 +187,15 @@ def test_a_slip_can_be_taken_back():
         "return torch.softmax(x / b, dim=-1)[:, 1:] @ x.transpose(1, 2)",
     ):
         assert wanted in made
+
+
+def test_what_should_be_gathered_in_a_loop():
+    source = "def f(xs):\n    for x in xs:\n        done = x == 0\n        total = 2 * x\n        total = total + x\n"
+    node = functions("m", source)["m.f"]
+    made = [change.apply(source) for change in small_changes("m", source, "f", node)]
+    assert any("done |= x == 0" in text for text in made)
+    assert any("total += 2 * x" in text for text in made)
+    assert not any("total += total + x" in text for text in made)
 
 
 def textwrap_of(line: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.diagnosis.known_steps import Known, modules_of
 from autograder.diagnosis.right_steps import Comparison
-from autograder.sandbox.traces import TRAINED, Line, Trace
+from autograder.sandbox.traces import TRAINED, Call, Line, Trace
 
 # Operations that change a tensor.
 IN_PLACE = re.compile(r"[^_]_$|^__setitem__$|^__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)__$")
@@ -45,15 +45,34 @@ def never_called(trace: Trace, known: Known) -> tuple[str, ...]:
     return tuple(path for path in missed if not any(path.startswith(f"{other}.") for other in missed))
 
 
+def of_helper(entry: Call, known: Known) -> bool:
+    """Whether a call is one of a function of the student's own."""
+    return entry.path.endswith("()") and entry.path not in known.calls
+
+
+def caller_of_helper(entry: Call, trace: Trace, known: Known) -> Line | None:
+    """The line that calls the helper function in which a call is made."""
+    around = trace.calls[entry.around] if entry.around >= 0 else None
+    return around.line if around and of_helper(around, known) else None
+
+
 def called_often(trace: Trace, known: Known) -> tuple[tuple[str, tuple[Line, ...]], ...]:
     """The modules that this code calls more often than any correct code, with the lines of all calls."""
     if trace.raised is not None or not trace.whole or not trace.results:
         return ()
     lines: dict[str, list[Line]] = {}
+    callers: dict[str, set[Line]] = {}
     for entry in trace.calls:
         if entry.path in known.counts and entry.line:
             lines.setdefault(entry.path, []).append(entry.line)
+            if caller := caller_of_helper(entry, trace, known):
+                callers.setdefault(entry.path, set()).add(caller)
     often = [path for path in lines if len(lines[path]) > known.counts[path]]
+    for path in often:  # those that call a helper function tell more than the line in it
+        if len(callers.get(path, ())) == len(lines[path]):
+            lines[path] = sorted(callers[path], key=lambda line: line.number)
+    # A line that calls it again and again is in a loop, which may only end later since something else is wrong.
+    often = [path for path in often if len(set(lines[path])) == len(lines[path]) or known.counts[path] == 1]
     # Of a module that is called too often, those in it need not be named.
     return tuple((path, tuple(lines[path])) for path in often if not any(path.startswith(f"{one}.") for one in often))
 

@@ -18,12 +18,13 @@ from autograder.diagnosis.beside_fault import (
     called_twice,
     is_usual,
     never_called,
+    of_helper,
     right_lines,
     unused_lines,
 )
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
-from autograder.diagnosis.right_results import comes_back, wrong_number, wrong_order
+from autograder.diagnosis.right_results import comes_back, is_put_beside, wrong_number, wrong_order
 from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import rests_on_weak
@@ -99,7 +100,7 @@ class _Search:
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
             # Along which axis tensors are put together shows their axes of size 1, which are not seen.
-            if not comes_back(self.seen, node) or trace.operations[node] in TOGETHER:
+            if trace.operations[node] in TOGETHER or not (comes_back(seen, node) or is_put_beside(usual, node)):
                 return
             line = self._given_to_helper(node) or line
         # Where the numbers of Python come from that a tensor is made of is not seen.
@@ -110,8 +111,10 @@ class _Search:
                 self.faults[began.line] = began
             return
         calls = self.calls
-        if told := (calls.opposite_made(call, line) or calls.left_out(call, line) if call else self._in_place_of(node)):
-            self.faults.setdefault(told.line, told)
+        if found := (
+            calls.opposite_made(call, line) or calls.left_out(call, line) if call else self._in_place_of(node)
+        ):
+            self.faults.setdefault(found.line, found)
             return
         given = seen.nearest(node)
         own = trace.operations[node]
@@ -196,6 +199,7 @@ class _Search:
             path, line = calls[number].path, calls[number].line
             most = self.known.counts.get(path)
             before = [one for one in calls[:number] if one.path == path and one.line == line]
+            before = [one for one in before if self.calls.caller(one) == self.calls.caller(calls[number])]
             if most and len(before) >= most:
                 return True
             if other_shape and self.calls.wrong(calls[number]) and any(map(self.calls.usual_inputs, before)):
@@ -205,11 +209,8 @@ class _Search:
     def _caller(self, node: int, source: int) -> Line | None:
         """The line that calls the helper function in which a node is made, if it gives a tensor to it."""
         entry = self.trace.calls[int(self.trace.around[node])] if self._in_helper(node) else None
-        return (
-            entry.line
-            if entry and source in entry.inputs and not (entry.line and self.text.given(entry.line))
-            else None
-        )
+        line = entry.line if entry and source in entry.inputs else None
+        return line if line and not self.text.given(line) else None
 
     def _in_place_of(self, node: int) -> Fault | None:
         """The line that makes a tensor in the place of another one that is put together with the same."""
@@ -288,8 +289,7 @@ class _Search:
     def _in_helper(self, node: int) -> bool:
         """Whether a node is made in a function of the student's own."""
         number = int(self.trace.around[node])
-        path = self.trace.calls[number].path if number >= 0 else ""
-        return path.endswith("()") and path not in self.known.calls
+        return number >= 0 and of_helper(self.trace.calls[number], self.known)
 
     # NaN
 

@@ -117,7 +117,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} returns what line {fault.before.number} makes, without a step, {fault.missing}:", code]
     elif fault.returns is not None:
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
-        should = f"{'What is missing' if fault.left_out else 'It should be'}: {fault.missing}." if fault.missing else ""
+        step = "the same once more" if fault.missing in fault.returns else fault.missing
+        should = f"{'What is missing' if fault.left_out else 'It should be'}: {step}." if step else ""
         told = [f"{where} returns something else than it should:", code, " ".join(one for one in (back, should) if one)]
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []

@@ -7,6 +7,7 @@ import numpy as np
 from autograder.diagnosis.findings import Fault, Text
 from autograder.diagnosis.known_steps import LIMIT, ORDERED
 from autograder.diagnosis.right_steps import TOGETHER, UNNAMED, Comparison
+from autograder.diagnosis.usual_steps import Usual
 from autograder.sandbox.plain_values import LOOPED
 from autograder.sandbox.traces import Line
 
@@ -81,4 +82,26 @@ def comes_back(seen: Comparison, node: int) -> bool:
         if one in ends:
             return row not in seen.known.results
         waiting += [user for user in seen.consumers[one] if seen.flows[user]]
+    return False
+
+
+def is_put_beside(usual: Usual, node: int) -> bool:
+    """Whether the numbers of a node are put, as they stand, beside something right, and give something wrong.
+
+    Correct code puts the same numbers beside it, in an order of its own, by the same operation.
+    """
+    seen, waiting, known = usual.seen, [node], set[int]()
+    while waiting:
+        one = waiting.pop()
+        known.add(one)
+        for user in seen.consumers[one]:
+            if seen.unordered[user] == seen.unordered[node]:
+                waiting += [user] if user not in known else []
+                continue
+            others = [other for other in seen.trace.inputs[user] if other != one]
+            rows = {int(seen.rows[other]) for other in others if seen.telling[other]}
+            if seen.flows[user] and not seen.fine[user] and rows and -1 not in rows:
+                operation = seen.trace.operations[user]
+                if any(usual.together(operation, {row, *rows}) for row in seen.alike_rows(one)):
+                    return True
     return False

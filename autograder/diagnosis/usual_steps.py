@@ -58,7 +58,7 @@ class Usual:
             found |= rows
         return found
 
-    def _together(self, operation: str, rows: Collection[int]) -> set[int]:
+    def together(self, operation: str, rows: Collection[int]) -> set[int]:
         """What correct code makes of all of some tensors by one operation."""
         made = [set(self.uses.get(row, {}).get(operation, ())) for row in rows]
         return set.intersection(*made) if made else set()
@@ -87,10 +87,10 @@ class Usual:
             if row < 0 or seen.alike[source] or not uses or (line and line == trace.lines[node]):
                 continue
             beside = given - {row}
-            if own in uses and (not beside or self._together(own, given)):
+            if own in uses and (not beside or self.together(own, given)):
                 continue
             for later in self.later(row):
-                if own in self.uses.get(later, {}) and (own not in uses or self._together(own, {later, *beside})):
+                if own in self.uses.get(later, {}) and (own not in uses or self.together(own, {later, *beside})):
                     return Skipped(source, self.first_line(source), later)
         return None
 
@@ -116,7 +116,7 @@ class Usual:
         """
         own, given = self.trace.operations[node], set(self._given(node))
         moved = [one for one in self.trace.inputs[node] if self.seen.rows[one] < 0 and self.seen.moved(one)]
-        if not moved and self._together(own, given):
+        if not moved and self.together(own, given):
             return None
         for source in self.trace.inputs[node]:
             if self.seen.rows[source] < 0 and source not in moved:
@@ -128,7 +128,7 @@ class Usual:
                 made = self.uses.get(int(self.seen.rows[found[0]]), {}).get(self.trace.operations[child], [])
                 for row in made:
                     if row not in self.present and any(
-                        self._together(own, {end, *beside}) for end in self._along(row, chain[-3::-1])
+                        self.together(own, {end, *beside}) for end in self._along(row, chain[-3::-1])
                     ):
                         return Replaced(child, row)
         return None

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from autograder.diagnosis.beside_fault import caller_of_helper, of_helper
 from autograder.diagnosis.findings import Called, Fault, Text, module_name
 from autograder.diagnosis.known_steps import LIMIT, MEANS, given_to
 from autograder.diagnosis.usual_steps import Usual
@@ -48,16 +49,26 @@ class WrongCalls:
         return fits and any(self.trace.made[one] for one in alike)
 
     def line(self, entry: Call, line: Line) -> Line:
-        """The line that calls a helper function, if this only passes on what it was given."""
+        """The line that calls a helper function, if this passes on what it was given, or is right in another call."""
         for number in self.seen.around(entry.around):
             around = self.trace.calls[number]
-            if not around.path.endswith("()") or around.path in self.known.calls or not around.line:
+            if not of_helper(around, self.known) or not around.line:
                 break
             # One that is given more could have made something else of it.
-            if set(entry.inputs) != {node for node in around.inputs if self.seen.telling[node]}:
+            given = {node for node in around.inputs if self.seen.telling[node]}
+            if set(entry.inputs) != given and not self._rightly_elsewhere(entry, around.line):
                 break
             line = around.line
         return line
+
+    def caller(self, entry: Call) -> Line | None:
+        """The line that calls the helper function in which a call is made."""
+        return caller_of_helper(entry, self.trace, self.known)
+
+    def _rightly_elsewhere(self, entry: Call, caller: Line) -> bool:
+        """Whether the line of a call, in a helper function, gives something usual where another line calls that."""
+        others = [one for one in self.trace.calls if one.line == entry.line and self.caller(one) not in (None, caller)]
+        return any(map(self.usual_inputs, others))
 
     def told(self, entry: Call) -> Called:
         """What is known of a call with the wrong inputs."""

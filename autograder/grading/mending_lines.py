@@ -24,7 +24,8 @@ from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
 from autograder.sandbox.traces import Line, Trace
 from autograder.sandbox.trials import Came, Trials
-from autograder.submissions.small_changes import SmallChange, harmless, small_changes, unused_attributes
+from autograder.submissions.harmless import harmless
+from autograder.submissions.small_changes import SmallChange, small_changes, unused_attributes
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.

@@ -36,17 +36,6 @@ FAMILIES = (
     ("var", "std"),
     ("repeat", "repeat_interleave"),
 )
-# A changed program must not do what its author never meant, on his own machine: touch files, start programs.
-HARMLESS = {
-    *("torch", "numpy", "math", "cmath", "random", "statistics", "decimal", "fractions", "numbers", "einops"),
-    *("collections", "itertools", "functools", "operator", "heapq", "bisect", "array", "string", "re", "copy", "enum"),
-    *("typing", "types", "abc", "dataclasses", "contextlib", "warnings", "logging", "inspect", "time", "__future__"),
-}
-RISKY = {
-    *("open", "exec", "eval", "compile", "input", "breakpoint", "exit", "quit", "globals", "__builtins__"),
-    *("__import__", "import_module", "save", "load", "savez", "savetxt", "tofile", "memmap", "export"),
-    *("FileHandler", "basicConfig", "hub", "multiprocessing", "cpp_extension", "distributed"),
-}
 MASKING = ("masked_fill", "masked_fill_", "where")
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
@@ -90,24 +79,6 @@ class Offsets:
 
     def of(self, node: ast.expr | ast.stmt) -> str:
         return self.source[self.start(node) : self.end(node)]
-
-
-def harmless(source: str, own: Collection[str] = ()) -> bool:
-    """Whether a changed function of a module can do nothing but compute: by what it imports and the names in it.
-
-    Args:
-        own: the other modules of the submission.
-    """
-    for node in ast.walk(parse(source)):
-        if isinstance(node, ast.Import):
-            roots = {one.name.partition(".")[0] for one in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            roots = {(node.module or "").partition(".")[0], *(one.name for one in node.names if one.name in RISKY)}
-        else:
-            roots = {name for name in (getattr(node, "id", ""), getattr(node, "attr", "")) if name in RISKY}
-        if roots - HARMLESS - set(own):
-            return False
-    return True
 
 
 def small_changes(
@@ -169,9 +140,10 @@ class _Editor:
             kind: list(dict.fromkeys([*idle, *(node.attr for node in own if (id(node) in called) == kind)]))
             for kind in (True, False)
         }
-        self.loops = {
-            id(one) for node in ast.walk(function) if isinstance(node, ast.While) for one in statements(node.body)
-        }
+        self.loops, self.again = (
+            {id(one) for node in ast.walk(function) if isinstance(node, kinds) for one in statements(node.body)}
+            for kinds in (ast.While, (ast.While, ast.For))
+        )
 
     def _of_self(self, node: ast.Attribute) -> bool:
         return isinstance(node.value, ast.Name) and node.value.id == "self"
@@ -213,6 +185,9 @@ class _Editor:
         # Without a step of a `while` it would run for ever.
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
             yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))
+        if isinstance(node, ast.Assign) and id(node) in self.again and self._is_new(node):
+            own = "|=" if isinstance(node.value, ast.Compare) else "+="  # gathered in all rounds of the loop
+            yield self.text.end(node.targets[0]), self.text.start(node.value), f" {own} "
         if isinstance(node, ast.AugAssign) and (symbol := ARITHMETIC.get(type(node.op))):
             start, end = self.text.end(node.target), self.text.start(node.value)
             for other in ARITHMETIC.values():
@@ -220,6 +195,11 @@ class _Editor:
                     yield start, end, f" {other}= "
             yield start, end, " = "
             yield start, end, f" = {self.text.of(node.target)} {symbol} "  # not in place
+
+    def _is_new(self, node: ast.Assign) -> bool:
+        """Whether a statement gives one name to something that is not made of what had this name before."""
+        used = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+        return isinstance(node.targets[0], ast.Name) and node.targets[0].id not in used
 
     def _name(self, node: ast.Name) -> Iterator[Edit]:
         if node.id in self.names and id(node) not in self.called:

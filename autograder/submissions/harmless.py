@@ -1,0 +1,38 @@
+"""Whether a changed program can do nothing but compute.
+
+It must not do on its author's machine what he never meant: touch files, start programs.
+"""
+
+import ast
+from collections.abc import Collection
+
+from autograder.submissions.syntax_tree import parse
+
+HARMLESS = {
+    *("torch", "numpy", "math", "cmath", "random", "statistics", "decimal", "fractions", "numbers", "einops"),
+    *("collections", "itertools", "functools", "operator", "heapq", "bisect", "array", "string", "re", "copy", "enum"),
+    *("typing", "types", "abc", "dataclasses", "contextlib", "warnings", "logging", "inspect", "time", "__future__"),
+}
+RISKY = {
+    *("open", "exec", "eval", "compile", "input", "breakpoint", "exit", "quit", "globals", "__builtins__"),
+    *("__import__", "import_module", "save", "load", "savez", "savetxt", "tofile", "memmap", "export"),
+    *("FileHandler", "basicConfig", "hub", "multiprocessing", "cpp_extension", "distributed"),
+}
+
+
+def harmless(source: str, own: Collection[str] = ()) -> bool:
+    """Whether a changed function of a module can do nothing but compute: by what it imports and the names in it.
+
+    Args:
+        own: the other modules of the submission.
+    """
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Import):
+            roots = {one.name.partition(".")[0] for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            roots = {(node.module or "").partition(".")[0], *(one.name for one in node.names if one.name in RISKY)}
+        else:
+            roots = {name for name in (getattr(node, "id", ""), getattr(node, "attr", "")) if name in RISKY}
+        if roots - HARMLESS - set(own):
+            return False
+    return True
