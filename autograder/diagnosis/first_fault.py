@@ -337,7 +337,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults=tuple(faults.values()),
         raised=trace.raised is not None,
         missing=tuple(known.steps[number].name for number in search.missing),
-        usual=is_usual(seen),
+        usual=trace.whole and is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
         either_way=tuple(node for node, line in lines if line and not text.given(line)),
         unsure=frozenset(

@@ -119,7 +119,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
         step = "the same once more" if fault.missing in fault.returns else fault.missing
         should = f"{'What is missing' if fault.left_out else 'It should be'}: {step}." if step else ""
-        told = [f"{where} returns something else than it should:", code, " ".join(one for one in (back, should) if one)]
+        said = " ".join(one for one in (back, should) if one)
+        told = [f"{where} returns something else than it should:", code, *([said] if said else [])]
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before else ""

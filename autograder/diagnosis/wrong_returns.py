@@ -72,7 +72,8 @@ class WrongReturns:
         should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
         if filling := self._filling(entry):
             return Fault(filling, returns=back, fills=line)
-        if self.text.gathers(line) or (not back and not should):
+        one_of_several = len(rows) < len(entry.outputs)
+        if self.text.gathers(line) or not (back or should or one_of_several):
             return None
         idle = any(path not in modules_of(self.trace) for path in self.known.counts)
         if idle and not self.trace.made[list(entry.outputs)].any():
@@ -80,8 +81,8 @@ class WrongReturns:
         if missing and any(self.seen.idle(node) for node in entry.outputs):
             return None  # the mask that changes nothing may come from another line
         before = self._made_at(entry, line) if missing else None
-        one_of_several = bool(should) and len(rows) < len(entry.outputs)
-        return Fault(line, should, returns=back, left_out=bool(missing) or one_of_several, before=before)
+        left_out = bool(missing) or (bool(should) and one_of_several)
+        return Fault(line, should, returns=back, left_out=left_out, before=before)
 
     def _differing(self, entry: Call) -> tuple[list[int], set[int]]:
         """The rows of what a call returns, and those that it should return; of several only those that differ."""

@@ -106,11 +106,15 @@ def small_changes(
 
 
 def unused_attributes(tree: ast.Module) -> set[str]:
-    """The attributes that a constructor makes and nothing of the module uses."""
+    """The attributes that a constructor makes, not only keeps of its arguments, and nothing of the module uses."""
     found: dict[type, set[str]] = {ast.Load: set(), ast.Store: set()}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
-            for node in ast.walk(function):
+            kept = [
+                one for one in ast.walk(function) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name)
+            ]
+            copies = {id(target) for one in kept for target in one.targets}
+            for node in (one for one in ast.walk(function) if id(one) not in copies):
                 if isinstance(node, ast.Attribute) and (function.name == "__init__" or isinstance(node.ctx, ast.Load)):
                     found.setdefault(type(node.ctx), set()).add(node.attr)
     return found[ast.Store] - found[ast.Load]
@@ -178,8 +182,9 @@ class _Editor:
         yield from self._of_whole(statement)
 
     def _of_whole(self, node: ast.stmt) -> Iterator[Edit]:
-        if isinstance(node, ast.If):
+        if isinstance(node, (ast.If, ast.While)):
             yield self._whole(node.test, f"(not ({self.text.of(node.test)}))")
+        if isinstance(node, ast.If):
             yield self._whole(node.test, "True")
             yield self._whole(node.test, "False")
         # Without a step of a `while` it would run for ever.
