@@ -85,6 +85,7 @@ def running(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_scheduler_and_workers_from_the_command_line(tmp_path, capsys):
     """A worker is killed and never comes back: it has no nanny."""
     for submission in some_submissions(4):
@@ -152,6 +153,7 @@ def test_a_cluster_without_workers(one_submission, monkeypatch, capsys):
     assert "has no workers: start some with `dask worker" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_lost(tmp_path, capsys):
     """What was graded is kept, and the message says how to go on."""
     local = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)

@@ -287,6 +287,7 @@ def test_what_is_left_from_looking_at_results_does_no_harm(confined):
     assert run(confined, "import matplotlib.pyplot as plt\nreturn 1") == 1
 
 
+@pytest.mark.slow
 @needs_confinement
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="not root: everything above ran as another user")
 def test_the_same_as_another_user():

@@ -94,6 +94,7 @@ def test_a_full_disk(calm, tmp_path, full):
         the_same(calm, out)
 
 
+@pytest.mark.slow
 def test_a_folder_that_becomes_read_only(calm, tmp_path):
     out = tmp_path / "out"
     with small_disk(out / "results", 2**26):

@@ -15,6 +15,7 @@ from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.traces import Unreadable, read_trace
 from autograder.submissions.read_submission import Submission, read_submission
+from tests.quick import some
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
@@ -216,9 +217,10 @@ TAMPERING = [
     "raise BaseException",
     "query.__class__ = type('T', (torch.Tensor,), {'__torch_function__': lambda *a, **k: 1 / 0})",
 ]
+LONG = [one for one in TAMPERING if "range(60)" in one or "range(10**4)" in one]
 
 
-@pytest.mark.parametrize("tampering", TAMPERING)
+@pytest.mark.parametrize("tampering", some(TAMPERING, every=1, also_slow=LONG))
 def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tampering, monkeypatch):
     # The search for what is forbidden would find it; here it got past.
     passed = SimpleNamespace(forbidden={}, modules=set(), review=())

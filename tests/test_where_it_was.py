@@ -29,7 +29,7 @@ needs_fork = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="wo
     params=[
         pytest.param({}, id="fork", marks=needs_fork),
         pytest.param({"confined": True}, id="confined", marks=needs_confinement),
-        pytest.param({"plain": True}, id="plain"),
+        pytest.param({"plain": True}, id="plain", marks=() if sys.platform == "win32" else pytest.mark.slow),
     ],
 )
 def each_kind(request):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from autograder.authoring.audit.subject import Subject
 
 PROMISE = "each stage stands alone"
-QUICK = None
+QUICK = 8
 
 
 def items(subject: Subject) -> Iterable[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from autograder.authoring.audit.subject import Subject
 
 PROMISE = "every correct formulation gets full marks in its stages"
-QUICK = 15
+QUICK = 10
 
 
 def items(subject: Subject) -> Iterable[str]:
