@@ -195,12 +195,14 @@ def test_a_loop_that_ends_later_since_something_else_is_wrong_calls_nothing_too_
     assert "more often" not in told
 
 
-def test_a_step_that_is_missing_once_more_is_told_as_such(workers):
+def test_a_loop_that_ends_before_its_last_step_is_told_by_this_step(workers):
     appended = "                tgt = torch.cat([tgt, next_token], dim=1)  # (1, T_d) -> (1, T_d + 1)\n"
     ended = "                if next_token.item() == self.eos_idx:\n                    break\n"
     tests, _ = failed(workers, "inference", "transformer", (appended, ""), (ended, ended + appended))
-    told = " ".join(tests[0].pointed)
-    assert "It gives back the tokens so far with the next one. What is missing: the same once more." in told
+    text = SOURCES["transformer"].replace(appended, "").replace(ended, ended + appended)
+    line = text[: text.index(appended)].count("\n") + 1
+    assert wrong_lines(tests[0]) == [line]
+    assert f"Line {line} of transformer.py runs less often than it should:" in tests[0].pointed
 
 
 def test_numbers_in_an_order_of_their_own_beside_right_ones(workers):

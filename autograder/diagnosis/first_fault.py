@@ -127,6 +127,8 @@ class _Search:
             or given & set(steps[number].after)
             or (not steps[number].after and steps[number].operation in beside and self._begins(node))
         ]
+        if after and seen.plain[node] and any(after[0] in step.after for step in steps):
+            after = []  # a statement of numbers may make several steps at once, of which only the last one is seen
         rows = set(seen.alike_rows(node)) if order else set()
         wanted = [number for number in after if steps[number].row in rows]
         order = steps[wanted[0]].name if wanted else order

@@ -81,8 +81,27 @@ class WrongReturns:
         if missing and any(self.seen.idle(node) for node in entry.outputs):
             return None  # the mask that changes nothing may come from another line
         before = self._made_at(entry, line) if missing else None
+        if should in back and (last := self._made_last(entry, should)):
+            return Fault(last, short=True, often=-1)
         left_out = bool(missing) or (bool(should) and one_of_several)
         return Fault(line, should, returns=back, left_out=left_out, before=before)
+
+    def _made_last(self, entry: Call, step: str) -> Line | None:
+        """The line that makes a step of which a later round is missing, if it is not the `return` itself."""
+        for node in entry.outputs:
+            while step in self._names(node):
+                before = [
+                    one for one in self.trace.inputs[node] if self.seen.unordered[one] == self.seen.unordered[node]
+                ]
+                if not before:
+                    line = self.trace.lines[node]
+                    return line if line and line != entry.returns and not self.text.given(line) else None
+                node = before[0]
+        return None
+
+    def _names(self, node: int) -> set[str]:
+        """The steps that a node is."""
+        return {self.known.steps[one].name for one in self.seen.named.get(int(self.seen.rows[node]), ())}
 
     def _differing(self, entry: Call) -> tuple[list[int], set[int]]:
         """The rows of what a call returns, and those that it should return; of several only those that differ."""

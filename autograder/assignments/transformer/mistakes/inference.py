@@ -179,7 +179,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=f"{CALL_LAYER}\n",
         new=f"{KEEP}\n            {CALL_LAYER}\n",
-        looks_like="Your list of caches also holds the inputs of the layers, not only their outputs.",
+        looks_like="Your list of caches holds inputs of the layers, where only their outputs belong.",
         read_again="The list gets one entry for each layer, after the layer has been called. " + SEE_CACHE,
     ),
     Mistake(

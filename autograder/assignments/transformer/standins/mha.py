@@ -11,7 +11,7 @@ def _project(layer: nn.Linear, x: torch.Tensor, num_heads: int) -> torch.Tensor:
     return torch.stack([F.linear(x, weight, bias) for weight, bias in parts], dim=1)
 
 
-def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...], queries: int, keys: int) -> torch.Tensor:
     """Where a mask is not zero.
 
     Raises:
@@ -20,7 +20,8 @@ def _forbidden(name: str, mask: torch.Tensor, shape: tuple[int, ...]) -> torch.T
     sizes = tuple(mask.shape)
     if len(sizes) != len(shape) or any(size not in (1, full) for size, full in zip(sizes, shape, strict=True)):
         raise ValueError(
-            f"the attention of this batch needs {name} of shape {shape}, or with 1 for a size, but got {sizes}"
+            f"attention of {queries} queries to {keys} keys, in a batch of {shape[0]}, needs {name} of shape {shape}, "
+            f"or with 1 for a size, but got {sizes}"
         )
     return mask != 0
 
@@ -57,9 +58,9 @@ class MultiHeadAttention(nn.Module):
         T_k = key.size(2)
         forbidden = torch.zeros(B, T_q, T_k, dtype=torch.bool, device=query.device)
         if key_padding_mask is not None:
-            forbidden |= _forbidden("a key_padding_mask", key_padding_mask, (B, T_k)).unsqueeze(1)
+            forbidden |= _forbidden("a key_padding_mask", key_padding_mask, (B, T_k), T_q, T_k).unsqueeze(1)
         if attention_mask is not None:
-            forbidden |= _forbidden("an attention_mask", attention_mask, (B, T_q, T_k))
+            forbidden |= _forbidden("an attention_mask", attention_mask, (B, T_q, T_k), T_q, T_k)
         # A query that may attend to nothing attends to everything: a finite result in every release of torch.
         allowed = ~forbidden | forbidden.all(dim=-1, keepdim=True)
         heads = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed.unsqueeze(1))

@@ -172,7 +172,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{CLIP}\n    ",
         "",
-        "Your step does not clip the gradients.",
+        "Your step is made with gradients that are not clipped, or not yet.",
         STEPS,
     ),
     Mistake(
