@@ -215,3 +215,17 @@ def test_numbers_in_an_order_of_their_own_beside_right_ones(workers):
     report = grade(Submission("", sources), chosen, workers, [chosen.stage("modern")])
     [test] = [test for test in report.tests if test.status != "passed"]
     assert wrong_lines(test) == [line]
+
+
+def test_one_of_two_results_that_is_another_tensor_has_its_return(workers):
+    old = "return enc_output, src_padding_mask"
+    tests, line = failed(workers, "encoder", "transformer", (old, old.replace("enc_output", "src")))
+    assert wrong_lines(tests[0]) == [line]
+    assert "" not in tests[0].pointed
+
+
+def test_a_list_that_is_filled_with_another_tensor_accuses_no_return(workers):
+    old = "decoded_list.append(tgt.squeeze(0))"
+    tests, _ = failed(workers, "inference", "transformer", (old, old.replace("tgt", "next_token")))
+    told = " ".join(line for test in tests for line in test.pointed)
+    assert "return decoded_list, decoder_layer_cache_list" not in told

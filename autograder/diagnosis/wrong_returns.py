@@ -73,7 +73,8 @@ class WrongReturns:
         if filling := self._filling(entry):
             return Fault(filling, returns=back, fills=line)
         one_of_several = len(rows) < len(entry.outputs)
-        if self.text.gathers(line) or not (back or should or one_of_several):
+        one_of_two = one_of_several and len(entry.outputs) == 2  # more are mostly those of lists that a loop fills
+        if self.text.gathers(line) or not (back or should or one_of_two):
             return None
         idle = any(path not in modules_of(self.trace) for path in self.known.counts)
         if idle and not self.trace.made[list(entry.outputs)].any():
