@@ -27,8 +27,8 @@ Take a Python of the system, and a folder that all may enter for the environment
 
 
 def suite(folder: str, options: list[str]) -> list[str]:
-    """The command that runs the attacks; what it writes goes into a folder."""
-    command = [sys.executable, "-m", "pytest", "tests/attacks", "-q", "-p", "no:cacheprovider"]
+    """The command that runs all attacks, the slow ones too; what it writes goes into a folder."""
+    command = [sys.executable, "-m", "pytest", "tests/attacks", "-m", "", "-q", "-p", "no:cacheprovider"]
     return [*command, "--basetemp", str(Path(folder, "pytest")), *options]
 
 

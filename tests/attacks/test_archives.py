@@ -35,6 +35,7 @@ def test_a_hostile_archive_is_read_without_harm(attack, world, tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 300_000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 def test_a_class_of_hostile_archives_does_not_touch_the_honest_student(world, tmp_path):
     submissions, out = tmp_path / "submissions", tmp_path / "out"

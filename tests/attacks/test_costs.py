@@ -168,6 +168,7 @@ def test_an_expected_value_that_is_not_finite_is_a_fault_of_the_grader():
         assert compare("x", "T", np.ones(2), expected, 1e-4, np.array([True, False])) is None
 
 
+@pytest.mark.slow
 def test_a_loop_without_end_takes_no_time_from_other_stages(workers):
     """A stage has half of what is left, and again for its hidden tests; the others earn what they earn."""
     hang = SOLUTION["mha"].replace("scores = query @", "while True:\n            pass\n        scores = query @", 1)

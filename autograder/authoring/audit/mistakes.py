@@ -10,7 +10,7 @@ from autograder.diagnosis.mistakes import Mistake
 from autograder.submissions.syntax_tree import functions
 
 PROMISE = "every mistake is caught, and named or declared"
-QUICK = 30
+QUICK = 20
 
 
 def items(subject: Subject) -> Iterable[str]:

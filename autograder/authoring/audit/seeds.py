@@ -9,7 +9,7 @@ from autograder.authoring.audit.subject import Subject
 from autograder.grading.reference_answers import AnswerBook, Answers
 
 PROMISE = "hidden tests pass on 20 seeds, and come from the seed alone"
-QUICK = 10
+QUICK = 5
 SEEDS = range(20)
 SAME, OTHER = 7, 8
 
