@@ -3,13 +3,16 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from autograder.diagnosis.known_steps import known_from
 from autograder.grading.grade_submission import grade
+from autograder.grading.point_at_line import misplaced_line
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.total_time import Clock
@@ -218,6 +221,22 @@ TAMPERING = [
     "query.__class__ = type('T', (torch.Tensor,), {'__torch_function__': lambda *a, **k: 1 / 0})",
 ]
 LONG = [one for one in TAMPERING if "range(60)" in one or "range(10**4)" in one]
+
+
+def test_forged_records_with_thousands_of_dropouts_cost_little():
+    n = 4000
+    nodes = np.array([[1, 1, 0, -1, 0, 0]] * n)
+    edges = np.array([(source, node) for node in range(2000, n) for source in range(100)])
+    calls = [["self_attn", 0, -1, [0], list(range(1000)), 0]] * 1000
+    forged = record(
+        labels=["", "dropout"], nodes=nodes, edges=edges, signatures=np.full((n, 8), 0.1), calls=calls, steps=[]
+    )
+    trace = read_trace(forged, {"mha.py": 3})
+    known = known_from(replace(trace, inputs=((),) * n, calls=()))
+    started = time.process_time()
+    line = misplaced_line(trace, known, ["self_attn"], "dropout")
+    assert line in trace.lines  # one of its own
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("tampering", some(TAMPERING, every=1, also_slow=LONG))

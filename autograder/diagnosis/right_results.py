@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.diagnosis.findings import Fault, Text
 from autograder.diagnosis.known_steps import LIMIT, ORDERED
-from autograder.diagnosis.right_steps import TOGETHER, UNNAMED, Comparison
+from autograder.diagnosis.right_steps import MOST, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.sandbox.plain_values import LOOPED
 from autograder.sandbox.traces import Line
@@ -91,14 +91,16 @@ def is_put_beside(usual: Usual, node: int) -> bool:
     Correct code puts the same numbers beside it, in an order of its own, by the same operation.
     """
     seen, waiting, known = usual.seen, [node], set[int]()
-    while waiting:
+    while waiting and len(known) < MOST:
         one = waiting.pop()
+        if one in known:
+            continue
         known.add(one)
-        for user in seen.consumers[one]:
+        for user in seen.consumers[one][:MOST]:
             if seen.unordered[user] == seen.unordered[node]:
-                waiting += [user] if user not in known else []
+                waiting.append(user)
                 continue
-            others = [other for other in seen.trace.inputs[user] if other != one]
+            others = [other for other in seen.trace.inputs[user][:MOST] if other != one]
             rows = {int(seen.rows[other]) for other in others if seen.telling[other]}
             if seen.flows[user] and not seen.fine[user] and rows and -1 not in rows:
                 operation = seen.trace.operations[user]

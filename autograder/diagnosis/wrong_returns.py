@@ -89,7 +89,7 @@ class WrongReturns:
 
     def _made_last(self, entry: Call, step: str) -> Line | None:
         """The line that makes a step of which a later round is missing, if it is not the `return` itself."""
-        for node in entry.outputs:
+        for node in entry.outputs[:MOST]:
             while step in self._names(node):
                 before = [
                     one for one in self.trace.inputs[node] if self.seen.unordered[one] == self.seen.unordered[node]

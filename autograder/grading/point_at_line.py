@@ -22,6 +22,7 @@ from autograder.sandbox.remote_values import Code, body_of
 from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
+MOST = 30  # operations, and inputs of one, that are looked at where something stands elsewhere
 MASKS = 3  # of which it is looked what their opposites would give
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
@@ -97,23 +98,30 @@ def _used(result: TestResult, recipe: Recipe, runs: Student, modules: Sequence[s
 def _misplaced(
     result: TestResult, recipe: Recipe, runs: Student, known: known_steps.Known, error: Incorrect
 ) -> TestResult:
-    """The result of a test about what should stand on the outputs of submodules, with the line of what does not.
+    """The result of a test about what should stand on the outputs of submodules, with the line of what does not."""
+    line = misplaced_line(followed(recipe, runs), known, error.made_by, error.operation)
+    return _with_line(result, recipe, line, f"uses {error.operation} in another place or way than correct code")
 
-    That is given something else than these outputs, or makes of something right what correct code does not. A line that
+
+def misplaced_line(trace: Trace, known: known_steps.Known, modules: Sequence[str], operation: str) -> Line | None:
+    """The only line with an operation that does not stand on the outputs of some modules, where it should.
+
+    It is given something else than these outputs, or makes of something right what correct code does not. A line that
     does it rightly in another call is called with something wrong, and named is the one that calls it.
     """
-    trace = followed(recipe, runs)
     rows = known.find(trace.signatures)
-    calls = [call for call in trace.calls if call.path in error.made_by]
-    outputs = trace.signatures[[node for call in calls for node in call.outputs]]
-    called = {call.path for call in calls} == set(error.made_by)  # else these outputs are made in another way
-    correct = {(source, row) for source, name, row in known.made_from if name == error.operation}
+    calls = [call for call in trace.calls if call.path in modules]
+    outputs = trace.signatures[sorted({node for call in calls for node in call.outputs})]
+    called = {call.path for call in calls} == set(modules)  # else these outputs are made in another way
+    correct = {(source, row) for source, name, row in known.made_from if name == operation}
     usual: dict[Line | None, set[Line | None]] = {}  # the lines that do it rightly, and from where these are called
     others = []
-    for node in (node for node, name in enumerate(trace.operations) if name == error.operation):
-        off = [np.abs(outputs - trace.signatures[one]).max(axis=1) for one in trace.inputs[node]]
+    # An honest record has a few, with few inputs; a forged one could have thousands.
+    for node in [node for node, name in enumerate(trace.operations) if name == operation][:MOST]:
+        given = trace.inputs[node][:MOST]
+        off = [np.abs(outputs - trace.signatures[one]).max(axis=1) for one in given]
         elsewhere = called and not any((one <= known_steps.LIMIT).any() for one in off)
-        right = [int(rows[one]) for one in trace.inputs[node] if rows[one] >= 0]
+        right = [int(rows[one]) for one in given if rows[one] >= 0]
         if elsewhere or (right and not any((source, int(rows[node])) in correct for source in right)):
             others.append(node)
         else:
@@ -122,7 +130,7 @@ def _misplaced(
     for node in others:
         line, caller = trace.lines[node], trace.callers[node]
         lines.add(caller if usual.get(line, set()) - {caller} else line)
-    return _with_line(result, recipe, _only(lines), f"uses {error.operation} in another place or way than correct code")
+    return _only(lines)
 
 
 def _only(lines: Collection[Line | None]) -> Line | None:

@@ -91,10 +91,9 @@ class Tracer(Record, TorchFunctionMode):
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
             if plain(value):
-                node, last = self.plain_result
-                if node < 0 or (
-                    last is not value and last != value
-                ):  # not the student's own result, but what was made of it
+                node, returned = self.plain_result
+                own = node >= 0 and (returned is value or returned == value)
+                if not own:  # a driver has made it of what the student's function returned
                     node = self.append(GIVEN, "", (-1, -1), [], Series().of(value))
                 self.results, self.shapes = [*self.results, node], [*self.shapes, []]
         self.results, self.shapes = ([], []) if not self.whole else (self.results[:1000], self.shapes[:1000])
