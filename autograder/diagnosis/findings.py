@@ -54,6 +54,14 @@ class Fault:
     rows: tuple[int, ...] = ()  # what it may have to be
     turn: tuple[int, ...] = ()  # the order of its axes that would mend it
 
+    @property
+    def vague(self) -> bool:
+        """Whether nothing is known but that its result is not right, or that something goes wrongly into its call."""
+        if self.calls:
+            return not (self.calls.instead or self.calls.given or self.calls.opposite)
+        told = self.missing or self.order or self.left_out or self.fills or self.nan or self.short or self.mends
+        return not (told or self.unused or self.opposite or self.twice or self.until) and self.returns is None
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -70,7 +78,8 @@ class Finding:
     unsure: frozenset[Line] = frozenset()  # lines that make masks, or what says too little: they need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and the line of each call
-    numbers: Mapping[Line, tuple[tuple[str, float, int], ...]] = field(default_factory=dict)  # name, value, its line
+    # What the line of a fault uses that other lines made: its name, its value if it is a number, its line.
+    used: Mapping[Line, tuple[tuple[str, float | None, int], ...]] = field(default_factory=dict)
 
 
 def module_name(path: str) -> str:

@@ -8,7 +8,7 @@ from autograder.sandbox.traces import Line
 
 MOST = 2  # faults that are told at once
 CODE = "    "  # what a line of code begins with among the sentences
-MOST_NUMBERS = 3
+MOST_USED = 3  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
 
 
@@ -130,9 +130,17 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         head = "gives a wrong result, too:" if another else first
         told = [f"{where} {head}", code, *_what(fault)]
-    if numbers := finding.numbers.get(fault.line, ())[:MOST_NUMBERS]:
-        told.append(f"It uses {_and([f'{name} = {value:g} of line {line}' for name, value, line in numbers])}.")
-    return tuple(told)
+    return (*told, *_used(fault, finding))
+
+
+def _used(fault: Fault, finding: Finding) -> list[str]:
+    """What a line uses that other lines made: numbers, and all of it where nothing tells what is wrong with the line."""
+    used = finding.used.get(fault.line, ())
+    numbers = [f"{name} = {value:g} of line {line}" for name, value, line in used if value is not None]
+    proven = {line.number for line, names in finding.right if names and line.file == fault.line.file}
+    names = [f"{name} of line {line}" for name, value, line in used if value is None and line not in proven]
+    told = (numbers + (names if fault.vague else []))[:MOST_USED]
+    return [f"It uses {_and(told)}."] if told else []
 
 
 def _what(fault: Fault) -> list[str]:

@@ -13,7 +13,7 @@ from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import bare_calls, filled_lists, gathering_returns, in_given, numbers_used
+from autograder.grading.source_lines import bare_calls, filled_lists, gathering_returns, in_given, names_used
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -161,12 +161,12 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         bolder = first_fault.find(trace, known, text, finding.either_way)
         finding = _decided(finding, bolder, trace, known, recipe, runs)
     used = {
-        fault.line: numbers_used(sources, fault.line, trace.numbers.get(fault.line, {}))
+        fault.line: names_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
-        if not (fault.calls or fault.order or fault.opposite or fault.twice) and fault.returns is None
+        if fault.vague or (not (fault.calls or fault.order or fault.opposite or fault.twice) and fault.returns is None)
     }
     faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
-    return replace(finding, faults=faults, numbers=used), trace
+    return replace(finding, faults=faults, used=used), trace
 
 
 def _decided(

@@ -13,7 +13,7 @@ CHANGING = {
     *("append", "extend", "insert", "add", "update", "remove", "pop", "clear", "setdefault", "appendleft", "sort"),
     *("backward", "step", "train", "eval", "zero_grad", "register_buffer", "manual_seed"),
 }
-Numbers = tuple[tuple[str, float, int], ...]  # names, values, lines
+Used = tuple[tuple[str, float | None, int], ...]  # names, values of numbers, lines
 
 
 def in_given(sources: Mapping[str, str], names: Collection[str]) -> Callable[[Line], bool]:
@@ -71,21 +71,24 @@ def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     return lambda line: (line.file, line.number) in found
 
 
-def numbers_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Numbers:
-    """The numbers that a line uses by names to which another statement of its function gives them.
+def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Used:
+    """The names that a line uses and another statement of its function has given to something, the last ones first.
 
     Args:
         values: the local variables that are numbers, when the line was reached.
 
     Returns:
-        for each its name, its value and the number of the line that made it. Sizes of a tensor are left out, and so
-        is what a loop changes: the value of one time round says nothing of the others.
+        for each its name, its value if it is a number, and the number of the line that made it. Sizes of a tensor are
+        left out, and so are variables of a loop and numbers that it changes: the value of one time round says nothing
+        of the others.
     """
     for function in _functions(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
             used = dict.fromkeys(name for number, name in function.used if line.number <= number <= line.end)
             made = {name: number for number, name in function.made if number < line.number}
-            return tuple((name, values[name], made[name]) for name in used if name in made and name in values)
+            known = [name for name in used if name in made and not (name in values and name in function.changing)]
+            known.sort(key=lambda name: -made[name])
+            return tuple((name, values.get(name), made[name]) for name in known)
     return ()
 
 
@@ -97,6 +100,7 @@ class _Function:
     last: int
     used: tuple[tuple[int, str], ...]
     made: tuple[tuple[int, str], ...]
+    changing: frozenset[str]  # names to which a loop gives something
     bare: tuple[int, ...]  # calls of methods of local names, whose results get no name
     # Lines of `return`, values before a list, and what fills the list, if it is one statement.
     filled: tuple[tuple[int, int, ast.stmt | None], ...]
@@ -117,13 +121,15 @@ def _read(function: ast.FunctionDef) -> _Function:
     sizes = {id(name) for node in ast.walk(function) for name in _unpacked(node)}
     loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]
     names = {id(name): name for loop in loops for name in ast.walk(loop) if isinstance(name, ast.Name)}
-    changing = {name.id for name in names.values() if not isinstance(name.ctx, ast.Load)}
+    changing = frozenset(name.id for name in names.values() if not isinstance(name.ctx, ast.Load))
+    heads = [node.target for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
+    rounds = {name.id for head in heads for name in ast.walk(head) if isinstance(name, ast.Name)}
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and id(node) not in sizes and node.id not in changing:
+        if isinstance(node, ast.Name) and id(node) not in sizes and node.id not in rounds:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
     bare = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Expr) and _of_tensor(node.value)]
     end, filled = function.end_lineno or function.lineno, tuple(_filled(function))
-    return _Function(function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), tuple(bare), filled)
+    return _Function(function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), changing, tuple(bare), filled)
 
 
 def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:

@@ -17,14 +17,14 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.mutants.caught import caught_by
 from tests.mutants.changes import GONE, Change, changes
 
-# right: only the changed statement is named (of two, one of them or both). number: another one, with a number that it
-# has from the changed one. next: one that goes on without a step, which the changed one should have made: that is the
+# right: only the changed statement is named (of two, one of them or both). uses: another one, with what it has from the
+# changed one. next: one that goes on without a step, which the changed one should have made: that is the
 # line after which it goes on, or stands between the two. mixed: the right one and another. another: only others.
 # nothing: none.
-VERDICTS = ("right", "number", "next", "mixed", "another", "nothing")
+VERDICTS = ("right", "uses", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
 LEFT_OUT = re.compile(r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes,) without a step")
-NUMBER = re.compile(r" = \S+ of line (\d+)")
+USED = re.compile(r" of line (\d+)")  # in the sentence "It uses ..."
 
 
 @cache
@@ -141,9 +141,9 @@ def _judged(
         # The lines of an exception lead to the place where it was raised; of others each is called wrong.
         return "right" if wrong >= set(lines) or test.status == "error" else "mixed"
     told = " ".join(test.pointed)
-    numbers = {int(found) for found in NUMBER.findall(told)}
-    if any(line in numbers for _, line in wrong):
-        return "number"
+    used = {int(found) for one in test.pointed if one.startswith("It uses ") for found in USED.findall(one)}
+    if any(line in used for _, line in wrong):
+        return "uses"
     left_out = LEFT_OUT.search(told)
     before = next((int(number) for number in left_out.groups() if number), None) if left_out else None
     place = lines[0]
