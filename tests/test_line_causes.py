@@ -51,7 +51,7 @@ def test_what_stands_before_a_missing_step_is_the_line_of_the_step_before(worker
     tests, line = failed(workers, "transformer", "mha", "mha", old, old.partition(" / ")[0])
     test = next(test for test in tests if test.name == "test_mha_key_padding_mask")
     [told] = [one for one in test.pointed if "without a step" in one]
-    assert f"goes on after line {line} without a step, the scores divided by sqrt(d_k):" in told
+    assert f"goes on after line {line}, but nothing has made the scores divided by sqrt(d_k):" in told
 
 
 def test_what_a_wrong_line_makes_rightly_once_accuses_no_other_line(workers, without_trials):

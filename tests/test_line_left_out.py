@@ -15,7 +15,7 @@ def test_a_call_that_is_given_what_stands_before_the_right_step(workers, without
         workers, "transformer", "encoder", "transformer", old, "self.dropout(self.encoder_embedding(src))"
     )
     told = " ".join(tests[0].pointed)
-    assert f"goes on after line {line} without a step, the source with its positions:" in told
+    assert f"goes on after line {line}, but nothing has made the source with its positions:" in told
     assert min(wrong_lines(tests[0])) > line
 
 
@@ -37,7 +37,7 @@ def test_a_step_at_the_end_of_a_round_is_missing_before_the_next(workers):
     old = "x = x + block.feed_forward(block.norm2(x))"
     tests, line = failed(workers, "variants", "generate", "generate", old, "pass")
     told = " ".join(tests[0].pointed)
-    assert f"goes on after line {line - 1} without a step, the output of the block" in told
+    assert f"goes on after line {line - 1}, but nothing has made the output of the block" in told
 
 
 @pytest.mark.parametrize("module", ["W_v", "W_k"])

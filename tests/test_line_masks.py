@@ -12,7 +12,7 @@ def test_a_right_mask_used_in_a_wrong_way(workers, without_trials):
     tests, line = failed(workers, "transformer", "mha", "mha", f"scores = {MASK}", allowed)
     [test] = tests
     assert wrong_lines(test) == [line + 1]
-    assert "without a step, the scores with the keys of the attention mask forbidden:" in " ".join(test.pointed)
+    assert ", but nothing has made the scores with the keys of the attention mask forbidden:" in " ".join(test.pointed)
 
 
 def test_the_opposite_of_a_right_mask(workers, without_trials):

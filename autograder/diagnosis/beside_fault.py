@@ -5,10 +5,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import Known, modules_of
+from autograder.diagnosis.known_steps import Known, given_to, modules_of
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
 
+Often = tuple[tuple[str, tuple[Line, ...]], ...]  # modules, and lines that call them
 # Operations that change a tensor.
 IN_PLACE = re.compile(r"[^_]_$|^__setitem__$|^__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)__$")
 
@@ -56,7 +57,7 @@ def caller_of_helper(entry: Call, trace: Trace, known: Known) -> Line | None:
     return around.line if around and of_helper(around, known) else None
 
 
-def called_often(trace: Trace, known: Known) -> tuple[tuple[str, tuple[Line, ...]], ...]:
+def called_often(trace: Trace, known: Known) -> Often:
     """The modules that this code calls more often than any correct code, with the lines of all calls."""
     if trace.raised is not None or not trace.whole or not trace.results:
         return ()
@@ -75,6 +76,18 @@ def called_often(trace: Trace, known: Known) -> tuple[tuple[str, tuple[Line, ...
     often = [path for path in often if len(set(lines[path])) == len(lines[path]) or known.counts[path] == 1]
     # Of a module that is called too often, those in it need not be named.
     return tuple((path, tuple(lines[path])) for path in often if not any(path.startswith(f"{one}.") for one in often))
+
+
+def surplus_calls(seen: Comparison, often: Often) -> Often:
+    """Of modules that are called too often, with the lines of all calls, the lines that call them with something else
+    than correct code does, if as many calls as should be are as they should be."""
+    found = []
+    for path, lines in often:
+        calls = [entry for entry in seen.trace.calls if entry.path == path]
+        odd = [one.line for one in calls if given_to(one, seen.row) not in seen.known.calls[path]]
+        told = tuple(line for line in lines if line in odd)
+        found.append((path, told if told and len(calls) - len(odd) == seen.known.counts[path] else lines))
+    return tuple(found)
 
 
 def called_twice(trace: Trace, known: Known) -> tuple[str, Line] | None:

@@ -39,6 +39,7 @@ class Fault:
     order: str = ""  # the numbers are right, in another order: those of this step
     calls: Called | None = None  # it calls something with the wrong inputs
     left_out: bool = False  # it is the step after the missing one: that was left out
+    elsewhere: bool = False  # the missing step is made, but not for this line
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
     fills: Line | None = None  # it fills the list that the `return` of this line gives back
     nan: bool = False  # it is the first that makes NaN
@@ -77,9 +78,9 @@ class Finding:
     opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
     unsure: frozenset[Line] = frozenset()  # lines that make masks, or what says too little: they need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
-    often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and the line of each call
-    # What the line of a fault uses that other lines made: its name, its value if it is a number, its line.
-    used: Mapping[Line, tuple[tuple[str, float | None, int], ...]] = field(default_factory=dict)
+    often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and lines of calls
+    # What the line of a fault uses that other lines made: its name, its value if it is a number, the numbers of these.
+    used: Mapping[Line, tuple[tuple[str, float | None, tuple[int, ...]], ...]] = field(default_factory=dict)
 
 
 def module_name(path: str) -> str:

@@ -20,6 +20,7 @@ from autograder.diagnosis.beside_fault import (
     never_called,
     of_helper,
     right_lines,
+    surplus_calls,
     unused_lines,
 )
 from autograder.diagnosis.findings import Fault, Finding, Text
@@ -104,7 +105,7 @@ class _Search:
                 return
             line = self._given_to_helper(node) or line
         # Where the numbers of Python come from that a tensor is made of is not seen.
-        if trace.operations[node] in NUMBERS and not trace.inputs[node]:
+        if trace.operations[node] in NUMBERS and not trace.inputs[node] and not call:
             return
         if order and order != UNNAMED and not call and (began := self._order_begins(node, line)):
             if began.line.file == line.file and not self.text.given(began.line):
@@ -196,7 +197,7 @@ class _Search:
         Or that it has made rightly before, where the result has another shape than it should: a loop may run too long.
         """
         calls = self.trace.calls
-        other_shape = self.trace.raised is None and self.trace.shapes != self.known.shapes
+        other_shape = bool(self.trace.results) and self.trace.shapes != self.known.shapes
         for number in self.seen.around(int(self.trace.around[node])):
             path, line = calls[number].path, calls[number].line
             most = self.known.counts.get(path)
@@ -334,9 +335,15 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     lines = [(int(node), trace.lines[node]) for node in masks]
+    often = surplus_calls(seen, called_often(trace, known))
+    surplus = {line for _, lines in often for line in lines}  # where a step is too much, none is missing
+    for line in surplus & set(faults):
+        if faults[line].left_out:
+            faults[line] = replace(faults[line], left_out=False, missing="", before=None)
+    made = set(seen.names({int(row) for row in seen.rows if row >= 0}))
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}),
-        faults=tuple(faults.values()),
+        faults=tuple(replace(fault, elsewhere=fault.missing in made) for fault in faults.values()),
         raised=trace.raised is not None,
         missing=tuple(known.steps[number].name for number in search.missing),
         usual=trace.whole and is_usual(seen),
@@ -346,5 +353,5 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak
         ),
         never=never_called(trace, known),
-        often=called_often(trace, known),
+        often=often,
     )

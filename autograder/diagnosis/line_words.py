@@ -114,7 +114,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
             code,
         ]
     elif fault.returns is not None and fault.before:
-        told = [f"{where} returns what line {fault.before.number} makes, without a step, {fault.missing}:", code]
+        told = [f"{where} returns what line {fault.before.number} makes{_without(fault)}:", code]
     elif fault.returns is not None:
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
         step = "the same once more" if fault.missing in fault.returns else fault.missing
@@ -124,8 +124,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before else ""
-        step = fault.missing or "which should come between the two"
-        told = [f"{where} goes on{after} without a step, {step}:", code, *given]
+        told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         head = "gives a wrong result, too:" if another else first
@@ -133,13 +132,24 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     return (*told, *_used(fault, finding))
 
 
+def _without(fault: Fault) -> str:
+    """What a line goes on without. That a step is missing would be too much: it may be there, and come to nothing."""
+    if fault.missing and not fault.elsewhere:
+        return f", but nothing has made {fault.missing}"
+    return f" without a step, {fault.missing or 'which should come between the two'}"
+
+
 def _used(fault: Fault, finding: Finding) -> list[str]:
-    """What a line uses that other lines made: numbers, and all of it where nothing tells what is wrong with the line."""
-    used = finding.used.get(fault.line, ())
-    numbers = [f"{name} = {value:g} of line {line}" for name, value, line in used if value is not None]
+    """What a line uses that other lines made: numbers, and all of it where nothing tells what is wrong with it."""
     proven = {line.number for line, names in finding.right if names and line.file == fault.line.file}
-    names = [f"{name} of line {line}" for name, value, line in used if value is None and line not in proven]
-    told = (numbers + (names if fault.vague else []))[:MOST_USED]
+    numbers, others = [], []
+    for name, value, lines in finding.used.get(fault.line, ()):
+        of = f"of line{'s' * (len(lines) > 1)} {_and([str(line) for line in lines])}"
+        if value is not None:
+            numbers.append(f"{name} = {value:g} {of}")
+        elif fault.vague and not proven.issuperset(lines):
+            others.append(f"{name} {of}")
+    told = [*numbers, *others][:MOST_USED]
     return [f"It uses {_and(told)}."] if told else []
 
 

@@ -167,7 +167,7 @@ def _indices(
             which = {0: "first", last: "last"}.get(int(found[0]))
             if which or not chance:
                 return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(found[0])} is wrong."
-        if len(right) == 1:
+        if len(right) == 1 and wrong.sum() > 0.5 * counted.sum(axis=others)[found].sum():  # else that may be chance
             which = {0: "first", last: "last"}.get(right[0])
             if which or not chance:
                 return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."

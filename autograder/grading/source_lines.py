@@ -13,7 +13,7 @@ CHANGING = {
     *("append", "extend", "insert", "add", "update", "remove", "pop", "clear", "setdefault", "appendleft", "sort"),
     *("backward", "step", "train", "eval", "zero_grad", "register_buffer", "manual_seed"),
 }
-Used = tuple[tuple[str, float | None, int], ...]  # names, values of numbers, lines
+Used = tuple[tuple[str, float | None, tuple[int, ...]], ...]  # names, values of numbers, lines
 
 
 def in_given(sources: Mapping[str, str], names: Collection[str]) -> Callable[[Line], bool]:
@@ -78,17 +78,20 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
         values: the local variables that are numbers, when the line was reached.
 
     Returns:
-        for each its name, its value if it is a number, and the number of the line that made it. Sizes of a tensor are
-        left out, and so are variables of a loop and numbers that it changes: the value of one time round says nothing
-        of the others.
+        for each its name, its value if it is a number, and the numbers of the lines that made it: the last one before
+        the line, and in a loop the last one of the round before. Sizes of a tensor are left out, and so are variables
+        of a loop and numbers that it changes: the value of one time round says nothing of the others.
     """
     for function in _functions(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
             used = dict.fromkeys(name for number, name in function.used if line.number <= number <= line.end)
-            made = {name: number for number, name in function.made if number < line.number}
+            made = {name: (number,) for number, name in function.made if number < line.number}
+            later = {
+                name: (number,) for number, name in function.made if number > line.end and name in function.changing
+            }
             known = [name for name in used if name in made and not (name in values and name in function.changing)]
-            known.sort(key=lambda name: -made[name])
-            return tuple((name, values.get(name), made[name]) for name in known)
+            known.sort(key=lambda name: -made[name][0])
+            return tuple((name, values.get(name), made[name] + later.get(name, ())) for name in known)
     return ()
 
 

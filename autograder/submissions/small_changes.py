@@ -36,6 +36,7 @@ FAMILIES = (
     ("var", "std"),
     ("repeat", "repeat_interleave"),
 )
+GATHERING = ("gather", "scatter", "scatter_")
 MASKING = ("masked_fill", "masked_fill_", "where")
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
@@ -299,6 +300,8 @@ class _Editor:
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if method in MASKING and node.args:
             yield self._whole(node.args[0], f"~({own.of(node.args[0])}).bool()")
+        if method in GATHERING and len(node.args) == 2:  # an order in the place of the one that undoes it
+            yield self._whole(node.args[1], f"{own.of(node.args[1])}.argsort({own.of(node.args[0])})")
         if isinstance(node.func, ast.Attribute) and not self._is_library(node.func.value):
             yield self._whole(node, f"({own.of(node.func.value)})")
         if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):

@@ -23,8 +23,10 @@ from tests.mutants.changes import GONE, Change, changes
 # nothing: none.
 VERDICTS = ("right", "uses", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
-LEFT_OUT = re.compile(r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes,) without a step")
-USED = re.compile(r" of line (\d+)")  # in the sentence "It uses ..."
+LEFT_OUT = re.compile(
+    r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes)(?: without a step|, but nothing has made)"
+)
+USED = re.compile(r"(?: of lines? | and )(\d+)")  # in the sentence "It uses ..."
 
 
 @cache

@@ -34,8 +34,12 @@ def numbers(*shape: int) -> np.ndarray:
 
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights of a small layer."""
-    return {name: numbers(*shape) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
+    """The weights of a small layer: others for each name, so that one submodule in place of another shows."""
+    return {
+        name: np.random.Generator(np.random.PCG64((*name.encode(), *shape))).standard_normal(shape)
+        / np.sqrt(max((1, *shape[-1:])))
+        for name, shape in shapes.items()
+    }
 
 
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
