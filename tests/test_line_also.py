@@ -143,7 +143,7 @@ def test_a_line_that_goes_on_too_early_names_the_one_before(workers):
     old = "self.activation_fn(self.fc1(x))"
     tests, line = failed(workers, "encoder", "encoder", (f"hidden = {old}", "hidden = self.fc1(x)"))
     told = " ".join(tests[0].pointed)
-    assert f"goes on after line {line} without a step" in told, told
+    assert f"goes on after line {line}, but nothing has made" in told, told
 
 
 def test_a_module_of_a_list_is_called_by_the_name_of_the_list(workers):

@@ -50,7 +50,7 @@ def test_what_stands_before_a_missing_step_is_the_line_of_the_step_before(worker
     old = "scores = query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
     tests, line = failed(workers, "transformer", "mha", "mha", old, old.partition(" / ")[0])
     test = next(test for test in tests if test.name == "test_mha_key_padding_mask")
-    [told] = [one for one in test.pointed if "without a step" in one]
+    [told] = [one for one in test.pointed if "but nothing has made" in one]
     assert f"goes on after line {line}, but nothing has made the scores divided by sqrt(d_k):" in told
 
 
@@ -61,3 +61,29 @@ def test_what_a_wrong_line_makes_rightly_once_accuses_no_other_line(workers, wit
     tests, line = failed(workers, "variants", "tagger", "tagger", one, "embedded[row:]", name)
     assert len(tests) == 2
     assert all(wrong_lines(test) == [line] for test in tests)
+
+
+def test_a_small_layer_tells_its_two_attentions_apart(workers):
+    """Weights of one shape were the same numbers once, so the part of the small layer passed."""
+    right = "attended = self.encoder_attn(x, encoder_out"
+    tests, line = failed(
+        workers, "transformer", "decoder", "decoder", right, right.replace("encoder_attn", "self_attn")
+    )
+    (layer,) = [part for part in tests[0].parts if part.name == "layer"]
+    assert layer.status == "failed"
+    assert wrong_lines(tests[0]) == [line]
+    assert f"self_attn is called more often than it should be, in line {line}." in tests[0].pointed
+
+
+def test_a_wrong_call_is_told_though_a_later_round_raises(workers):
+    right = "tokens = torch.cat([tokens, unread], dim=1)"
+    tests, line = failed(workers, "variants", "generate", "generate", right, right.replace("=", "= unread =", 1))
+    assert wrong_lines(tests[0]) == [line - 7]
+    assert "It calls forward_cached() with other inputs than it should." in tests[0].pointed
+    assert f"unread of lines {line - 10} and {line}" in tests[0].pointed[-1]
+
+
+def test_an_order_in_the_place_of_the_one_that_undoes_it(workers):
+    right = "torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= top_p)"
+    tests, line = failed(workers, "variants", "generate", "generate", right, "(before >= top_p).gather(-1, order)")
+    assert wrong_lines(tests[0]) == [line]

@@ -30,7 +30,7 @@ def test_a_call_that_may_be_missing_in_two_places_has_no_line_of_its_own(workers
     old = "self.dropout(self.positional_encoding(self.encoder_embedding(src)))"
     new = "self.dropout(self.dropout(self.encoder_embedding(src)))"
     tests, line = failed(workers, "transformer", "encoder", "transformer", old, new)
-    assert f"goes on after line {line} without a step" in " ".join(tests[0].pointed)
+    assert f"goes on after line {line}, but nothing has made" in " ".join(tests[0].pointed)
 
 
 def test_a_step_at_the_end_of_a_round_is_missing_before_the_next(workers):
@@ -127,4 +127,4 @@ def test_a_step_left_out_before_a_mask_that_forbids_nothing(workers):
     old = "scores = q @ k.transpose(-2, -1) / math.sqrt(attention.d_head)"
     tests, line = failed(workers, "variants", "generate", "generate", old, "scores = q @ k.transpose(-2, -1) / 1.0")
     (told,) = [" ".join(test.pointed) for test in tests if test.name == "test_steps_with_cache"]
-    assert f"Line {line} is the first" in told or f"after line {line} without a step" in told
+    assert f"Line {line} is the first" in told or f"after line {line}, but nothing has made" in told
