@@ -2,6 +2,8 @@
 
 import pytest
 
+from autograder.grading.source_lines import names_used
+from autograder.sandbox.traces import Line
 from tests.slips import failed, wrong_lines
 
 
@@ -85,3 +87,9 @@ def test_where_nothing_else_is_known_of_a_line_what_it_uses_is_told(workers):
     assert f"It uses angle of line {line} and pe of line {line - 3}." in tests[0].pointed
     tests, line = failed_of(workers, "transformer", "pe", "mixins", "pe", "torch.sin(angle)", "torch.tan(angle)")
     assert wrong_lines(tests[0]) == [line]
+
+
+def test_what_a_branch_makes_that_may_not_have_run_is_not_told():
+    text = "def f(k, cache):\n    k = k * 2\n    if cache:\n        k = k + cache\n    return k @ k\n"
+    assert names_used({"f.py": text}, Line("f.py", 5, 5), {}) == ()
+    assert names_used({"f.py": text}, Line("f.py", 4, 4), {}) == (("k", None, (2,)),)

@@ -90,6 +90,9 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
                 name: (number,) for number, name in function.made if number > line.end and name in function.changing
             }
             known = [name for name in used if name in made and not (name in values and name in function.changing)]
+            # What a branch has made that the line is not in: whether it ran is not known.
+            elsewhere = [one for one in function.branches if line.number not in range(*one)]
+            known = [name for name in known if not any(made[name][0] in range(*one) for one in elsewhere)]
             known.sort(key=lambda name: -made[name][0])
             return tuple((name, values.get(name), made[name] + later.get(name, ())) for name in known)
     return ()
@@ -104,6 +107,7 @@ class _Function:
     used: tuple[tuple[int, str], ...]
     made: tuple[tuple[int, str], ...]
     changing: frozenset[str]  # names to which a loop gives something
+    branches: tuple[tuple[int, int], ...]  # the first line of each `if`, and the one after its last
     bare: tuple[int, ...]  # calls of methods of local names, whose results get no name
     # Lines of `return`, values before a list, and what fills the list, if it is one statement.
     filled: tuple[tuple[int, int, ast.stmt | None], ...]
@@ -131,8 +135,13 @@ def _read(function: ast.FunctionDef) -> _Function:
         if isinstance(node, ast.Name) and id(node) not in sizes and node.id not in rounds:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
     bare = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Expr) and _of_tensor(node.value)]
+    branches = tuple(
+        (node.lineno, (node.end_lineno or node.lineno) + 1) for node in ast.walk(function) if isinstance(node, ast.If)
+    )
     end, filled = function.end_lineno or function.lineno, tuple(_filled(function))
-    return _Function(function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), changing, tuple(bare), filled)
+    return _Function(
+        function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), changing, branches, tuple(bare), filled
+    )
 
 
 def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:
