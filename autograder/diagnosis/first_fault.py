@@ -2,9 +2,7 @@
 
 The line of a suspect (see `right_steps`) is not always the one to mend. Is a module or a function called with other
 inputs than in correct code, it is the line that calls. Returns a function something right, but not what it should
-return, it is that of its `return`. Lines of given functions are never named.
-
-Where that leaves a doubt, nothing is found.
+return, it is that of its `return`. Lines of given functions are never named. In doubt nothing is found.
 """
 
 from collections.abc import Collection
@@ -90,8 +88,6 @@ class _Search:
             if any(not fine[source] or source in later for source in sources):
                 del self.faults[line]
 
-    # A suspect
-
     def _suspect(self, node: int) -> None:
         trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
         line, call = self._blamed(node)
@@ -100,7 +96,6 @@ class _Search:
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
-            # Along which axis tensors are put together shows their axes of size 1, which are not seen.
             if trace.operations[node] in TOGETHER or not (comes_back(seen, node) or is_put_beside(usual, node)):
                 return
             line = self._given_to_helper(node) or line
@@ -294,8 +289,6 @@ class _Search:
         number = int(self.trace.around[node])
         return number >= 0 and of_helper(self.trace.calls[number], self.known)
 
-    # NaN
-
     def with_nan(self, faults: dict[Line, Fault]) -> dict[Line, Fault]:
         """The faults of a call that gives back NaN: those before it, or the line that makes it.
 
@@ -337,9 +330,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     lines = [(int(node), trace.lines[node]) for node in masks]
     often = surplus_calls(seen, called_often(trace, known))
     surplus = {line for _, lines in often for line in lines}  # where a step is too much, none is missing
-    for line in surplus & set(faults):
-        if faults[line].left_out:
-            faults[line] = replace(faults[line], left_out=False, missing="", before=None)
+    faults |= {
+        line: replace(faults[line], left_out=False, missing="") for line in surplus & {*faults} if faults[line].left_out
+    }
     made = set(seen.names({int(row) for row in seen.rows if row >= 0}))
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}),
