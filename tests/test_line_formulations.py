@@ -61,9 +61,8 @@ def test_the_line_before_a_missing_step_is_the_one_that_made_the_numbers(workers
     name, stage, program, module = "transformer", "mha", "mha-where-on-merged-masks", "mha"
     divided = "query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
     tests, line = failed_of(workers, name, stage, program, module, divided, "query @ key.transpose(-2, -1)")
-    assert f"goes on after line {line}, but nothing has made the scores divided by sqrt(d_k)" in " ".join(
-        tests[0].pointed
-    )
+    told = " ".join(tests[0].pointed)
+    assert f"goes on after line {line}, but nothing has made the scores divided by sqrt(d_k)" in told
 
 
 def test_what_is_made_of_nan_is_no_fault_of_the_line_that_mends_it(workers):

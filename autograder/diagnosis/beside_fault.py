@@ -1,10 +1,12 @@
 """What is said beside the first wrong line: lines that are right or of no use, modules called never or too often."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.known_steps import Known, given_to, modules_of
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
@@ -88,6 +90,15 @@ def surplus_calls(seen: Comparison, often: Often) -> Often:
         told = tuple(line for line in lines if line in odd)
         found.append((path, told if told and len(calls) - len(odd) == seen.known.counts[path] else lines))
     return tuple(found)
+
+
+def without_gaps(faults: Mapping[Line, Fault], often: Often) -> dict[Line, Fault]:
+    """The faults, none of which has a step missing where a call is too much."""
+    surplus = {line for _, lines in often for line in lines}
+    return {
+        line: replace(fault, left_out=False, missing="", before=None) if line in surplus and fault.left_out else fault
+        for line, fault in faults.items()
+    }
 
 
 def called_twice(trace: Trace, known: Known) -> tuple[str, Line] | None:

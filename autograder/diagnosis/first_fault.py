@@ -20,6 +20,7 @@ from autograder.diagnosis.beside_fault import (
     right_lines,
     surplus_calls,
     unused_lines,
+    without_gaps,
 )
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
@@ -96,6 +97,7 @@ class _Search:
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
+            # Along which axis tensors are put together shows their axes of size 1, which are not seen.
             if trace.operations[node] in TOGETHER or not (comes_back(seen, node) or is_put_beside(usual, node)):
                 return
             line = self._given_to_helper(node) or line
@@ -329,10 +331,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     lines = [(int(node), trace.lines[node]) for node in masks]
     often = surplus_calls(seen, called_often(trace, known))
-    surplus = {line for _, lines in often for line in lines}  # where a step is too much, none is missing
-    faults |= {
-        line: replace(faults[line], left_out=False, missing="") for line in surplus & {*faults} if faults[line].left_out
-    }
+    faults = without_gaps(faults, often)
     made = set(seen.names({int(row) for row in seen.rows if row >= 0}))
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}),

@@ -28,18 +28,14 @@ SUBLAYERS = {  # the linear layer that each sub-layer ends with
 }
 
 
-def numbers(*shape: int) -> np.ndarray:
-    """Standard normal numbers, the same for the same shape."""
-    return np.random.Generator(np.random.PCG64(shape)).standard_normal(shape)
+def numbers(*shape: int, name: str = "") -> np.ndarray:
+    """Standard normal numbers, the same for the same shape and name."""
+    return np.random.Generator(np.random.PCG64((*name.encode(), *shape))).standard_normal(shape)
 
 
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     """The weights of a small layer: others for each name, so that one submodule in place of another shows."""
-    return {
-        name: np.random.Generator(np.random.PCG64((*name.encode(), *shape))).standard_normal(shape)
-        / np.sqrt(max((1, *shape[-1:])))
-        for name, shape in shapes.items()
-    }
+    return {name: numbers(*shape, name=name) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
 
 
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
