@@ -38,6 +38,9 @@ CHANGING = {
     ),
 }
 
+# Probabilities of dropout with which it is likelier to keep an element, and to drop it; see `assert_dropout`.
+KEPT, DROPPED = 0.2, 1 - 1e-13
+
 
 @cache
 def read_tensors(path: Path) -> dict[str, np.ndarray]:
@@ -241,6 +244,29 @@ class StageTestCase(unittest.TestCase):
             if change <= 1e-3 * np.abs(first).max():
                 why = "Dropout draws anew in each call which elements it drops: nn.Dropout and F.dropout do so."
                 self.wrong("in training mode, two calls with a dropout of 0.5 give the same output", why, actual=first)
+
+    def assert_dropout(
+        self,
+        build: Callable[[float], ObjectProxy],
+        weights: Mapping[str, np.ndarray],
+        call: Callable[[ObjectProxy], Any],
+        expected: Mapping[str, np.ndarray],
+        axes: str,
+        where: np.ndarray | None = None,
+    ) -> None:
+        """Fail unless dropout stands where it should, in a new object in training mode, where it leaves no chance.
+
+        Args:
+            build: makes the object with a probability of dropout.
+            expected: "keeps" and "drops", what comes out where dropout keeps every element, which multiplies it by
+                1 / (1 - p), and where it drops every one; see `sandbox/without_chance.py`.
+        """
+        for done, p in (("keeps", KEPT), ("drops", DROPPED)):
+            model = build(p)
+            model.load_state(weights)
+            model.train()
+            title = f"the output in training mode, where dropout {done} every element,"
+            self.assert_tensor(call(model.without_chance()), expected[done], title, axes, where)
 
     def keeps_arguments(self, model: ObjectProxy, arguments: Mapping[str, Any], method: str | None = None) -> None:
         """Fail if a call changes one of its arguments, tensors or lists of tensors."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS
+from autograder.diagnosis.compare_tensors import LIMITS, compare_own
 from autograder.grading.graded_case import StageTestCase
 
 WEIGHTS, X = "B T_q T_k", "B T_q d_v"
@@ -21,8 +21,9 @@ class AttendingTestCase(StageTestCase):
         Args:
             factor: by which dropout multiplies the weights of the result.
         """
+        name = "attention_weights" if factor == 1 else "attention_weights, kept in training mode,"
         if not self.are_weights(kept, expected.shape) or not self.close(factor * kept @ values, result):
-            self.assert_tensor(kept, expected, "attention_weights", WEIGHTS)
+            self.assert_tensor(kept, expected, name, WEIGHTS)
 
     def assert_cut(
         self, actual: Any, expected: np.ndarray, values: np.ndarray, valid_lens: np.ndarray, kept: Any, result: Any
@@ -41,6 +42,22 @@ class AttendingTestCase(StageTestCase):
             if totals.min() > 0 and self.close(actual, allowed / totals @ values):
                 return
         self.assert_tensor(actual, expected, "the result with lengths", X)
+
+    def drops_weights(self, attention: Any, queries: np.ndarray, keys: np.ndarray) -> None:
+        """Fail unless it is weights that an attention drops in training: features that are alike stay alike.
+
+        Args:
+            attention: drops half of what it drops.
+        """
+        attention.train()
+        sizes = (*queries.shape[:2], 12)
+        result = attention(queries, keys, np.ones((*keys.shape[:2], 12)))
+        self.assert_form(result, sizes, "the result", X)
+        self.checks += 1
+        first = np.repeat(result[..., :1], 12, axis=-1)
+        if difference := compare_own("the result", X, result, first, LIMITS[self.student.dtype], None):
+            wrong = "in training, the features of a result differ although those of each value are the same"
+            self.wrong(wrong, difference.message, *difference.details)
 
     def are_weights(self, kept: Any, shape: tuple[int, ...]) -> bool:
         """Whether these are weights that scores decide: none is negative, rows add up to 1, and not all are alike."""

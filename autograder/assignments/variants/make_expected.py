@@ -11,6 +11,7 @@ import numpy as np
 from autograder.assignments.variants.trained import CHECKPOINT, trained_sizes
 from autograder.assignments.variants.visible import cases
 from autograder.assignments.variants.weights import random_weight
+from autograder.grading.graded_case import DROPPED, KEPT
 from autograder.manifest import ROOT, assignment
 from course.config import CHECKPOINTS, WEIGHTS
 from course.modules import load_modules
@@ -53,6 +54,25 @@ class Maker:
         model.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
         return model.double().eval()
 
+    def dropping(self, model: Any, *arguments: Any) -> Tensors:
+        """What a model gives in training mode, where dropout keeps every element, and where it drops every one."""
+        from torch import nn
+
+        from autograder.sandbox.without_chance import without_chance
+
+        tensors, parts = {}, [part for part in model.modules() if isinstance(part, nn.Dropout)]
+        usual = [part.p for part in parts]
+        model.train()
+        for done, p in (("keeps", KEPT), ("drops", DROPPED)):
+            for part in parts:
+                part.p = p
+            with without_chance():
+                tensors[done] = model(*arguments)
+        for part, p in zip(parts, usual, strict=True):
+            part.p = p
+        model.eval()
+        return tensors
+
     def masks(self, B: int, T: int) -> Tensors:
         """A mask of each shape; in the one of its own for each sequence the diagonal stays open."""
         import torch
@@ -81,7 +101,7 @@ def layers(make: Maker) -> Tensors:
     return (
         tensors
         | named("gelu", {"x": x, "output": make.modules.layers.gelu(x)})
-        | named("feed_forward", {"x": hidden, "output": network(hidden)})
+        | named("feed_forward", {"x": hidden, "output": network(hidden)} | make.dropping(network, hidden))
         | named("feed_forward_weights", network.state_dict())
     )
 
@@ -98,6 +118,7 @@ def heads(make: Maker) -> Tensors:
     for kind, attention in kinds.items():
         make.filled(attention)
         outputs = {name: attention(x, mask) for name, mask in masks.items()} | {"none": attention(x)}
+        outputs |= make.dropping(attention, x)
         tensors |= named(f"{kind}_weights", attention.state_dict()) | named(kind, outputs)
     return tensors
 
@@ -122,9 +143,11 @@ def lm(make: Maker) -> Tensors:
     return (
         named("block_weights", block.state_dict())
         | named("block", {"x": x, "causal": block(x, masks["causal"]), "padding": block(x, masks["padding"])})
+        | named("block", make.dropping(block, x, masks["causal"]))
         | named("masks", masks)
         | named("weights", model.state_dict())
         | named("model", {"tokens": tokens, "logits": model(tokens), "single": model(tokens[:, :1])})
+        | named("model", make.dropping(model, tokens))
         | named(
             "loss",
             {"tokens": padded, "loss": model.loss(padded), "longest": model.loss(torch.cat([tokens] * 2, 1)[:, :13])},
@@ -164,9 +187,11 @@ def tagger(make: Maker) -> Tensors:
     model = make.filled(make.modules.tagger.EncoderTransformer(num_tags=4, **cases.MODEL))
     tokens, lengths = make.integers(cases.MODEL["vocab_size"], 3, cases.MODEL["max_len"]), torch.tensor(cases.LENGTHS)
     short = tokens[:, : max(cases.LENGTHS)]
-    return named("weights", model.state_dict()) | named(
-        "model",
-        {"tokens": tokens, "lengths": lengths, "logits": model(tokens, lengths), "short": model(short, lengths)},
+    outputs = {"logits": model(tokens, lengths), "short": model(short, lengths)}
+    return (
+        named("weights", model.state_dict())
+        | named("model", {"tokens": tokens, "lengths": lengths} | outputs)
+        | named("model", make.dropping(model, short, lengths))
     )
 
 
@@ -179,9 +204,9 @@ def vit(make: Maker) -> Tensors:
         named("patches_weights", embedding.state_dict())
         | named("patches", {"images": images, "patches": embedding(images)})
         | named("block_weights", block.state_dict())
-        | named("block", {"x": x, "output": block(x)})
+        | named("block", {"x": x, "output": block(x)} | make.dropping(block, x))
         | named("weights", model.state_dict())
-        | named("model", {"images": images, "logits": model(images)})
+        | named("model", {"images": images, "logits": model(images)} | make.dropping(model, images))
     )
 
 

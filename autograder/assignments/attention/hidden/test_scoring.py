@@ -94,7 +94,9 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             self.keeps_arguments(attention.student, inputs)
             for twins in training:
                 self.same(lambda model: model(**inputs), twins, "the result with dropout", X)
-            self.drops_weights(half.student, inputs)
+            self.drops_weights(half.student, inputs["queries"], inputs["keys"])
+            many = {name: np.tile(value, (8, 1, 1)) for name, value in inputs.items()}
+            self.assert_chance(lambda: half.student(**many))
         with self.part("lengths"):
             for inputs in cases:
                 self.lengths_cut_off(attention, inputs)
@@ -121,18 +123,6 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
             given = {**inputs, "valid_lens": valid_lens}
             expected = self.right(lambda model: model(**given), attention.reference)  # noqa: B023
             self.assert_cut(attention.student(**given), expected, values, valid_lens, kept, result)
-
-    def drops_weights(self, attention: Any, inputs: dict[str, np.ndarray]) -> None:
-        """Fail unless it is weights that are dropped in training: then features of one value stay alike."""
-        attention.train()
-        B, T_k, _ = inputs["values"].shape
-        result = attention(inputs["queries"], inputs["keys"], np.ones((B, T_k, 12)))
-        self.assert_form(result, (B, inputs["queries"].shape[1], 12), "the result", X)
-        first = np.repeat(result[..., :1], 12, axis=-1)
-        wrong = "in training, the features of a result differ although those of each value are the same"
-        self.unchanged(result, first, wrong, "the result", X)
-        many = {name: np.tile(value, (8, 1, 1)) for name, value in inputs.items()}
-        self.assert_chance(lambda: attention(**many))
 
     def test_dot_product_attention(self):
         """Other sizes, lengths of all kinds, gradients, dropout."""

@@ -136,6 +136,5 @@ MISTAKES: tuple[Mistake, ...] = (
         new=(SCORES + REST).replace("self.dropout(self.attention_weights)", "self.attention_weights"),
         looks_like="Your additive attention has no dropout in training.",
         read_again="The docstring says what dropout acts on.",
-        seen_by="hidden",
     ),
 )

@@ -15,7 +15,9 @@ KEPT = "The docstring of the class says which weights are kept, and as what."
 DROPPING = "The docstring says what dropout acts on."
 
 
-def _dot(name: str, old: str, new: str, looks_like: str, read_again: str, hidden: bool = False) -> Mistake:
+def _dot(
+    name: str, old: str, new: str, looks_like: str, read_again: str, hidden: bool = False, random: bool = False
+) -> Mistake:
     """A mistake in the dot product attention, in the lines that the three attentions share too."""
     text = DOT + REST
     assert old in text
@@ -27,6 +29,7 @@ def _dot(name: str, old: str, new: str, looks_like: str, read_again: str, hidden
         looks_like,
         read_again,
         seen_by="hidden" if hidden else "visible",
+        random=random,
     )
 
 
@@ -127,14 +130,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your result equals attention with two softmaxes.",
         "A softmax of weights makes them nearly equal; the masked one is enough.",
     ),
-    # Dropout is switched off in the visible tests.
     _dot(
         "dot-dropout-missing",
         "self.dropout(self.attention_weights)",
         "self.attention_weights",
         "Your attention has no dropout in training.",
         DROPPING,
-        hidden=True,
     ),
     _dot(
         "dot-dropout-on-the-result",
@@ -142,7 +143,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "return self.dropout(self.attention_weights @ values)",
         "In training, your dropout acts on the result instead of the weights.",
         DROPPING,
-        hidden=True,
+        random=True,
     ),
     _dot(
         "dot-dropout-on-the-kept-weights",
@@ -152,7 +153,6 @@ MISTAKES: tuple[Mistake, ...] = (
         ),
         "In training, the weights that you keep are those after dropout.",
         KEPT + " " + DROPPING,
-        hidden=True,
     ),
     _dot(
         "dot-dropout-on-the-values",
@@ -160,7 +160,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "@ self.dropout(values)",
         "In training, your dropout acts on the values too.",
         DROPPING,
-        hidden=True,
     ),
     _dot(
         "dot-queries-changed",
@@ -218,7 +217,6 @@ MISTAKES: tuple[Mistake, ...] = (
         new=(BILINEAR + REST).replace("self.dropout(self.attention_weights)", "self.attention_weights"),
         looks_like="Your bilinear attention has no dropout in training.",
         read_again=DROPPING,
-        seen_by="hidden",
     ),
     *additive.MISTAKES,
 )

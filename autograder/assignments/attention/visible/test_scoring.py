@@ -1,10 +1,12 @@
 """Stage 2: scoring functions and masks made of lengths."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
+from autograder.grading.graded_case import KEPT
 
 
 class TestScoring(AttendingTestCase):
@@ -27,14 +29,24 @@ class TestScoring(AttendingTestCase):
             if not self.close(after, scores):
                 self.wrong("the call changes its argument scores", "It works in place on what belongs to the caller.")
 
-    def attend(self, case: str, attention: Any) -> None:
-        """Fail unless an attention gives what is stored, without lengths and with them."""
-        stored = self.stored(case)
+    def attend(self, case: str, build: Callable[[float], Any]) -> None:
+        """Fail unless an attention gives what is stored, without lengths and with them, and in training.
+
+        Args:
+            build: makes the attention with a probability of dropout.
+        """
+        stored, attention = self.stored(case), build(0.3)
         inputs: dict[str, np.ndarray] = {name: stored[name] for name in ("queries", "keys", "values")}
-        attention.load_state({} if case == "dot" else self.stored(f"{case}_weights"))  # a dot product has no weights
+        weights = {} if case == "dot" else self.stored(f"{case}_weights")  # a dot product has no weights
+        attention.load_state(weights)
         result = attention(**inputs)
         with self.part("result"):  # before anything else is asked for: the failed call is followed
             self.assert_tensor(result, stored["result"], "the result", X)
+            trained = {"keeps": stored["result"] / (1 - KEPT), "drops": 0 * stored["result"]}
+            self.assert_dropout(build, weights, lambda model: model(**inputs), trained, X)
+            half = build(0.5)
+            half.load_state(weights)
+            self.drops_weights(half, inputs["queries"], inputs["keys"])
         kept = attention.attribute("attention_weights")
         with self.part("lengths"):
             for lengths in ("of_sequences", "of_queries"):
@@ -43,15 +55,21 @@ class TestScoring(AttendingTestCase):
                 self.assert_cut(actual, expected, inputs["values"], valid_lens, kept, result)
         with self.part("kept_weights"):
             self.assert_kept(kept, stored["weights"], inputs["values"], result)
+            training = build(KEPT)
+            training.load_state(weights)
+            training.train()
+            result = training.without_chance()(**inputs)
+            kept = training.attribute("attention_weights")  # behind dropout they would be larger
+            self.assert_kept(kept, stored["weights"], inputs["values"], result, 1 / (1 - KEPT))
 
     def test_dot_product_attention(self):
         """Attend with scaled dot products, and keep the weights."""
-        self.attend("dot", self.student.scoring.DotProductAttention(dropout=0.3))
+        self.attend("dot", lambda p: self.student.scoring.DotProductAttention(dropout=p))
 
     def test_bilinear_attention(self):
         """Attend with a matrix between queries and keys of different sizes, and keep the weights."""
-        self.attend("bilinear", self.student.scoring.BilinearAttention(6, 3, dropout=0.3))
+        self.attend("bilinear", lambda p: self.student.scoring.BilinearAttention(6, 3, dropout=p))
 
     def test_additive_attention(self):
         """Attend with a small network as the score, and keep the weights."""
-        self.attend("additive", self.student.scoring.AdditiveAttention(6, 3, 5, dropout=0.3))
+        self.attend("additive", lambda p: self.student.scoring.AdditiveAttention(6, 3, 5, dropout=p))

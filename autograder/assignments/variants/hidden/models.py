@@ -9,10 +9,10 @@ import numpy as np
 
 from autograder.assignments.variants.visible.checks import CheckingTestCase
 from autograder.assignments.variants.weights import random_weight
+from autograder.grading.graded_case import DROPPED, KEPT
 from autograder.grading.hidden_case import HiddenTestCase, Twins
 
 PADDING = 1
-KEPT, DROPPED = 0.2, 1 - 1e-13  # probabilities with which dropout rather keeps, and rather drops
 
 
 class VariantsTestCase(HiddenTestCase, CheckingTestCase):

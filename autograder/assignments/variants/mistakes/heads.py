@@ -166,7 +166,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "weights = torch.softmax(scores, dim=-1)",
         "Your head does not use its dropout.",
         "The docstring says what dropout is applied to, and where.",
-        seen_by="hidden",
     ),
     Mistake(
         "heads.dropout-on-scores",
@@ -175,7 +174,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "weights = torch.softmax(self.dropout(scores), dim=-1)",
         "Your head applies dropout to the scores instead of the weights.",
         "A score of 0 is no weight of 0. The docstring says where dropout stands.",
-        seen_by="hidden",
     ),
     Mistake(
         "heads.dropout-on-input",
@@ -184,7 +182,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "x = self.dropout(x)\n        q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)",
         "Your head applies dropout to its input as well as to the weights.",
         "The docstring says what dropout is applied to, and where.",
-        seen_by="hidden",
     ),
     Mistake(
         "heads.detached",
@@ -260,7 +257,6 @@ MISTAKES: tuple[Mistake, ...] = (
         f"return self.W_o({MERGED})",
         "Your list of heads does not use its own dropout.",
         MIXING,
-        seen_by="hidden",
     ),
     *heads_efficient.MISTAKES,
 )

@@ -163,7 +163,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "weights = torch.softmax(scores, dim=-1)",
         "All heads at once: there is no dropout on the weights.",
         "The constructor makes two dropouts, and the docstring says where each of them stands.",
-        seen_by="hidden",
     ),
     Mistake(
         "heads.output-dropout-missing",
@@ -172,7 +171,6 @@ MISTAKES: tuple[Mistake, ...] = (
         MERGED.replace("self.output_dropout(self.W_o(merged))", "self.W_o(merged)"),
         "All heads at once: there is no dropout behind W_o.",
         "The constructor makes two dropouts, and the docstring says where each of them stands.",
-        seen_by="hidden",
     ),
     Mistake(
         "heads.all-detached",

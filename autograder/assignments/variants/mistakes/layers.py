@@ -223,7 +223,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your result equals a network with a residual connection.",
         "Residual connections go around whole sub-layers; the block of stage 3 adds them.",
     ),
-    # Dropout is switched off in the visible tests.
     Mistake(
         "layers.network-dropout-missing",
         "layers",
@@ -231,7 +230,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "return self.fc2(hidden)",
         "Your network does not use its dropout.",
         NETWORK,
-        seen_by="hidden",
     ),
     Mistake(
         "layers.network-dropout-inside",
@@ -240,7 +238,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "return self.fc2(self.dropout(hidden))",
         "Your network drops features of the hidden layer instead of its result.",
         "Many implementations do that. Here the docstring says where the one dropout stands.",
-        seen_by="hidden",
     ),
     Mistake(
         "layers.network-dropout-twice",
@@ -249,6 +246,5 @@ MISTAKES: tuple[Mistake, ...] = (
         "return self.dropout(self.fc2(self.dropout(hidden)))",
         "Your network has a second dropout behind the activation.",
         "The Vision Transformer has both. Here the docstring says that there is one.",
-        seen_by="hidden",
     ),
 )

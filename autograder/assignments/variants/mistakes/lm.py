@@ -276,7 +276,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
         "Your model has no dropout on the embedded input.",
         STEPS,
-        seen_by="hidden",
     ),
     *loss.MISTAKES,
 )

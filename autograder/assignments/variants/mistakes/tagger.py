@@ -188,6 +188,5 @@ MISTAKES: tuple[Mistake, ...] = (
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
         "Your tagger has no dropout on the embedded input.",
         STEPS,
-        seen_by="hidden",
     ),
 )

@@ -266,7 +266,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "x = x + self.position_embedding",
         "Your model has no dropout on the embedded input.",
         STEPS,
-        seen_by="hidden",
     ),
     Mistake(
         "vit.patches-detached",

@@ -1,5 +1,6 @@
 """Stage 2: one head, heads one by one, and all heads at once."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,18 @@ from autograder.grading.graded_case import StageTestCase
 class TestHeads(StageTestCase):
     """Attention with random, sharp weights, d_model = 30 and 5 heads of 6 features."""
 
-    def check(self, kind: str, attention: Any, axes: str) -> None:
-        """Fail unless attention is right without a mask and with masks of the three shapes."""
-        attention.load_state(self.stored(f"{kind}_weights"))
+    def check(self, kind: str, build: Callable[[float], Any], axes: str) -> None:
+        """Fail unless attention is right without a mask, in training too, and with masks of the three shapes.
+
+        Args:
+            build: makes the attention with a probability of dropout.
+        """
+        attention, weights = build(0.1), self.stored(f"{kind}_weights")
+        attention.load_state(weights)
         x, masks, outputs = self.stored("inputs")["x"], self.stored("masks"), self.stored(kind)
         with self.part("no_mask"):
             self.assert_tensor(attention(x), outputs["none"], "the output without a mask", axes)
+            self.assert_dropout(build, weights, lambda model: model(x), outputs, axes)
         with self.part("masks"):
             for name in ("causal", "padding", "own"):
                 title = f"the output with a mask of shape {SHAPES[name]}"
@@ -32,15 +39,15 @@ class TestHeads(StageTestCase):
 
     def test_head(self):
         """One head: without a mask, with masks of all shapes, and with a sequence that is all padding."""
-        self.check("head", self.student.heads.AttentionHead(30, 6, 0.1), "B T d_head")
+        self.check("head", lambda p: self.student.heads.AttentionHead(30, 6, p), "B T d_head")
 
     def test_heads_one_by_one(self):
         """A list of heads, side by side and mixed by W_o."""
-        self.check("simple", self.student.heads.MultiHeadAttentionSimple(30, 5, 0.1), "B T d_model")
+        self.check("simple", lambda p: self.student.heads.MultiHeadAttentionSimple(30, 5, p), "B T d_model")
 
     def test_heads_at_once(self):
         """All heads from one linear map, with the same masks."""
-        self.check("efficient", self.student.heads.MultiHeadAttentionEfficient(30, 5, 0.1), "B T d_model")
+        self.check("efficient", lambda p: self.student.heads.MultiHeadAttentionEfficient(30, 5, p), "B T d_model")
 
 
 SHAPES = {"causal": "(1, T, T)", "padding": "(B, 1, T)", "own": "(B, T, T)"}

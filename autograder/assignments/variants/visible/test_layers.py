@@ -1,5 +1,7 @@
 """Stage 1: layer normalisation, GELU, feed-forward network."""
 
+from typing import Any
+
 from autograder.assignments.variants.visible.checks import GELU_LIMIT
 from autograder.grading.graded_case import StageTestCase
 
@@ -27,7 +29,12 @@ class TestLayers(StageTestCase):
 
     def test_feed_forward(self):
         """The feed-forward network with random weights, d_model = 30 and d_ff = 44."""
+        stored, weights = self.stored("feed_forward"), self.stored("feed_forward_weights")
         network = self.student.layers.FeedForward(30, 44, 0.1)
-        network.load_state(self.stored("feed_forward_weights"))
-        stored = self.stored("feed_forward")
+        network.load_state(weights)
         self.assert_tensor(network(stored["x"]), stored["output"], "the output", "B T d_model")
+
+        def build(p: float) -> Any:
+            return self.student.layers.FeedForward(30, 44, p)
+
+        self.assert_dropout(build, weights, lambda network: network(stored["x"]), stored, "B T d_model")

@@ -12,19 +12,27 @@ from autograder.assignments.variants.visible.checks import CheckingTestCase
 class TestLanguageModel(CheckingTestCase, TrainedTestCase):
     """Small models with random weights, and the trained one."""
 
+    def build(self, p: float) -> Any:
+        return self.student.language_model.DecoderTransformer(**(MODEL | {"dropout": p}))
+
     def model(self) -> Any:
-        model = self.student.language_model.DecoderTransformer(**MODEL)
+        model = self.build(MODEL["dropout"])
         model.load_state(self.stored("weights"))
         return model
 
     def test_block(self):
         """One layer, with a causal mask and with a padding mask."""
+        stored, weights, masks = self.stored("block"), self.stored("block_weights"), self.stored("masks")
         block = self.student.language_model.Block(30, 5, 44, 0.1)
-        block.load_state(self.stored("block_weights"))
-        stored, masks = self.stored("block"), self.stored("masks")
+        block.load_state(weights)
         for name in ("causal", "padding"):
             output = block(stored["x"], masks[name])
             self.assert_tensor(output, stored[name], f"the output with a {name} mask", "B T d_model")
+
+        def build(p: float) -> Any:
+            return self.student.language_model.Block(30, 5, 44, p)
+
+        self.assert_dropout(build, weights, lambda block: block(stored["x"], masks["causal"]), stored, "B T d_model")
 
     def test_language_model(self):
         """Logits of a small model, up to its longest input; a longer one is refused with both numbers."""
@@ -33,6 +41,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         with self.part("logits"):
             self.assert_tensor(model(tokens), stored["logits"], "the logits", "B T V")
             self.assert_tensor(model(tokens[:, :1]), stored["single"], "the logits of a single token", "B T V")
+            self.assert_dropout(self.build, self.stored("weights"), lambda model: model(tokens), stored, "B T V")
         with self.part("too_long"):
             self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1)), 17, 12)
 

@@ -12,8 +12,11 @@ from autograder.grading.graded_case import inside
 class TestTagger(CheckingTestCase):
     """A small model with random weights and four tags."""
 
+    def build(self, p: float) -> Any:
+        return self.student.tagger.EncoderTransformer(num_tags=4, **(MODEL | {"dropout": p}))
+
     def model(self) -> Any:
-        model = self.student.tagger.EncoderTransformer(num_tags=4, **MODEL)
+        model = self.build(MODEL["dropout"])
         model.load_state(self.stored("weights"))
         return model
 
@@ -23,8 +26,14 @@ class TestTagger(CheckingTestCase):
         tokens, lengths = stored["tokens"], stored["lengths"]
         real = inside(lengths)
         with self.part("logits"):
-            short = model(tokens[:, : real.shape[1]], lengths)
-            self.assert_tensor(short, stored["short"], "the logits", "B T tags", real[..., None])
+            short = tokens[:, : real.shape[1]]
+            self.assert_tensor(model(short, lengths), stored["short"], "the logits", "B T tags", real[..., None])
+
+            def call(model: Any) -> Any:
+                return model(short, lengths)
+
+            weights = self.stored("weights")
+            self.assert_dropout(self.build, weights, call, stored, "B T tags", real[..., None])
         with self.part("too_long"):
             self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1), lengths), 17, 12)
 

@@ -1,5 +1,7 @@
 """Stage 6: the Vision Transformer."""
 
+from typing import Any
+
 import numpy as np
 
 from autograder.assignments.variants.visible.cases import VIT
@@ -21,14 +23,24 @@ class TestVisionTransformer(CheckingTestCase):
 
     def test_vit_block(self):
         """One layer with random weights."""
+        stored, weights = self.stored("block"), self.stored("block_weights")
         block = self.student.vit.ViTBlock(30, 5, 44, 0.1)
-        block.load_state(self.stored("block_weights"))
-        stored = self.stored("block")
+        block.load_state(weights)
         self.assert_tensor(block(stored["x"]), stored["output"], "the output", "B T d_model")
+
+        def build(p: float) -> Any:
+            return self.student.vit.ViTBlock(30, 5, 44, p)
+
+        self.assert_dropout(build, weights, lambda block: block(stored["x"]), stored, "B T d_model")
 
     def test_vit(self):
         """Logits of images from a small model with random weights."""
+        stored, weights = self.stored("model"), self.stored("weights")
         model = self.student.vit.ViT(**VIT)
-        model.load_state(self.stored("weights"))
-        stored = self.stored("model")
+        model.load_state(weights)
         self.assert_tensor(model(stored["images"]), stored["logits"], "the logits", "B classes")
+
+        def build(p: float) -> Any:
+            return self.student.vit.ViT(**(VIT | {"dropout": p}))
+
+        self.assert_dropout(build, weights, lambda model: model(stored["images"]), stored, "B classes")
