@@ -8,7 +8,7 @@ it should and the test gets further than before. A line is named if it is the on
 import ast
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.known_steps import LIMIT, no_tensor
 from autograder.grading.point_at_line import Followed, own_files, with_finding
-from autograder.grading.results import TestResult
+from autograder.grading.results import LineMark, TestResult
 from autograder.grading.source_lines import in_given
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
@@ -68,17 +68,54 @@ def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[st
                 )
     finally:
         trials.close()
-    return found | _less_sure({**tests, **found}, failed)
+    return found | _less_sure({**tests, **found}, failed, found.keys())
 
 
-def _less_sure(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[str, TestResult]:
-    """The tests of whole numbers, such as decoded tokens, without lines, where other tests of the stage have some.
+def _less_sure(
+    tests: Mapping[str, TestResult], failed: Sequence[Failed], mending: Collection[str]
+) -> dict[str, TestResult]:
+    """The tests of a stage without lines whose lines are less sure than those of others.
 
-    A wrong choice makes another sentence, and all that comes after it is given something else.
+    These are tests of whole numbers, such as decoded tokens: a wrong choice makes another sentence, and all that comes
+    after it is given something else. And lines of which nothing is known but that their results are not right, where
+    another test tells more of another line, in a function that has run here as well.
+
+    Args:
+        mending: the tests whose line would mend the call.
     """
-    whole = [one.name for one in failed if one.followed.whole and tests[one.name].marks]
-    told = any(tests[one.name].marks and not one.followed.whole for one in failed)
-    return {name: replace(tests[name], pointed=(), marks=(), fault_step="") for name in whole if told}
+    marked = [one for one in failed if tests[one.name].marks]
+    whole = [one.name for one in marked if one.followed.whole]
+    less: dict[str, tuple[str, ...]] = dict.fromkeys(whole, ()) if len(whole) < len(marked) else {}
+    vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
+    for one in vague:
+        own, others = tests[one.name], [tests[other.name] for other in marked if other not in vague]
+        marks = [mark for other in others for mark in _wrong(other) if mark not in _wrong(own)]
+        if behind := next((mark for mark in marks if _ran(mark, one.followed)), None):
+            where = f"line {behind.line} of {behind.file}"
+            less[one.name] = (f"Another test points at {where}, whose function is called here, too.",)
+    return {name: replace(tests[name], pointed=told, marks=(), fault_step="") for name, told in less.items()}
+
+
+def _wrong(test: TestResult) -> list[LineMark]:
+    return [mark for mark in test.marks if mark.state == "wrong"]
+
+
+def _ran(mark: LineMark, followed: Followed) -> bool:
+    """Whether a line may be behind a wrong result: its function has run, and it is not right there.
+
+    What one wrong function makes of several inputs may cancel out, and then is right: not where a told line calls it.
+    """
+    trace, finding, module = followed.trace, followed.finding, mark.file.removesuffix(".py")
+    right = any((line.file, line.number) == (mark.file, mark.line) for line, _ in finding.right)
+    told = {fault.line for fault in finding.faults}
+    for node in functions(module, followed.recipe.code.sources[module]).values():
+        own = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        if mark.line in own:
+            inside = [
+                at for at, line in enumerate(trace.lines) if line and line.file == mark.file and line.number in own
+            ]
+            return any(not right or trace.callers[at] in told for at in inside)
+    return False
 
 
 class _StageTrials:
