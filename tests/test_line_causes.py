@@ -97,3 +97,35 @@ def test_an_order_in_the_place_of_the_one_that_undoes_it(workers):
     right = "torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= top_p)"
     tests, line = failed(workers, "variants", "generate", "generate", right, "(before >= top_p).gather(-1, order)")
     assert wrong_lines(tests[0]) == [line]
+
+
+SOFTMAX = "return torch.softmax(scores.masked_fill(forbidden, torch.finfo(scores.dtype).min), dim=-1)"
+THROUGH_A_VIEW = """rows = scores.view(-1, scores.size(-1))
+    rows[forbidden.expand_as(scores).reshape(rows.shape)] = torch.finfo(scores.dtype).min
+    return torch.softmax(scores, dim=-1)"""
+TWICE = """scores.masked_fill_(forbidden, torch.finfo(scores.dtype).min)
+    scores += 1
+    return torch.softmax(scores, dim=-1)"""
+
+
+@pytest.mark.parametrize(
+    ("name", "stage", "old", "new", "after"),
+    [
+        ("transformer", "pe", "return x + self.pe[:, :T]", "x += self.pe[:, :T]\n        return x", 0),
+        ("attention", "scoring", SOFTMAX, THROUGH_A_VIEW, 1),
+        ("attention", "scoring", SOFTMAX, TWICE, 0),
+    ],
+    ids=["+=", "through a view", "twice"],
+)
+def test_the_line_that_writes_into_an_argument(workers, name, stage, old, new, after):
+    tests, line = failed(workers, name, stage, stage, old, new)
+    [test] = [test for test in tests if "changes its argument" in test.message]
+    assert wrong_lines(test) == [line + after]
+    assert " writes into " in test.pointed[0]
+
+
+def test_of_two_lines_that_write_into_an_argument_none_is_told(workers):
+    new = "scores[:1] += 1\n    scores[1:] += 1\n    " + SOFTMAX  # the same softmax
+    tests, _ = failed(workers, "attention", "scoring", "scoring", SOFTMAX, new)
+    [test] = [test for test in tests if "changes its argument" in test.message]
+    assert not test.marks

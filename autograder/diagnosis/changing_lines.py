@@ -1,4 +1,4 @@
-"""The line on which a result begins to change from call to call: it draws random numbers, or uses what a call left."""
+"""The line that changes what it should not: a result from one call to the next, or an argument of the call."""
 
 import numpy as np
 
@@ -33,6 +33,35 @@ def kept_line(fresh: Trace, later: Trace) -> Line | None:
             if not any(_same(one, later.signatures[source]) for one in given):
                 return later.lines[node]
     return None
+
+
+# Operations whose results share the memory of what they are given first.
+VIEWS = {
+    *("__getitem__", "view", "view_as", "reshape", "transpose", "swapaxes", "swapdims", "permute", "unsqueeze"),
+    *("squeeze", "flatten", "unflatten", "narrow", "select", "expand", "expand_as", "movedim", "unbind", "split"),
+    *("chunk", "contiguous", "to", "double", "float", "type_as", "__get__", "t", "detach", "diagonal", "unfold"),
+}
+OTHERS = {"__int__", "__index__", "__invert__"}  # which only begin like `__iadd__`
+
+
+def in_place(operation: str) -> bool:
+    """Whether torch's operation of this name writes into what it is given first, as `add_`, `+=` or `x[...] =`."""
+    named = operation.endswith("_") and not operation.endswith("__")
+    return named or operation == "__setitem__" or (operation.startswith("__i") and operation not in OTHERS)
+
+
+def argument_line(trace: Trace) -> Line | None:
+    """The line that writes into what the call was given, if it is the only one."""
+    lines = set()
+    for node, operation in enumerate(trace.operations):
+        if not trace.made[node] or not in_place(operation) or not trace.inputs[node]:
+            continue
+        source = trace.inputs[node][0]
+        while trace.made[source] and trace.inputs[source] and trace.operations[source] in VIEWS:
+            source = trace.inputs[source][0]
+        if not trace.made[source] and not trace.operations[source]:  # what has a name here is a weight
+            lines.add(trace.lines[node])
+    return lines.pop() if len(lines) == 1 else None
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

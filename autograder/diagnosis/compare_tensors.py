@@ -32,6 +32,7 @@ class Incorrect(AssertionError):
     `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
     the names of its axes are there if the two can be compared element by element. `recipe` is how the call came about.
     `made_by` are the submodules whose outputs the message is about, and `operation` what stands on them, or should.
+    `changes` is the argument that the call changes in place, if that is what is wrong.
     """
 
     recipe: Recipe | None = None
@@ -46,11 +47,12 @@ class Incorrect(AssertionError):
         axes: str = "",
         made_by: Sequence[str] = (),
         operation: str = "",
+        changes: str = "",
     ) -> None:
         super().__init__(wrong.message)
         self.wrong, self.call, self.actual, self.where = wrong, call, actual, where
         self.expected, self.axes = expected, axes
-        self.made_by, self.operation = made_by, operation
+        self.made_by, self.operation, self.changes = made_by, operation, changes
 
 
 def compare(

@@ -274,7 +274,12 @@ class StageTestCase(unittest.TestCase):
         for name, value in arguments.items():
             self.checks += 1
             if not self.equal(after[name], value):
-                self.wrong(f"the call changes its argument {name}", "It works in place on what belongs to the caller.")
+                self.argument_changed(name)
+
+    def argument_changed(self, name: str) -> NoReturn:
+        """Fail since the last call has changed what belongs to the caller."""
+        why = "It works in place on what belongs to the caller."
+        raise Incorrect(Wrong(f"the call changes its argument {name}", (why,)), self.student.last_call, changes=name)
 
     def equal(self, after: Any, before: Any) -> bool:
         """Whether an argument is what was sent."""

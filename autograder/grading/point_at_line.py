@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.diagnosis import first_fault, known_steps
-from autograder.diagnosis.changing_lines import kept_line, random_line
+from autograder.diagnosis.changing_lines import argument_line, kept_line, random_line
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
@@ -57,6 +57,9 @@ def point_at_line(
             return _changing(result, recipe, runs, error.wrong is CHANGING["random"]), None
         if isinstance(error, Incorrect) and error.made_by and not error.operation:
             return _used(result, recipe, runs, error.made_by), None
+        if isinstance(error, Incorrect) and error.changes:
+            line = argument_line(followed(recipe, runs))
+            return _with_line(result, recipe, line, f"writes into {error.changes}"), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
         if known is None:

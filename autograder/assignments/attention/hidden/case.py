@@ -37,7 +37,7 @@ class AttentionTestCase(HiddenTestCase):
         for name, value in arguments.items():
             self.checks += 1
             if isinstance(value, np.ndarray) and not self.equal(after[name], value):
-                self.wrong(f"the call changes its argument {name}", "It works in place on what belongs to the caller.")
+                self.argument_changed(name)
 
     def learns(
         self,

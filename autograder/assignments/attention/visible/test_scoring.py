@@ -27,7 +27,7 @@ class TestScoring(AttendingTestCase):
             after = softmax.arguments_after(scores=scores, valid_lens=lengths)["scores"]
             self.checks += 1
             if not self.close(after, scores):
-                self.wrong("the call changes its argument scores", "It works in place on what belongs to the caller.")
+                self.argument_changed("scores")
 
     def attend(self, case: str, build: Callable[[float], Any]) -> None:
         """Fail unless an attention gives what is stored, without lengths and with them, and in training.

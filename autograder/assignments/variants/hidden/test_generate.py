@@ -106,7 +106,7 @@ class TestGenerate(VariantsTestCase):
         self.checks += 1
         after = self.student.drivers.logits_after(logits, options.get("temperature", 1.0), options.get("top_k"))
         if not np.array_equal(after, logits):
-            self.wrong("the call changes its argument logits", "It works in place on what belongs to the caller.")
+            self.argument_changed("logits")
 
     def test_generate(self):
         """Greedy texts; sampled ones from few tokens, with their frequencies, and what the generator decides."""
