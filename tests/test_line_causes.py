@@ -122,10 +122,3 @@ def test_the_line_that_writes_into_an_argument(workers, name, stage, old, new, a
     [test] = [test for test in tests if "changes its argument" in test.message]
     assert wrong_lines(test) == [line + after]
     assert " writes into " in test.pointed[0]
-
-
-def test_of_two_lines_that_write_into_an_argument_none_is_told(workers):
-    new = "scores[:1] += 1\n    scores[1:] += 1\n    " + SOFTMAX  # the same softmax
-    tests, _ = failed(workers, "attention", "scoring", "scoring", SOFTMAX, new)
-    [test] = [test for test in tests if "changes its argument" in test.message]
-    assert not test.marks
