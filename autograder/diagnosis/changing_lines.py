@@ -51,7 +51,7 @@ def in_place(operation: str) -> bool:
 
 
 def argument_line(trace: Trace) -> Line | None:
-    """The line that first writes into what the call was given; none if two do, into different tensors or parts of one."""
+    """The line that first writes into what the call was given; none if two do, into two of them."""
     lines = set()
     for node, operation in enumerate(trace.operations):
         if not trace.made[node] or not in_place(operation) or not trace.inputs[node]:
