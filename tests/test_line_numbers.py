@@ -124,6 +124,7 @@ def test_texts_and_dictionaries_are_known_again_in_whatever_order_they_were_fill
     assert signature_of(["a", "b"]) != signature_of(["b", "a"])
     assert plain({("a",): [1, 2.0, "x"]})
     assert not plain([object()])
+    assert not plain({1 << 40})  # as the `id` of an object
 
 
 def test_statements_say_what_they_use_and_make():

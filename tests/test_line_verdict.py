@@ -210,3 +210,17 @@ def test_what_is_stored_is_of_the_calls_of_the_visible_tests(workers, stage):
         found = stored[digest].find(np.nan_to_num(trace.signatures, nan=9.0))
         assert [name for name, node in trace.steps if found[node] < 0] == []
         assert tuple(found[list(trace.results)]) == stored[digest].results
+
+
+def test_calls_that_draw_random_numbers_are_not_stored(workers):
+    """In training mode half of the weights are dropped: correct code computes something else each time."""
+    chosen = assignment("attention")
+    stage = chosen.stage("scoring")
+    reference = named_reference(chosen, stage)
+    calls = recipes(stage, reference, workers)
+    training = [one for one in calls.values() if any(request.get("method") == "train" for request, _ in one.requests)]
+    steady = [one for one in training if any(request.get("steady") for request, _ in one.requests)]
+    assert 0 < len(steady) < len(training)
+    stored = set(stored_calls(stored_file(chosen.expected, "scoring")))
+    assert stored & {one.digest for one in steady}
+    assert not stored & {one.digest for one in training if one not in steady}

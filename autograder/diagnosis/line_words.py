@@ -191,5 +191,5 @@ def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, .
         code = CODE + text_of(finding.opposite, sources)
         return (f"With the opposite of what {where} makes, the call gives what it should:", code)
     if finding.missing and finding.usual and not finding.raised:
-        return (f"What your code computes is right so far, but nothing makes {finding.missing[0]}.",)
+        return (f"No line is wrong for sure, but nothing makes {finding.missing[0]}.",)
     return _calls_of_modules(finding)

@@ -21,6 +21,7 @@ SIMPLE, WHOLE = 1.0, 0.5  # the columns before them
 NAMED, LOOPED = " =", " in"  # ends of labels: a name that a statement makes, one that the head of a loop makes
 PASSED = "return"  # the label of what is given back as it is
 REPEATED = 40  # times that a statement is looked at
+LIKE_AN_ID = 1 << 32  # another one each time: such a number says nothing of what was computed
 MOST_TEXT = 4000  # characters of what is no number
 
 
@@ -69,9 +70,9 @@ class Series:
 
 
 def plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value is made of numbers and texts alone."""
+    """Whether a value is made of numbers and texts alone, and of none that may be the number of an object (`id`)."""
     if isinstance(value, (bool, int, float, str)):
-        return True
+        return not isinstance(value, int) or abs(value) < LIKE_AN_ID
     if depth > 3 or not isinstance(value, (list, tuple, dict, set, frozenset)) or len(value) > LONGEST:
         return False
     if isinstance(value, dict):

@@ -23,6 +23,7 @@ LEFT_OUT = f"""{OTHERS}
         {FALLBACK}
         {WEIGHTS}"""
 
+WEIGHT = "The docstring says what the weight of a key is."
 FORMULA = "The docstring says what the weight of a key is, and what its distance is measured in."
 UNREACHED = "The docstring says what a query attends to if the kernel reaches none of its keys."
 ROWS = "Each query shares a weight of 1 among all keys. Ask yourself which axis belongs to the keys."
@@ -95,7 +96,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         "weights = reached",
         "Your weights are the values of the kernel; they do not add up to 1.",
-        "Without the division an estimate grows with the number of neighbours. " + FORMULA,
+        "Without the division an estimate grows with the number of neighbours. " + WEIGHT,
     ),
     _pooling(
         "normalised-over-queries",
@@ -116,7 +117,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         "weights = torch.softmax(reached, dim=1)",
         "Your weights are the softmax of the kernel's values.",
-        "A softmax takes an exponential first, so that keys out of reach get weight too. " + FORMULA,
+        "A softmax takes an exponential first, so that keys out of reach get weight too. " + WEIGHT,
     ),
     _pooling(
         "unreached-nan",
@@ -174,7 +175,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FALLBACK}\n    {WEIGHTS}",
         f"{FALLBACK}\n    weights = reached / (reached.sum(dim=1, keepdim=True) + 1e-8)",
         "Where all values of the kernel are tiny, your weights do not add up to 1: a small number is added to the sum.",
-        "A tiny sum is still a sum to divide by; only a sum of 0 is another case. " + FORMULA,
+        "A tiny sum is still a sum to divide by; only a sum of 0 is another case. " + WEIGHT,
         hidden=True,
     ),
     # The visible tests compute no gradients.

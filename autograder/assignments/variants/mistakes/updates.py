@@ -46,8 +46,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LIMIT,
         "if False:",
-        "You compute the norm and change nothing.",
-        WHOLE,
+        "Your gradients are as long as before.",
+        "It is the gradients of the parameters that shall change, in place. A loop over an iterator that has been gone "
+        "through before does nothing.",
     ),
     Mistake(
         "training.clip-elements",
