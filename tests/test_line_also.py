@@ -195,7 +195,7 @@ def test_a_loop_that_ends_later_since_something_else_is_wrong_calls_nothing_too_
     assert "more often" not in told
 
 
-def test_a_loop_that_ends_before_its_last_step_is_told_by_this_step(workers):
+def test_a_loop_that_ends_before_its_last_step_is_told_by_this_step(workers, without_trials):
     appended = "                tgt = torch.cat([tgt, next_token], dim=1)  # (1, T_d) -> (1, T_d + 1)\n"
     ended = "                if next_token.item() == self.eos_idx:\n                    break\n"
     tests, _ = failed(workers, "inference", "transformer", (appended, ""), (ended, ended + appended))

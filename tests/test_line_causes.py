@@ -122,3 +122,23 @@ def test_the_line_that_writes_into_an_argument(workers, name, stage, old, new, a
     [test] = [test for test in tests if "changes its argument" in test.message]
     assert wrong_lines(test) == [line + after]
     assert " writes into " in test.pointed[0]
+
+
+def test_a_step_that_is_made_but_not_often_enough_is_not_called_missing(workers, without_trials):
+    """The first sentence that is complete ends all of them."""
+    old = "                if next_token.item() == self.eos_idx:\n                    break\n"
+    new = old.replace("break", "return decoded_list, decoder_layer_cache_list")
+    tests, _ = failed(workers, "transformer", "inference", "transformer", old, new)
+    assert tests
+    for test in tests:
+        told = "correct code makes the tokens so far with the next one more often"
+        assert test.pointed == (f"No line is wrong for sure, but {told}.",)
+
+
+def test_a_loop_that_is_left_in_another_way(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.SECONDS", 60.0)
+    old = "                if next_token.item() == self.eos_idx:\n                    break\n"
+    new = old.replace("break", "return decoded_list, decoder_layer_cache_list")
+    tests, line = failed(workers, "transformer", "inference", "transformer", old, new)
+    assert [wrong_lines(test) for test in tests] == [[line + 1]] * 2
+    assert not any("nothing makes" in told for test in tests for told in test.pointed)

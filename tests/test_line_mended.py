@@ -32,6 +32,7 @@ SLIPS = [  # assignment, stage, module, what is replaced, by what
     ("variants", "generate", "generate", "dropped, -math.inf", "dropped, math.inf"),  # makes NaN in the test itself
     ("transformer", "mha", "mha", MASKED, OTHER_AXES),  # axes
     ("transformer", "pe", "pe", "self.pe[:, :T]", "self.pe[:T]"),
+    ("transformer", "mha", "mha", "        if attention_mask is not None:", "        elif attention_mask is not None:"),
     ("variants", "training", "training", "parameter.dim() == 2", "parameter.dim() > 2"),  # makes no tensor
 ]
 
@@ -47,6 +48,50 @@ def test_the_line_that_a_small_change_mends(workers, name, stage, module, old, n
         assert f"{CHANGE} {line}" in " ".join(test.pointed)
     nothing_makes = "As it is, nothing makes the gradients, shortened." in " ".join(tests[0].pointed)
     assert nothing_makes == ("norm" in old)
+
+
+def test_two_statements_in_the_wrong_order(workers, monkeypatch):
+    """The loop is left before the last token is appended."""
+    monkeypatch.setattr("autograder.grading.mending_lines.SECONDS", 60.0)
+    appended = "                tgt = torch.cat([tgt, next_token], dim=1)  # (1, T_d) -> (1, T_d + 1)\n"
+    ended = "                if next_token.item() == self.eos_idx:\n                    break\n"
+    chosen = assignment("transformer")
+    text = read_submission(chosen.solution, chosen).sources["transformer"]
+    old = text[text.index(appended) : text.index(ended)] + ended
+    tests, line = failed(workers, "transformer", "inference", "transformer", old, ended + appended)
+    told = " ".join(tests[0].pointed)
+    assert f"{CHANGE}s {line} and {line + 2} of transformer.py alone" in told
+
+
+MOVED = """def f(x, n, out):
+    for i in range(n):
+        x = g(x)
+        if x > 3:
+            break
+        elif x > 4:
+            out.append(x)
+            return x
+        x = x + i
+    out.append(x)
+    while n:
+        n = h(n)
+        break
+    return x
+"""
+
+
+def test_statements_are_moved():
+    found = {
+        (one.line, one.other, one.text.strip())
+        for one in small_changes("m", MOVED, "f", functions("m", MOVED)["m.f"])
+        if one.moves
+    }
+    assert (6, 0, "if") in found
+    assert {(5, 0, "continue"), (8, 0, "break")} <= found  # how the loop is left
+    assert not any(line == 13 for line, *_ in found)  # this one might never end
+    assert any(text.startswith("if x > 3:") and text.endswith("x = g(x)") for *lines, text in found if lines == [3, 4])
+    assert (9, 0, "") in found  # out of the loop
+    assert (10, 0, "") in found  # into it
 
 
 def test_the_ends_of_loops_and_slices_are_moved_by_one():

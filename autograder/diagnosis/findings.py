@@ -47,6 +47,7 @@ class Fault:
     often: int = 0  # how many times more often than it should that loop runs, if that is known
     until: Line | None = None  # the order is wrong from its line to this one
     mends: bool = False  # a small change of it, and of no other line, would mend the call
+    exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
     unused: bool = False  # its result gets no name and goes nowhere
     opposite: str = ""  # the mask whose opposite it makes
     twice: str = ""  # the module that it calls twice, and correct code once

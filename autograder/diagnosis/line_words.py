@@ -101,7 +101,10 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} calls {module_name(fault.twice)} twice; once would be right:", code]
     elif fault.mends:
         place = where.removeprefix("Line ")
-        told = [f"With a small change of line {place} alone, the call gives what it should:", code]
+        if fault.exchanged:
+            place = f"{fault.line.number} and {fault.exchanged}{place.removeprefix(str(fault.line.number))}"
+        lines = "lines" if fault.exchanged else "line"
+        told = [f"With a small change of {lines} {place} alone, the call gives what it should:", code]
         told += [f"As it is, nothing makes {fault.missing}."] if fault.missing else []
     elif fault.short:
         often = (
@@ -191,5 +194,8 @@ def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, .
         code = CODE + text_of(finding.opposite, sources)
         return (f"With the opposite of what {where} makes, the call gives what it should:", code)
     if finding.missing and finding.usual and not finding.raised:
-        return (f"No line is wrong for sure, but nothing makes {finding.missing[0]}.",)
+        [step, *_] = finding.missing
+        often = any(step in names for _, names in finding.right)  # a loop may have ended too early
+        lacks = f"correct code makes {step} more often" if often else f"nothing makes {step}"
+        return (f"No line is wrong for sure, but {lacks}.",)
     return _calls_of_modules(finding)

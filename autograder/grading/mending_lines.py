@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.findings import Fault, Finding
 from autograder.diagnosis.known_steps import LIMIT, no_tensor
 from autograder.grading.point_at_line import Followed, own_files, with_finding
 from autograder.grading.results import LineMark, TestResult
@@ -145,26 +145,27 @@ class _StageTrials:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
                 # What has mended another test, and nothing else did there, need only give the right result here.
-                found = {(f"{one.module}.py", one.line) for one in self.known if self._right(one, trials, failed)}
+                found = {_place(one): one for one in self.known if self._right(one, trials, failed)}
                 for likely, change in _candidates(failed.followed) if not found else ():
-                    at = (f"{change.module}.py", change.line)
+                    at = _place(change)
                     if self.left <= (0 if likely else least) or time.monotonic() > self.end:
                         if likely:  # which other places would do is not known
                             return None
                         break
                     if at not in found and self._right(change, trials, failed) and self._further(failed):
                         self.known.append(change)
-                        found.add(at)
+                        found[at] = change
                         least = max(least, self.left - OTHERS)
                         if at in told or len(found) > 1:
                             break
         except StudentFault:
             return None
-        if len(found) != 1 or found <= told:
+        if len(found) != 1 or found.keys() <= told:
             return None
-        [line] = found
-        missing = finding.missing[0] if finding.missing and finding.usual and not raised else ""
-        return Fault(_statement(recipe.code, *line), missing, mends=True)
+        [(line, change)] = found.items()
+        made = {name for _, names in finding.right for name in names}  # elsewhere, or not often enough
+        missing = next((name for name in finding.missing[:1] if finding.usual and not raised and name not in made), "")
+        return Fault(_statement(recipe.code, *line), missing, mends=True, exchanged=change.other)
 
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change gives the call its right result."""
@@ -206,6 +207,10 @@ class _StageTrials:
         if self.student is not None:
             self.student.close()
             self.student = None
+
+
+def _place(change: SmallChange) -> tuple[str, int]:
+    return f"{change.module}.py", change.line
 
 
 def _sure(fault: Fault) -> bool:
@@ -260,19 +265,30 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, far = 2 * int(end is not None), min(later, default=0)
                 if seen or (constructor and not times):
                     late = late if (file, change.line) in way else 4 + int(not seen)
-                late = -1 if change.text.startswith(calls) or change.text in likely else late
-                block = of_line[change.line] // MANY if end else int(change.names)
+                late = (
+                    -1
+                    if change.text.startswith(calls) or change.text in likely or _ends_early(change, finding)
+                    else late
+                )
+                block = of_line[change.line] // MANY if end else int(change.names or change.moves)
                 found.append((late, block, far, change))
     yield from ((late < 0, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
 
 
+def _ends_early(change: SmallChange, finding: Finding) -> bool:
+    """Whether a change lets a loop go on that ends too early: how it is left, or what comes before that."""
+    early = {fault.line.number for fault in finding.faults if fault.short}
+    ended = not finding.faults and finding.usual and finding.missing
+    return change.leaves if ended else change.other > 0 and not early.isdisjoint({change.line, change.other})
+
+
 def _in_turns(changes: Iterable[SmallChange]) -> list[SmallChange]:
-    """Changes in an order in which those of one place are far from each other, and names come last."""
+    """Changes in an order in which those of one place are far from each other, and names and moves come last."""
     of_place = Counter[tuple[int, int]]()
     ranked = []
     for change in changes:
         of_place[change.start, change.end] += 1
-        ranked.append((change.names, of_place[change.start, change.end], change))
+        ranked.append((change.names + 2 * change.moves, of_place[change.start, change.end], change))
     return [change for *_, change in sorted(ranked, key=lambda one: one[:2])]
 
 

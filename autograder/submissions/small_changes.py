@@ -8,7 +8,8 @@ import ast
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from autograder.submissions.syntax_tree import parse
+from autograder.submissions.moved_statements import moves
+from autograder.submissions.syntax_tree import Offsets, parse
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"}
 TAKEN_FOR = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}  # most often
@@ -52,34 +53,14 @@ class SmallChange:
     end: int
     text: str
     unit: str  # what is compiled: the changed function alone, on its lines
-    names: bool  # whether it only puts a name in the place of another one
+    names: bool = False  # whether it only puts a name in the place of another one
+    moves: bool = False  # whether it changes where a statement stands
+    leaves: bool = False  # whether it changes how a loop is left
+    other: int = 0  # the line of the statement with which that of `line` is exchanged
 
     def apply(self, source: str) -> str:
         """The changed text of the module."""
         return source[: self.start] + self.text + source[self.end :]
-
-
-class Offsets:
-    """Where the nodes of a syntax tree stand in the text."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.lines = source.splitlines(keepends=True)
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line))
-
-    def at(self, line: int, column: int) -> int:
-        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
-
-    def start(self, node: ast.expr | ast.stmt) -> int:
-        return self.at(node.lineno, node.col_offset)
-
-    def end(self, node: ast.expr | ast.stmt) -> int:
-        return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
-
-    def of(self, node: ast.expr | ast.stmt) -> str:
-        return self.source[self.start(node) : self.end(node)]
 
 
 def small_changes(
@@ -104,6 +85,10 @@ def small_changes(
             if new != source[start:stop] and unit not in seen:
                 seen.add(unit)
                 yield SmallChange(module, path, statement.lineno, start, stop, new, unit, new in editor.names)
+    for move in moves(function.body, text):
+        unit = head + source[begin : move.start] + move.text + source[move.end : end]
+        place = module, path, move.line, move.start, move.end
+        yield SmallChange(*place, move.text, unit, moves=True, leaves=move.leaves, other=move.other)
 
 
 def unused_attributes(tree: ast.Module) -> set[str]:

@@ -1,4 +1,4 @@
-"""Parse modules, one thread at a time: some releases of CPython lose count of the depth, and raise SystemError."""
+"""Parse modules, one thread at a time (some releases of CPython lose count of the depth, and raise SystemError)."""
 
 import ast
 import threading
@@ -29,3 +29,26 @@ def functions(module: str, source: str) -> dict[str, ast.FunctionDef]:
             if isinstance(inner, ast.FunctionDef):
                 found[f"{module}.{owner}{inner.name}"] = inner
     return found
+
+
+class Offsets:
+    """Where the nodes of a syntax tree stand in the text."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.lines = source.splitlines(keepends=True)
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line))
+
+    def at(self, line: int, column: int) -> int:
+        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
+
+    def start(self, node: ast.expr | ast.stmt) -> int:
+        return self.at(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr | ast.stmt) -> int:
+        return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def of(self, node: ast.expr | ast.stmt) -> str:
+        return self.source[self.start(node) : self.end(node)]

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from autograder.submissions.small_changes import Offsets
+from autograder.submissions.syntax_tree import Offsets
 
 OPERATORS = {
     ast.Add: "+",
