@@ -142,3 +142,10 @@ def test_a_loop_that_is_left_in_another_way(workers, monkeypatch):
     tests, line = failed(workers, "transformer", "inference", "transformer", old, new)
     assert [wrong_lines(test) for test in tests] == [[line + 1]] * 2
     assert not any("nothing makes" in told for test in tests for told in test.pointed)
+
+
+def test_a_condition_on_which_a_loop_is_left_too_early(workers, monkeypatch):
+    """Where the loop ends too early, it is not its head that is told, if another line would mend the call."""
+    monkeypatch.setattr("autograder.grading.mending_lines.SECONDS", 60.0)
+    tests, line = failed(workers, "attention", "translate", "seq2seq", ".all()", ".any()")
+    assert wrong_lines(tests[0]) == [line]

@@ -225,8 +225,9 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     Where a line is told, or an exception was raised: of that line, of those that made what it uses, the nearest first,
     and of the ones before it. Else the lines come in the order of time, and names in the place of others later: that is
     mostly seen without trials. Lines that are right come late; but where an exception is raised, an axis of size 1 may
-    be too much or missing, which is not seen. Before all else come modules that are never called, and attributes that
-    are never used: those are likely, and a missing call has several places as a rule, of which none is to be named.
+    be too much or missing, which is not seen. Before all else comes what lets a loop go on that ends too early. Then
+    modules that are never called, and attributes that are never used: those are likely, and a missing call has several
+    places as a rule, of which none is to be named.
     """
     recipe, known, trace, finding, *_ = followed
     code = recipe.code
@@ -265,21 +266,21 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, far = 2 * int(end is not None), min(later, default=0)
                 if seen or (constructor and not times):
                     late = late if (file, change.line) in way else 4 + int(not seen)
-                late = (
-                    -1
-                    if change.text.startswith(calls) or change.text in likely or _ends_early(change, finding)
-                    else late
-                )
+                if _ends_early(change, finding):
+                    late = -2 - int(change.moves)
+                elif change.text.startswith(calls) or change.text in likely:
+                    late = -1
                 block = of_line[change.line] // MANY if end else int(change.names or change.moves)
                 found.append((late, block, far, change))
-    yield from ((late < 0, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
+    yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
 
 
 def _ends_early(change: SmallChange, finding: Finding) -> bool:
     """Whether a change lets a loop go on that ends too early: how it is left, or what comes before that."""
     early = {fault.line.number for fault in finding.faults if fault.short}
     ended = not finding.faults and finding.usual and finding.missing
-    return change.leaves if ended else change.other > 0 and not early.isdisjoint({change.line, change.other})
+    exchanged = change.other > 0 and not early.isdisjoint({change.line, change.other})
+    return exchanged or (change.leaves and bool(early or ended))
 
 
 def _in_turns(changes: Iterable[SmallChange]) -> list[SmallChange]:

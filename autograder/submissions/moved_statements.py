@@ -19,7 +19,7 @@ class Move(NamedTuple):
     start: int
     end: int
     text: str
-    leaves: bool = False  # whether it changes how a loop is left
+    leaves: bool = False  # whether it changes how or when a loop is left
     other: int = 0  # the line of the other statement, if two are exchanged
 
 

@@ -55,7 +55,7 @@ class SmallChange:
     unit: str  # what is compiled: the changed function alone, on its lines
     names: bool = False  # whether it only puts a name in the place of another one
     moves: bool = False  # whether it changes where a statement stands
-    leaves: bool = False  # whether it changes how a loop is left
+    leaves: bool = False  # whether it changes how or when a loop is left
     other: int = 0  # the line of the statement with which that of `line` is exchanged
 
     def apply(self, source: str) -> str:
@@ -84,7 +84,8 @@ def small_changes(
             unit = head + source[begin:start] + new + source[stop:end]
             if new != source[start:stop] and unit not in seen:
                 seen.add(unit)
-                yield SmallChange(module, path, statement.lineno, start, stop, new, unit, new in editor.names)
+                place, leaves = (module, path, statement.lineno, start, stop), editor.leaves(statement)
+                yield SmallChange(*place, new, unit, names=new in editor.names, leaves=leaves)
     for move in moves(function.body, text):
         unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
@@ -133,6 +134,12 @@ class _Editor:
         self.loops, self.again = (
             {id(one) for node in ast.walk(function) if isinstance(node, kinds) for one in statements(node.body)}
             for kinds in (ast.While, (ast.While, ast.For))
+        )
+
+    def leaves(self, node: ast.stmt) -> bool:
+        """Whether a statement is a condition on which a loop is left."""
+        return (
+            isinstance(node, ast.If) and id(node) in self.again and isinstance(node.body[-1], (ast.Break, ast.Return))
         )
 
     def _of_self(self, node: ast.Attribute) -> bool:
