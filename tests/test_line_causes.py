@@ -147,5 +147,6 @@ def test_a_loop_that_is_left_in_another_way(workers, monkeypatch):
 def test_a_condition_on_which_a_loop_is_left_too_early(workers, monkeypatch):
     """Where the loop ends too early, it is not its head that is told, if another line would mend the call."""
     monkeypatch.setattr("autograder.grading.mending_lines.SECONDS", 60.0)
-    tests, line = failed(workers, "attention", "translate", "seq2seq", ".all()", ".any()")
+    old, new = "done.all()", "done.any()"
+    tests, line = failed(workers, "attention", "translate", "seq2seq", old, new, "translate-where")
     assert wrong_lines(tests[0]) == [line]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from autograder.diagnosis.findings import Fault, Finding
+from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.known_steps import LIMIT, no_tensor
 from autograder.grading.point_at_line import Followed, own_files, with_finding
 from autograder.grading.results import LineMark, TestResult
@@ -266,7 +266,7 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, far = 2 * int(end is not None), min(later, default=0)
                 if seen or (constructor and not times):
                     late = late if (file, change.line) in way else 4 + int(not seen)
-                if _ends_early(change, finding):
+                if _ends_early(change, followed):
                     late = -2 - int(change.moves)
                 elif change.text.startswith(calls) or change.text in likely:
                     late = -1
@@ -275,12 +275,14 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
 
 
-def _ends_early(change: SmallChange, finding: Finding) -> bool:
-    """Whether a change lets a loop go on that ends too early: how it is left, or what comes before that."""
+def _ends_early(change: SmallChange, followed: Followed) -> bool:
+    """Whether a change lets a loop go on that ends too early, or is of the order in a loop that chooses tokens."""
+    finding = followed.finding
     early = {fault.line.number for fault in finding.faults if fault.short}
-    ended = not finding.faults and finding.usual and finding.missing
+    # Nothing is wrong but that there is no more of it; or whole numbers are, such as the tokens that a loop chooses.
+    ended = not finding.faults and (finding.usual or followed.whole)
     exchanged = change.other > 0 and not early.isdisjoint({change.line, change.other})
-    return exchanged or (change.leaves and bool(early or ended))
+    return exchanged or (change.steers and (ended or (bool(early) and not change.other)))
 
 
 def _in_turns(changes: Iterable[SmallChange]) -> list[SmallChange]:

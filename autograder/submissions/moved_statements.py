@@ -19,7 +19,7 @@ class Move(NamedTuple):
     start: int
     end: int
     text: str
-    leaves: bool = False  # whether it changes how or when a loop is left
+    steers: bool = False  # whether it changes when a loop is left, or the order of its statements
     other: int = 0  # the line of the other statement, if two are exchanged
 
 
@@ -35,7 +35,7 @@ def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.Wh
             yield Move(node.lineno, at, at + 4, "if")
         if (loop and isinstance(node, (ast.Return, ast.Continue))) or (loop is ast.For and isinstance(node, ast.Break)):
             word = "continue" if isinstance(node, ast.Break) else "break"
-            yield Move(node.lineno, at, text.end(node), word + "\n" * text.of(node).count("\n"), leaves=True)
+            yield Move(node.lineno, at, text.end(node), word + "\n" * text.of(node).count("\n"), steers=True)
         if (
             isinstance(node, BLOCKS)
             and not _has_else(node)
@@ -54,7 +54,7 @@ def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.Wh
         if _can_change(first, second) and (second.end_lineno or 0) - first.lineno < LONGEST:
             between = text.source[text.end(first) : text.start(second)]
             new = text.of(second) + between + text.of(first)
-            yield Move(first.lineno, text.start(first), text.end(second), new, other=second.lineno)
+            yield Move(first.lineno, text.start(first), text.end(second), new, loop is not None, second.lineno)
 
 
 def _has_else(node: ast.stmt) -> bool:

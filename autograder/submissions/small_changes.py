@@ -55,7 +55,7 @@ class SmallChange:
     unit: str  # what is compiled: the changed function alone, on its lines
     names: bool = False  # whether it only puts a name in the place of another one
     moves: bool = False  # whether it changes where a statement stands
-    leaves: bool = False  # whether it changes how or when a loop is left
+    steers: bool = False  # whether it changes when a loop is left, or the order of its statements
     other: int = 0  # the line of the statement with which that of `line` is exchanged
 
     def apply(self, source: str) -> str:
@@ -84,12 +84,12 @@ def small_changes(
             unit = head + source[begin:start] + new + source[stop:end]
             if new != source[start:stop] and unit not in seen:
                 seen.add(unit)
-                place, leaves = (module, path, statement.lineno, start, stop), editor.leaves(statement)
-                yield SmallChange(*place, new, unit, names=new in editor.names, leaves=leaves)
+                place, steers = (module, path, statement.lineno, start, stop), editor.steers(statement)
+                yield SmallChange(*place, new, unit, names=new in editor.names, steers=steers)
     for move in moves(function.body, text):
         unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
-        yield SmallChange(*place, move.text, unit, moves=True, leaves=move.leaves, other=move.other)
+        yield SmallChange(*place, move.text, unit, moves=True, steers=move.steers, other=move.other)
 
 
 def unused_attributes(tree: ast.Module) -> set[str]:
@@ -136,7 +136,7 @@ class _Editor:
             for kinds in (ast.While, (ast.While, ast.For))
         )
 
-    def leaves(self, node: ast.stmt) -> bool:
+    def steers(self, node: ast.stmt) -> bool:
         """Whether a statement is a condition on which a loop is left."""
         return (
             isinstance(node, ast.If) and id(node) in self.again and isinstance(node.body[-1], (ast.Break, ast.Return))
