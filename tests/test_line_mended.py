@@ -107,7 +107,7 @@ def test_a_change_that_ends_the_worker_costs_no_more_than_itself(workers, monkey
     def further(self, failed):
         if not ended:
             ended.append(self.student._end_worker())
-            return False
+            return False, ""
         return own(self, failed)
 
     own = _StageTrials._further

@@ -41,6 +41,7 @@ class Fault:
     left_out: bool = False  # it is the step after the missing one: that was left out
     elsewhere: bool = False  # the missing step is made, but not for this line
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
+    tensors: tuple[int, ...] = ()  # how many it gives back, and how many correct code does at most
     fills: Line | None = None  # it fills the list that the `return` of this line gives back
     nan: bool = False  # it is the first that makes NaN
     short: bool = False  # it is the head of a loop that ends too early
@@ -55,6 +56,9 @@ class Fault:
     node: int = -1  # the tensor with the right numbers in another order
     rows: tuple[int, ...] = ()  # what it may have to be
     turn: tuple[int, ...] = ()  # the order of its axes that would mend it
+    exchange: tuple[str, ...] = ()  # what it uses in the place of another tensor, and that one
+    operation: str = ""  # what makes the first wrong tensor on it, if that is not all that it does
+    breaks: str = ""  # with that small change this part of the test fails, which passes now
 
     @property
     def vague(self) -> bool:

@@ -53,7 +53,7 @@ class _Search:
     def search(self) -> dict[Line, Fault]:
         """The faults, the first one first."""
         self.suspects = self.seen.suspects()
-        returns = WrongReturns(self.usual, self.missing, self.text)
+        self.returns = returns = WrongReturns(self.usual, self.missing, self.text)
         short = {} if self.seen.tensors else self.seen.too_short()
         for node in self.suspects:
             loops = [line for line, end in short.items() if end < node]
@@ -95,6 +95,8 @@ class _Search:
         order = "" if seen.plain[node] else seen.order(node)
         if line is None or line in self.faults or self.text.given(line) or self._once_too_often(node):
             return
+        if call and self.returns.gave(call):
+            return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
             # Along which axis tensors are put together shows their axes of size 1, which are not seen.
@@ -123,7 +125,7 @@ class _Search:
             for number in self.missing
             if steps[number].row in next_rows
             or given & set(steps[number].after)
-            or (not steps[number].after and steps[number].operation in beside and self._begins(node))
+            or (not steps[number].after and steps[number].operation in beside and usual.begins(node))
         ]
         if after and seen.plain[node] and any(after[0] in step.after for step in steps):
             after = []  # a statement of numbers may make several steps at once, of which only the last one is seen
@@ -131,14 +133,18 @@ class _Search:
         wanted = [number for number in after if steps[number].row in rows]
         order = steps[wanted[0]].name if wanted else order
         later = {one.operation for one in steps[after[0] + 1 :] if after[0] in one.after} if after else set()
-        before = self._before(node, line, steps[after[0]].after if after else ())
+        before = usual.made_before(node, line, steps[after[0]].after if after else ())
         idle = before is not None and usual.changes_nothing(before, node)
         after = after or (self.missing[:1] if idle else [])
         skips = own in later and own != steps[after[0]].operation and not usual.as_usual(node)
-        left_out = bool(after) and (idle or skips)
+        left_out, turned = (
+            bool(after) and (idle or skips),
+            (node if wanted else -1, steps[wanted[0]].row if wanted else -1),
+        )
         missing = steps[after[0]].name if after else ""
         if not left_out and line == trace.lines[node] and (skipped := usual.skipped(node)):
             missing = "".join(self.seen.names({skipped.row})) or missing
+            turned = (skipped.node, skipped.row)
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
             left_out = bool(before or missing)
@@ -154,8 +160,10 @@ class _Search:
             self.calls.told(call) if call else None,
             left_out,
             before=before,
-            node=node if wanted else -1,
-            rows=tuple(steps[number].row for number in wanted[:1]),
+            node=turned[0],
+            rows=turned[1:] if turned[0] >= 0 else (),
+            exchange=usual.in_place_of(node, steps[after[0]].row) if after and not left_out else (),
+            operation=usual.within(node, line),
         )
 
     def _round_before(self, node: int) -> Line | None:
@@ -221,19 +229,6 @@ class _Search:
             return None
         return Fault(line, "".join(self.seen.names({found.row})))
 
-    def _begins(self, node: int) -> bool:
-        """Whether a node is made of nothing that an earlier line has computed."""
-        trace, line = self.trace, self.trace.lines[node]
-        waiting, seen = list(trace.inputs[node]), set()
-        while waiting:
-            source = waiting.pop()
-            if source not in seen and trace.made[source] and self.seen.telling[source]:
-                if trace.lines[source] != line:
-                    return False
-                seen.add(source)
-                waiting += trace.inputs[source]
-        return True
-
     def _given_to_helper(self, node: int) -> Line | None:
         """The line that calls the helper function in which a node is made of nothing but what this was given."""
         for number in self.seen.around(int(self.trace.around[node])):
@@ -242,28 +237,6 @@ class _Search:
                 own = entry.path not in self.known.calls and set(self.trace.inputs[node]) <= set(entry.inputs)
                 return entry.line if own else None
         return None
-
-    def _before(self, node: int, line: Line, steps: Collection[int] = ()) -> Line | None:
-        """The line of the same file, before this one, that made what goes into a node last.
-
-        What says nothing, as a mask of nothing but ones, does not count beside what does; beside what some steps have
-        made nothing else does.
-        """
-        sources, seen = list(self.trace.inputs[node]), set()
-        lines: dict[bool, list[Line]] = {True: [], False: []}
-        by_steps: list[Line] = []
-        while sources:
-            source = sources.pop()
-            at = self.trace.lines[source]
-            if at == line and source not in seen:
-                seen.add(source)
-                sources += self.trace.inputs[source]
-            elif at is not None and at.file == line.file and at.number < line.number:
-                at = self.usual.first_line(source) or at if self.seen.rows[source] >= 0 else at
-                lines[bool(self.seen.telling[source])].append(at)
-                if set(self.seen.named.get(int(self.seen.rows[source]), ())) & set(steps):
-                    by_steps.append(at)
-        return max(by_steps or lines[True] or lines[False], key=lambda one: one.number, default=None)
 
     def _blamed(self, node: int) -> tuple[Line | None, Call | None]:
         """The line of a suspect; that of the call around it, with the call, if that was given something else."""

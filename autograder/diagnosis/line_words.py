@@ -104,7 +104,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.exchanged:
             place = f"{fault.line.number} and {fault.exchanged}{place.removeprefix(str(fault.line.number))}"
         lines = "lines" if fault.exchanged else "line"
-        told = [f"With a small change of {lines} {place} alone, the call gives what it should:", code]
+        breaks = f", but the part {fault.breaks} of the test fails then" if fault.breaks else ""
+        told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}:", code]
         told += [f"As it is, nothing makes {fault.missing}."] if fault.missing else []
     elif fault.short:
         often = (
@@ -122,24 +123,30 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
         step = "the same once more" if fault.missing in fault.returns else fault.missing
         should = f"{'What is missing' if fault.left_out else 'It should be'}: {step}." if step else ""
-        said = " ".join(one for one in (back, should) if one)
+        many = (
+            "It gives back {} tensors in all; correct code at most {}.".format(*fault.tensors) if fault.tensors else ""
+        )
+        said = " ".join(one for one in (back, many, should) if one)
         told = [f"{where} returns something else than it should:", code, *([said] if said else [])]
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
-        after = f" after line {fault.before.number}" if fault.before else ""
+        after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         head = "gives a wrong result, too:" if another else first
-        told = [f"{where} {head}", code, *_what(fault)]
+        told = [f"{where} {head}", code, *_what(fault, _within(fault, sources))]
     return (*told, *_used(fault, finding))
 
 
 def _without(fault: Fault) -> str:
     """What a line goes on without. That a step is missing would be too much: it may be there, and come to nothing."""
+    turn = f", as by permute{fault.turn}" if fault.turn else ""
     if fault.missing and not fault.elsewhere:
-        return f", but nothing has made {fault.missing}"
-    return f" without a step, {fault.missing or 'which should come between the two'}"
+        return f", but nothing has made {fault.missing}{turn}"
+    if fault.missing or not turn:
+        return f" without a step, {fault.missing or 'which should come between the two'}{turn}"
+    return f" without a step between the two{turn}"
 
 
 def _used(fault: Fault, finding: Finding) -> list[str]:
@@ -150,14 +157,31 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
         of = f"of line{'s' * (len(lines) > 1)} {_and([str(line) for line in lines])}"
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
-        elif fault.vague and not proven.issuperset(lines):
+        elif fault.vague and not fault.operation and not proven.issuperset(lines):
             others.append(f"{name} {of}")
     told = [*numbers, *others][:MOST_USED]
     return [f"It uses {_and(told)}."] if told else []
 
 
-def _what(fault: Fault) -> list[str]:
-    """What is known of a wrong result."""
+# What operations look like where they are written as signs.
+SIGNS = {"matmul": " @ ", "add": " + ", "sub": " - ", "mul": " * ", "div": " / ", "truediv": " / "}
+
+
+def _within(fault: Fault, sources: Mapping[str, str]) -> str:
+    """The operation that makes the first wrong tensor of a line, as the line has it; nothing if that is not seen."""
+    text = text_of(fault.line, sources)
+    call, sign = f"{fault.operation}(", SIGNS.get(fault.operation, "")
+    if not fault.operation or text.count(call) + (text.count(sign) if sign else 0) != 1:
+        return ""
+    return f"{call})" if call in text else sign.strip()
+
+
+def _what(fault: Fault, within: str) -> list[str]:
+    """What is known of a wrong result.
+
+    Args:
+        within: the operation of the line that makes it, if there are several.
+    """
     if fault.calls:
         return [_called(fault.calls)]
     if fault.until:
@@ -165,11 +189,21 @@ def _what(fault: Fault) -> list[str]:
             f"The numbers are right, but from here to line {fault.until.number} their order or shape becomes wrong."
         ]
     if fault.order:
-        made = f"It makes {fault.order}: the" if fault.order != UNNAMED else "Its"
+        made = (
+            f"It makes {fault.order}: the"
+            if fault.order != UNNAMED
+            else f"Of what {within} makes, the"
+            if within
+            else "Its"
+        )
         turned = f" permute{fault.turn} of it would be right." if fault.turn else ""
         return [f"{made} numbers are right, but they stand in another order or shape than they should.{turned}"]
+    if fault.exchange:
+        used, wanted = fault.exchange
+        return [f"It uses {used} in the place of {wanted}, and so does not make {fault.missing}."]
     given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
-    return [f"{given}What should come next: {fault.missing}."] if fault.missing else []
+    told = [f"{given}What should come next: {fault.missing}."] if fault.missing else []
+    return [*told, *([f"The first of its operations that is not right is {within}."] if within else [])]
 
 
 def _called(called: Called) -> str:

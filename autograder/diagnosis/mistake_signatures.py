@@ -164,7 +164,8 @@ def hints(assignment: str, named: Named) -> tuple[str, ...]:
     """The hints for a known mistake: what it looks like, where to read again."""
     looks_like, *others = _stored(assignment)["hints"][named.mistake]
     if named.not_in:
-        others.append(f"That is so in this test. It is not all, or not the cause, in {' and '.join(named.not_in)}.")
+        tests = " and ".join(named.not_in)
+        others.append(f"That is so in this test. In {tests} it mostly looks different: look at that, too.")
     return (looks_like if named.sure else f"Perhaps this: {looks_like}", *others)
 
 

@@ -164,3 +164,71 @@ class Usual:
                 seen.add(source)
                 waiting += trace.inputs[source] if trace.lines[source] == trace.lines[node] else ()
         return seen
+
+    def begins(self, node: int) -> bool:
+        """Whether a node is made of nothing that an earlier line has computed."""
+        trace, line = self.trace, self.trace.lines[node]
+        waiting, seen = list(trace.inputs[node]), set()
+        while waiting:
+            source = waiting.pop()
+            if source not in seen and trace.made[source] and self.seen.telling[source]:
+                if trace.lines[source] != line:
+                    return False
+                seen.add(source)
+                waiting += trace.inputs[source]
+        return True
+
+    def made_before(self, node: int, line: Line, steps: Collection[int] = ()) -> Line | None:
+        """The line of the same file, before this one, that made what goes into a node last.
+
+        What says nothing, as a mask of nothing but ones, does not count beside what does; beside what some steps have
+        made nothing else does.
+        """
+        sources, seen = list(self.trace.inputs[node]), set()
+        lines: dict[bool, list[Line]] = {True: [], False: []}
+        by_steps: list[Line] = []
+        while sources:
+            source = sources.pop()
+            at = self.trace.lines[source]
+            if at == line and source not in seen:
+                seen.add(source)
+                sources += self.trace.inputs[source]
+            elif at is not None and at.file == line.file and at.number < line.number:
+                at = self.first_line(source) or at if self.seen.rows[source] >= 0 else at
+                lines[bool(self.seen.telling[source])].append(at)
+                if set(self.seen.named.get(int(self.seen.rows[source]), ())) & set(steps):
+                    by_steps.append(at)
+        return max(by_steps or lines[True] or lines[False], key=lambda one: one.number, default=None)
+
+    def within(self, node: int, line: Line) -> str:
+        """The operation of a node, if its line makes something else of it."""
+        goes_on = any(self.trace.lines[user] == line for user in self.seen.consumers[node])
+        return self.trace.operations[node] if goes_on and self.trace.lines[node] == line else ""
+
+    def in_place_of(self, node: int, row: int) -> tuple[str, ...]:
+        """What a node uses in the place of another tensor, and that other one, in words; nothing if it is not the only
+        difference between it and what should be made.
+
+        Args:
+            row: what should be made, by the same operation.
+        """
+        own = self.trace.operations[node]
+        wanted = {source for source, operation, made in self.seen.known.made_from if (operation, made) == (own, row)}
+        given = set(self._given(node))
+        odd, lacks = given - wanted, wanted - given
+        if len(odd) != 1 or len(lacks) != 1 or len(given) != len(wanted) or len(given) < 2:
+            return ()
+        told = tuple(self._told(rows.pop(), node) for rows in (odd, lacks))
+        return told if all(told) else ()
+
+    def _told(self, row: int, until: int) -> str:
+        """The name of a tensor, or where it comes from; nothing if it is nowhere before a node."""
+        if name := "".join(self.seen.names({row})):
+            return name
+        node = next((one for one in range(until) if self.seen.rows[one] == row), None)
+        if node is None or (not self.trace.made[node] and self.trace.operations[node]):
+            return ""
+        line = self.trace.lines[node]
+        return (
+            "what the call was given" if not self.trace.made[node] else f"what line {line.number} makes" if line else ""
+        )

@@ -14,7 +14,8 @@ class WrongReturns:
 
     def __init__(self, usual: Usual, missing: Sequence[int], text: Text) -> None:
         self.usual, self.seen, self.trace, self.known = usual, usual.seen, usual.trace, usual.seen.known
-        self.missing, self.text = missing, text
+        # Behind an exception nothing could be made.
+        self.missing, self.text = missing if self.trace.raised is None else (), text
         self.calls = self._calls()
         self.later = self._made_from(self.calls)  # what is computed from what these calls return
 
@@ -38,7 +39,7 @@ class WrongReturns:
         trace = self.trace
         found: set[int] = set()
         for entry in calls:
-            number = next(at for at, one in enumerate(trace.calls) if one is entry)
+            number = self._place(entry)
             own = [node for node in range(trace.size) if number in self.seen.around(int(trace.around[node]))]
             end = max((*own, *entry.outputs), default=0)
             made = set(entry.outputs)
@@ -47,6 +48,14 @@ class WrongReturns:
                     made.add(node)
             found |= made - set(entry.outputs)
         return found
+
+    def gave(self, later: Call) -> bool:
+        """Whether a call is made with something that came back from one of these."""
+        at = self._place(later)
+        return any(set(entry.outputs) & set(later.inputs) for entry in self.calls if self._place(entry) < at)
+
+    def _place(self, call: Call) -> int:
+        return next(at for at, one in enumerate(self.trace.calls) if one is call)
 
     def faults(self) -> Iterator[Fault]:
         """What is said of the returns that use nothing of an earlier one."""
@@ -85,7 +94,9 @@ class WrongReturns:
         if should in back and (last := self._made_last(entry, should)):
             return Fault(last, short=True, often=-1)
         left_out = bool(missing) or (bool(should) and one_of_several)
-        return Fault(line, should, returns=back, left_out=left_out, before=before)
+        most = max(len(own) for own in self.known.returns[entry.path])
+        tensors = (len(entry.outputs), most) if len(entry.outputs) > most else ()
+        return Fault(line, should, returns=back, left_out=left_out, before=before, tensors=tensors)
 
     def _made_last(self, entry: Call, step: str) -> Line | None:
         """The line that makes a step of which a later round is missing, if it is not the `return` itself."""

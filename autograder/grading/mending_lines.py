@@ -45,8 +45,8 @@ class Failed(NamedTuple):
     name: str
     followed: Followed
     student: Student
-    # Whether the test gets further with another student; whether to its end.
-    further: Callable[[Student, bool], bool]
+    # Whether the test gets further with another student, and which part does not pass any more; whether to its end.
+    further: Callable[[Student, bool], tuple[bool, str]]
 
 
 def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[str, TestResult]:
@@ -61,6 +61,10 @@ def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[st
             if fault := trials.fault(one):
                 finding, code = one.followed.finding, one.followed.recipe.code
                 right = [(line, steps) for line, steps in finding.right if line not in {fault.line, *finding.unsure}]
+                if fault.breaks:  # lines behind it may have to change with it
+                    right = [
+                        one for one in right if one[0].file == fault.line.file and one[0].number < fault.line.number
+                    ]
                 found[one.name] = with_finding(
                     tests[one.name],
                     replace(finding, faults=(fault,), right=tuple(right), missing=()),
@@ -145,27 +149,32 @@ class _StageTrials:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
                 # What has mended another test, and nothing else did there, need only give the right result here.
-                found = {_place(one): one for one in self.known if self._right(one, trials, failed)}
+                found = {_place(one): (one, "") for one in self.known if self._right(one, trials, failed)}
+                half: dict[tuple[str, int], tuple[SmallChange, str]] = {}  # with which another part fails
                 for likely, change in _candidates(failed.followed) if not found else ():
                     at = _place(change)
                     if self.left <= (0 if likely else least) or time.monotonic() > self.end:
                         if likely:  # which other places would do is not known
                             return None
                         break
-                    if at not in found and self._right(change, trials, failed) and self._further(failed):
-                        self.known.append(change)
-                        found[at] = change
+                    if at in found or not self._right(change, trials, failed):
+                        continue
+                    further, breaks = self._further(failed)
+                    if further:
+                        (half if breaks else found)[at] = change, breaks
                         least = max(least, self.left - OTHERS)
-                        if at in told or len(found) > 1:
+                        if not breaks and (at in told or len(found) > 1):
                             break
+                found = found or half
+                self.known += [change for change, _ in found.values() if change not in self.known]
         except StudentFault:
             return None
         if len(found) != 1 or found.keys() <= told:
             return None
-        [(line, change)] = found.items()
+        [(line, (change, breaks))] = found.items()
         made = {name for _, names in finding.right for name in names}  # elsewhere, or not often enough
         missing = next((name for name in finding.missing[:1] if finding.usual and not raised and name not in made), "")
-        return Fault(_statement(recipe.code, *line), missing, mends=True, exchanged=change.other)
+        return Fault(_statement(recipe.code, *line), missing, mends=True, exchanged=change.other, breaks=breaks)
 
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change gives the call its right result."""
@@ -179,8 +188,8 @@ class _StageTrials:
         wanted = known.rows[list(known.results[first:])]
         return all(np.abs(one.signature - row).max() <= LIMIT for one, row in zip(results, wanted, strict=True))
 
-    def _further(self, failed: Failed) -> bool:
-        """Whether a test gets further with the change that was made last.
+    def _further(self, failed: Failed) -> tuple[bool, str]:
+        """Whether a test gets further with the change that was made last, and what does not pass any more.
 
         One number, and whole numbers such as places of the largest, may be right by chance: then all has to be right.
         """

@@ -142,13 +142,16 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
 
 def gets_further(
     case: StageTestCase, error: BaseException, checks: int, student: Student, to_its_end: bool = False
-) -> bool:
+) -> tuple[bool, str]:
     """Whether a test that failed passes, with another student, the check that failed. `case` is left as it is.
 
     Args:
         error: what ended the test, or its first part that failed.
         checks: the number of that check.
         to_its_end: whether all checks behind that one have to be passed, too.
+
+    Returns:
+        whether it does, and a part of the test that passed before and fails with that student.
     """
     own, kept = case.student, (case.checks, case.outcomes, case.warnings)
     part = next((name for name, (found, _) in case.outcomes.items() if found is error), "")
@@ -156,7 +159,10 @@ def gets_further(
     try:
         outcome, _ = _outcome(case)
         now, reached = case.outcomes.get(part, (outcome, case.checks))
-        return now is None or (isinstance(now, Incorrect) and reached > checks and not to_its_end)
+        passes = now is None or (isinstance(now, Incorrect) and reached > checks and not to_its_end)
+        passed = {name for name, (found, _) in kept[1].items() if found is None}
+        breaks = next((name for name, (found, _) in case.outcomes.items() if name in passed and found), "")
+        return passes, breaks
     finally:
         case.student = own
         case.checks, case.outcomes, case.warnings = kept

@@ -19,6 +19,7 @@ MAX_BODY = 64 * 1024 * 1024  # bytes of its tensors
 MAX_DEPTH = 8  # lists in lists
 MAX_NUMBER = 2**63  # of whole numbers outside tensors
 MAX_AXES = 32  # of a tensor: as many as every release of NumPy can hold
+TURNED_AXES = 6  # of a tensor of which every order of the axes is tried
 TRACE_NODES = 4000  # results of operations that are recorded of a failed call
 TRACE_BYTES = 256 << 20  # of the tensors that are kept for it
 TRACE_SECONDS = 3.0  # of computing for which a call is followed

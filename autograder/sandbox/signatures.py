@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from itertools import permutations
+from math import factorial
 from typing import Any
 
 import numpy as np
 import torch
 
+from autograder.sandbox.limits import TURNED_AXES
+
 COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
-TURNED = 4  # axes of a tensor of which every order is tried
+TURNED = 24 * WHOLE  # elements of a tensor in all orders of its axes
 NESTED = 4  # lists in lists
 BLOCK = 8192  # elements that are looked at together
 LARGE = 1e30
@@ -77,8 +80,8 @@ def _means(elements: np.ndarray) -> list[float]:
 
 
 def turns(tensor: torch.Tensor) -> list[list[Any]]:
-    """The signatures of a tensor with its axes in every order, each behind that order; none if it has many axes."""
-    if tensor.dim() > TURNED:
+    """The signatures of a tensor with its axes in every order, each behind that order; none if these are many."""
+    if tensor.dim() > TURNED_AXES or factorial(tensor.dim()) * tensor.numel() > TURNED:
         return []
     return [[list(axes), list(signature(tensor.permute(axes)))] for axes in permutations(range(tensor.dim()))]
 

@@ -7,11 +7,12 @@ only file names and line numbers that exist, and names of steps that the grader 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import factorial
 from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.limits import MAX_AXES, TRACE_NODES
+from autograder.sandbox.limits import MAX_AXES, TRACE_NODES, TURNED_AXES
 
 COLUMNS = 8  # of a signature
 TRAINED = "trained weights"  # what changes a weight in place, whatever the operation is
@@ -123,7 +124,7 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         results=found,
         shapes=sizes,
         numbers=_variables(numbers, lines),
-        turns=tuple(_turn(one) for one in _list(turns, 24)),
+        turns=tuple(_turn(one) for one in _list(turns, factorial(TURNED_AXES))),
         raised=into,
         raised_at=at,
         whole=whole,

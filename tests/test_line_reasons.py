@@ -1,0 +1,79 @@
+"""What a verdict tells of a wrong line beside its number: its operation, what it uses in the place of what, axes."""
+
+import torch
+
+from autograder.diagnosis.findings import Fault, Finding
+from autograder.diagnosis.line_words import sentences
+from autograder.sandbox.signatures import turns
+from autograder.sandbox.traces import Line
+from tests.slips import failed, wrong_lines
+
+WEIGHTS = (
+    "self.attention_weights = masked_softmax(scores, valid_lens)\n        return self.dropout(self.attention_weights)"
+)
+DROPPED = (
+    "self.attention_weights = self.dropout(masked_softmax(scores, valid_lens))\n        return self.attention_weights"
+)
+
+
+def told(tests) -> str:
+    return " ".join(line for test in tests for line in test.pointed)
+
+
+def test_a_residual_that_is_taken_from_behind_the_norm(workers):
+    new = "x = self.norm1(x)\n        x = x + self.attention(x)"
+    tests, line = failed(workers, "variants", "vit", "vit", "x = x + self.attention(self.norm1(x))", new)
+    assert all(wrong_lines(test) == [line + 1] for test in tests)
+    assert "It uses the norm before attention in the place of what the call was given" in told(tests)
+    assert "in the place of the patches plus their positions, and so does not make x plus attention." in told(tests)
+
+
+def test_axes_that_are_not_turned_before_they_are_merged(workers):
+    """The tensor has six axes, and one order of them is what correct code goes on with."""
+    old = "patches.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)"
+    new = "patches.reshape(B, self.num_patches, -1)"
+    tests, line = failed(workers, "variants", "vit", "vit", old, new)
+    assert f"Line {line} goes on after line {line - 2}, but nothing has made the patches, each in a row" in told(tests)
+    assert "as by permute(0, 2, 4, 1, 3, 5):" in told(tests)
+
+
+def test_the_first_wrong_operation_of_a_line(workers, without_trials):
+    old = "key.transpose(-2, -1)"
+    tests, line = failed(workers, "transformer", "mha", "mha", old, "key.roll(1, -1).transpose(-2, -1)")
+    assert all(wrong_lines(test) == [line] for test in tests)
+    assert "The first of its operations that is not right is roll()." in told(tests)
+
+
+def test_the_operation_that_lays_out_numbers_in_another_way(workers, without_trials):
+    new = "logits.reshape(logits.size(0), -1, logits.size(1)), targets"
+    tests, line = failed(workers, "variants", "lm", "language_model", "logits.flatten(0, 1), targets.flatten()", new)
+    assert wrong_lines(tests[0]) == [line]
+    assert "Of what reshape() makes, the numbers are right, but they stand in another order" in told(tests)
+
+
+def test_a_change_that_mends_one_part_of_a_test_and_breaks_another_is_not_called_enough(workers):
+    """Both lines have to change: what is kept, and what the values are averaged with."""
+    tests, line = failed(workers, "attention", "scoring", "scoring", WEIGHTS, DROPPED)
+    assert wrong_lines(tests[0]) == [line]
+    assert "the call gives what it should, but the part result of the test fails then:" in told(tests)
+    assert not any(mark.state == "right" and mark.line > line for mark in tests[0].marks)
+
+
+def test_a_list_that_is_appended_to_from_call_to_call_accuses_no_caller(workers):
+    tests, _ = failed(workers, "transformer", "inference", "decoder", "new_cache = []", "new_cache = cache or []")
+    assert {mark.file for test in tests for mark in test.marks if mark.state == "wrong"} == {"decoder.py"}
+    assert "tensors in all; correct code at most" in told(tests)
+    assert "What is missing" not in told(tests)
+
+
+def test_a_line_does_not_go_on_after_itself():
+    line = Line("scoring.py", 1, 1)
+    finding = Finding(faults=(Fault(line, "the features", left_out=True, before=line),))
+    [first, code] = sentences(finding, {"scoring.py": "hidden = w_v(asked + offered)"})
+    assert first == "Line 1 of scoring.py goes on, but nothing has made the features:"
+    assert code.strip() == "hidden = w_v(asked + offered)"
+
+
+def test_every_order_of_axes_is_looked_at_where_that_takes_no_time():
+    assert len(turns(torch.rand(1, 2, 3, 1, 2, 2))) == 720
+    assert turns(torch.rand(40, 40, 40, 4, 2, 2)) == turns(torch.rand(1, 1, 1, 1, 1, 1, 2)) == []
