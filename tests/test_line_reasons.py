@@ -44,6 +44,14 @@ def test_the_first_wrong_operation_of_a_line(workers, without_trials):
     assert "The first of its operations that is not right is roll()." in told(tests)
 
 
+def test_an_operation_that_only_uses_what_may_be_wrong_is_not_called_the_first(workers, without_trials):
+    """Without its eps the standard deviation is nearly right, and so it seems to be the division that is not."""
+    old, new = "torch.sqrt(variance + self.eps)", "torch.sqrt(variance)"
+    tests, line = failed(workers, "variants", "layers", "layers", old, new)
+    assert wrong_lines(tests[0]) == [line]
+    assert "is /." not in told(tests)
+
+
 def test_the_operation_that_lays_out_numbers_in_another_way(workers, without_trials):
     new = "logits.reshape(logits.size(0), -1, logits.size(1)), targets"
     tests, line = failed(workers, "variants", "lm", "language_model", "logits.flatten(0, 1), targets.flatten()", new)

@@ -163,7 +163,7 @@ class _Search:
             node=turned[0],
             rows=turned[1:] if turned[0] >= 0 else (),
             exchange=usual.in_place_of(node, steps[after[0]].row) if after and not left_out else (),
-            operation=usual.within(node, line),
+            operation=usual.within(node, line, steps[after[0]].operation if after else ""),
         )
 
     def _round_before(self, node: int) -> Line | None:

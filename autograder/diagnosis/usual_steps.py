@@ -200,10 +200,17 @@ class Usual:
                     by_steps.append(at)
         return max(by_steps or lines[True] or lines[False], key=lambda one: one.number, default=None)
 
-    def within(self, node: int, line: Line) -> str:
-        """The operation of a node, if its line makes something else of it."""
-        goes_on = any(self.trace.lines[user] == line for user in self.seen.consumers[node])
-        return self.trace.operations[node] if goes_on and self.trace.lines[node] == line else ""
+    def within(self, node: int, line: Line, step: str) -> str:
+        """The operation of a node, if its line makes something else of it; nothing if an earlier one may be wrong, too.
+
+        Args:
+            step: the operation that makes the missing step. If the line has it before, that may be what is wrong.
+        """
+        trace = self.trace
+        own = [one for one in range(trace.size) if trace.lines[one] == line]
+        goes_on = trace.lines[node] == line and any(user in own for user in self.seen.consumers[node])
+        before = {trace.operations[one] for one in own if one < node}
+        return trace.operations[node] if goes_on and step not in before else ""
 
     def in_place_of(self, node: int, row: int) -> tuple[str, ...]:
         """What a node uses in the place of another tensor, and that other one, in words; nothing if it is not the only
