@@ -144,7 +144,8 @@ class _Search:
         missing = steps[after[0]].name if after else ""
         if not left_out and line == trace.lines[node] and (skipped := usual.skipped(node)):
             missing = "".join(self.seen.names({skipped.row})) or missing
-            turned = (skipped.node, skipped.row)
+            if skipped.row in self.seen.alike_rows(skipped.node):  # else no order of the axes would do
+                turned = (skipped.node, skipped.row)
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
             left_out = bool(before or missing)
