@@ -109,6 +109,16 @@ def test_a_line_that_draws_random_numbers(workers):
     assert tests[0].pointed[0] == f"Line {line} of mha.py draws random numbers:"
 
 
+def test_memory_that_is_never_written_is_no_dropout(workers):
+    old = "        x = torch.softmax(scores, dim=-1) @ value"
+    half = "        {0} = torch.empty_like(query)\n        {0}[:, :2] = (torch.softmax(scores, dim=-1) @ value)[:, :2]"
+    tests, line = failed(workers, "mha", "mha", (old, half.format("x")))
+    assert tests[0].message == "two calls with the same inputs give different numbers"
+    assert "dropout" not in " ".join(tests[0].details)
+    assert wrong_lines(tests[0]) == [line]
+    assert tests[0].pointed[0] == f"Line {line} of mha.py makes a tensor without values:"
+
+
 def test_a_line_that_uses_a_tensor_of_an_earlier_call(workers):
     old = "attended = self.self_attn(x, x, x, key_padding_mask=self_attn_padding_mask)"
     more = "\n        self.sum = getattr(self, 'sum', 0) + attended\n        attended = self.sum"
@@ -229,3 +239,12 @@ def test_a_list_that_is_filled_with_another_tensor_accuses_no_return(workers):
     tests, _ = failed(workers, "inference", "transformer", (old, old.replace("tgt", "next_token")))
     told = " ".join(line for test in tests for line in test.pointed)
     assert "return decoded_list, decoder_layer_cache_list" not in told
+
+
+def test_a_step_is_missing_behind_the_numbers_not_behind_the_mask(workers):
+    masked = "scores = scores.masked_fill(key_padding_mask[:, None, None, :] != 0, lowest)"
+    apart = "padded = key_padding_mask[:, None, None, :] != 0\n            scores = scores.masked_fill(padded, lowest)"
+    tests, line = failed(workers, "mha", "mha", (" / math.sqrt(self.d_k)", ""), (masked, apart))
+    told = [" ".join(test.pointed) for test in tests]
+    assert any(f" goes on after line {line}, " in one for one in told)
+    assert not any(f"after line {number}," in one for one in told for number in range(line + 1, line + 20))

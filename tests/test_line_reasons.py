@@ -85,3 +85,18 @@ def test_a_line_does_not_go_on_after_itself():
 def test_every_order_of_axes_is_looked_at_where_that_takes_no_time():
     assert len(turns(torch.rand(1, 2, 3, 1, 2, 2))) == 720
     assert turns(torch.rand(40, 40, 40, 4, 2, 2)) == turns(torch.rand(1, 1, 1, 1, 1, 1, 2)) == []
+
+
+def test_a_module_in_the_place_of_another_is_told_where_it_is_called(workers):
+    """Dropout may be called with anything; that the values are never made tells what it stands for."""
+    tests, line = failed(workers, "variants", "heads", "heads", "self.W_v(x)", "self.dropout(x)")
+    assert [wrong_lines(test) for test in tests] == [[line]] * len(tests)
+    assert "It calls dropout with what W_v should be called with." in told(tests)
+
+
+def test_a_change_that_goes_round_a_line_that_raises_does_not_mend_it(workers):
+    """With `if candidate:` the name that does not exist is not reached; but the parts that raised must pass then."""
+    old = "shared = ngrams(candidate, n) & ngrams(reference, n)"
+    tests, line = failed(workers, "attention", "translate", "seq2seq", old, old.replace("(reference", "(referenced"))
+    assert tests
+    assert all(wrong_lines(test) in ([], [line]) for test in tests)

@@ -1,12 +1,12 @@
 """What is said beside the first wrong line: lines that are right or of no use, modules called never or too often."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.findings import Called, Fault, module_name
 from autograder.diagnosis.known_steps import Known, given_to, modules_of
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
@@ -90,6 +90,21 @@ def surplus_calls(seen: Comparison, often: Often) -> Often:
         told = tuple(line for line in lines if line in odd)
         found.append((path, told if told and len(calls) - len(odd) == seen.known.counts[path] else lines))
     return tuple(found)
+
+
+def in_place_of(seen: Comparison, often: Often, never: Sequence[str]) -> Fault | None:
+    """The line that calls a module too often, in the place of the only one that is never called.
+
+    That is: with what that one should be called with. It does not matter then whether a module may be called with
+    anything, as dropout.
+    """
+    if len(often) != 1 or len(never) != 1 or len(set(often[0][1])) != 1:
+        return None
+    [(path, (line, *_))] = often
+    given = [given_to(one, seen.row) for one in seen.trace.calls if one.path == path and one.line == line]
+    if any(rows not in seen.known.calls[never[0]] for rows in given):
+        return None
+    return Fault(line, calls=Called(module_name(path), module_name(never[0])))
 
 
 def without_gaps(faults: Mapping[Line, Fault], often: Often) -> dict[Line, Fault]:

@@ -17,6 +17,12 @@ def random_line(first: Trace, second: Trace) -> Line | None:
     return None
 
 
+def unfilled_lines(trace: Trace) -> set[Line | None]:
+    """The lines that make tensors without values."""
+    made = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"}
+    return {line for line, name in zip(trace.lines, trace.operations, strict=True) if name in made}
+
+
 def kept_line(fresh: Trace, later: Trace) -> Line | None:
     """The first line that uses a tensor which only an object has that was called before.
 

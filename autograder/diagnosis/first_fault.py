@@ -14,6 +14,7 @@ import numpy as np
 from autograder.diagnosis.beside_fault import (
     called_often,
     called_twice,
+    in_place_of,
     is_usual,
     never_called,
     of_helper,
@@ -305,19 +306,21 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     lines = [(int(node), trace.lines[node]) for node in masks]
     often = surplus_calls(seen, called_often(trace, known))
-    faults = without_gaps(faults, often)
+    faults, never = without_gaps(faults, often), never_called(trace, known)
+    if (fault := in_place_of(seen, often, never)) and fault.line not in faults and not text.given(fault.line):
+        faults, often, never = {fault.line: fault}, (), ()
     made = set(seen.names({int(row) for row in seen.rows if row >= 0}))
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}),
         faults=tuple(replace(fault, elsewhere=fault.missing in made) for fault in faults.values()),
         raised=trace.raised is not None,
-        missing=tuple(known.steps[number].name for number in search.missing),
+        missing=tuple(step.name for step in map(known.steps.__getitem__, search.missing) if seen.could_make(step)),
         usual=trace.whole and is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
         either_way=tuple(node for node, line in lines if line and not text.given(line)),
         unsure=frozenset(
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak
         ),
-        never=never_called(trace, known),
+        never=never,
         often=often,
     )

@@ -14,6 +14,7 @@ from autograder.diagnosis.known_steps import (
     LIMIT,
     ORDERED,
     Known,
+    Step,
     constant,
     modules_of,
     no_tensor,
@@ -315,6 +316,11 @@ class Comparison:
             return ()
         off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
         return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))
+
+    def could_make(self, step: Step) -> bool:
+        """Whether there is something that correct code makes a step of. Another road may not need it otherwise."""
+        present = {int(row) for row in self.rows if row >= 0}
+        return bool(step.after) or any(row == step.row and source in present for source, _, row in self.known.made_from)
 
     def missing(self) -> list[int]:
         """The first named steps that nothing made: what they need is there, and nothing after them."""

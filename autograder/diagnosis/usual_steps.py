@@ -181,8 +181,8 @@ class Usual:
     def made_before(self, node: int, line: Line, steps: Collection[int] = ()) -> Line | None:
         """The line of the same file, before this one, that made what goes into a node last.
 
-        What says nothing, as a mask of nothing but ones, does not count beside what does; beside what some steps have
-        made nothing else does.
+        What says nothing, as a mask of nothing but ones, does not count beside what does, nor does any mask beside
+        numbers; beside what some steps have made nothing else does.
         """
         sources, seen = list(self.trace.inputs[node]), set()
         lines: dict[bool, list[Line]] = {True: [], False: []}
@@ -195,7 +195,7 @@ class Usual:
                 sources += self.trace.inputs[source]
             elif at is not None and at.file == line.file and at.number < line.number:
                 at = self.first_line(source) or at if self.seen.rows[source] >= 0 else at
-                lines[bool(self.seen.telling[source])].append(at)
+                lines[bool(self.seen.telling[source] and not self.seen.binary[source])].append(at)
                 if set(self.seen.named.get(int(self.seen.rows[source]), ())) & set(steps):
                     by_steps.append(at)
         return max(by_steps or lines[True] or lines[False], key=lambda one: one.number, default=None)

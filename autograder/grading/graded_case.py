@@ -29,6 +29,13 @@ CHANGING = {
             "not in the constructor, is not switched off by eval().",
         ),
     ),
+    "unfilled": Wrong(
+        "two calls with the same inputs give different numbers",
+        (
+            "They do so with the same random numbers, too. Most likely a tensor is made without values (torch.empty,",
+            "empty_like, new_empty): it holds whatever stands in the memory, until every element is written.",
+        ),
+    ),
     "kept": Wrong(
         "the result depends on earlier calls",
         (

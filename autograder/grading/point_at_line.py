@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.diagnosis import first_fault, known_steps
-from autograder.diagnosis.changing_lines import argument_line, kept_line, random_line
-from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.changing_lines import argument_line, kept_line, random_line, unfilled_lines
+from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.graded_case import CHANGING
@@ -54,7 +54,7 @@ def point_at_line(
     runs = student if recipe.code is student.code else student.with_code(recipe.code)
     try:
         if isinstance(error, Incorrect) and error.wrong in CHANGING.values():
-            return _changing(result, recipe, runs, error.wrong is CHANGING["random"]), None
+            return _changing(result, recipe, runs, error.wrong), None
         if isinstance(error, Incorrect) and error.made_by and not error.operation:
             return _used(result, recipe, runs, error.made_by), None
         if isinstance(error, Incorrect) and error.changes:
@@ -81,11 +81,13 @@ def point_at_line(
     return told, Followed(recipe, known, trace, finding, raised, whole)
 
 
-def _changing(result: TestResult, recipe: Recipe, runs: Student, random: bool) -> TestResult:
+def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> TestResult:
     """The result of a test whose call changes from time to time, with the line where that begins."""
     first = followed(recipe, runs)
-    if random:
+    if why is CHANGING["random"]:
         return _with_line(result, recipe, random_line(first, followed(recipe, runs)), "draws random numbers")
+    if why is CHANGING["unfilled"]:
+        return _with_line(result, recipe, _only(unfilled_lines(first)), "makes a tensor without values")
     line = kept_line(first, followed(recipe, runs, earlier=True))
     return _with_line(result, recipe, line, "uses a tensor that an earlier call has left")
 

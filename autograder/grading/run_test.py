@@ -148,7 +148,7 @@ def gets_further(
     Args:
         error: what ended the test, or its first part that failed.
         checks: the number of that check.
-        to_its_end: whether all checks behind that one have to be passed, too.
+        to_its_end: whether all checks behind that one have to be passed, too, and the parts that failed alike.
 
     Returns:
         whether it does, and a part of the test that passed before and fails with that student.
@@ -160,6 +160,8 @@ def gets_further(
         outcome, _ = _outcome(case)
         now, reached = case.outcomes.get(part, (outcome, case.checks))
         passes = now is None or (isinstance(now, Incorrect) and reached > checks and not to_its_end)
+        alike = [name for name, (found, _) in kept[1].items() if to_its_end and _told(found)[:2] == _told(error)[:2]]
+        passes = passes and not any(case.outcomes.get(name, (None, 0))[0] for name in alike)
         passed = {name for name, (found, _) in kept[1].items() if found is None}
         breaks = next((name for name, (found, _) in case.outcomes.items() if name in passed and found), "")
         return passes, breaks

@@ -16,7 +16,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict
-    seed    seed: of torch's random numbers
+    seed    seed: of all random numbers
     follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`);
             turned: the number of a result that is looked at with its axes in every order, or -1
             opposite: the number of a mask in whose place its opposite is used, or -1
@@ -33,6 +33,7 @@ import contextlib
 import importlib
 import importlib.abc
 import importlib.util
+import random
 import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -181,10 +182,13 @@ class Worker:
         return [[name, list(tensor.shape)] for name, tensor in state.items()]
 
     def seed(self, request: dict[str, Any], body: bytes) -> None:
-        """Start torch's random numbers anew."""
+        """Start all random numbers anew."""
         import torch
 
         torch.manual_seed(request["seed"])
+        random.seed(request["seed"])
+        if numpy := sys.modules.get("numpy"):
+            numpy.random.seed(request["seed"])
 
     def follow(self, request: dict[str, Any], body: bytes) -> None:
         """Record what the calls that come compute."""

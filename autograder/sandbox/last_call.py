@@ -38,8 +38,10 @@ class LastCall:
     def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
         """Whether the call gives something else on a new object or a second time: "random", "kept", or "" if not.
 
+        "unfilled" if it does so with the same random numbers as well: then it reads memory that nothing was written to.
+
         Args:
-            seed: starts the random numbers of torch anew.
+            seed: starts all random numbers anew.
         """
         if self._ask is None:
             return ""
@@ -50,6 +52,8 @@ class LastCall:
             for _ in range(2):
                 seed()
                 seeded.append(self._ask(fresh=True))
-            return "kept" if equal(*seeded) and equal(self._ask(fresh=True), seeded[0]) else "random"
+            if not equal(*seeded):
+                return "unfilled"
+            return "kept" if equal(self._ask(fresh=True), seeded[0]) else "random"
         except StudentFault:
             return ""

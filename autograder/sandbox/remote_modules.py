@@ -126,7 +126,7 @@ class Student:
             self._seconds, self._clock = kept
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
-        """Whether the last call, in evaluation mode, gives something else on a new object: "random", "kept" or ""."""
+        """Whether the last call, in evaluation mode, gives something else on a new object, and why: see `LastCall`."""
         return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
