@@ -100,3 +100,23 @@ def test_a_change_that_goes_round_a_line_that_raises_does_not_mend_it(workers):
     tests, line = failed(workers, "attention", "translate", "seq2seq", old, old.replace("(reference", "(referenced"))
     assert tests
     assert all(wrong_lines(test) in ([], [line]) for test in tests)
+
+
+def test_a_list_that_nothing_is_put_into(workers):
+    old, new = "            decoded_list.append(tgt.squeeze(0))", "            pass"
+    tests, line = failed(workers, "transformer", "inference", "transformer", old, new)
+    assert [wrong_lines(test) for test in tests] == [[line + 2]] * 2
+    assert f"Line {line + 2} of transformer.py returns decoded_list, which line " in told(tests)
+    assert "It gives back" not in told(tests)
+
+
+def test_a_step_at_the_end_of_a_round_is_missing_where_the_next_one_is_given_the_same_again(workers):
+    old, new = "        if text.size(1) < model.max_len:\n", "        if False:\n"
+    tests, line = failed(workers, "variants", "generate", "generate", old, new, "generate-loop-gumbel")
+    assert wrong_lines(tests[0]) == [line - 1]
+    assert f"Line {line - 1} goes on, but nothing has made the new tokens plus their positions:" in told(tests)
+
+
+def test_the_line_of_a_number_that_other_lines_make_numbers_of(workers):
+    tests, line = failed(workers, "variants", "modern", "modern", "T_past = 0 if cache", "T_past = 1 if cache")
+    assert wrong_lines(tests[0]) == [line]

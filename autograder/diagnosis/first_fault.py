@@ -152,6 +152,8 @@ class _Search:
             left_out = bool(before or missing)
         if not left_out and after and own != steps[after[0]].operation and (round_before := self._round_before(node)):
             left_out, before = True, round_before
+        if not left_out and after and usual.nothing_new(node):
+            left_out, before = True, None
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         self.faults[line] = Fault(

@@ -8,6 +8,7 @@ from autograder.sandbox.traces import Line
 
 STEPS = 3  # operations between what a line is given and a step that it should make
 LEFT_OUT = 8  # operations that may be left out
+ROUNDS, DEEP, WIDE = 8, 6, 4  # rounds of a loop, operations and their inputs, in which the same is looked for
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,30 @@ class Usual:
                 seen.add(source)
                 waiting += trace.inputs[source]
         return True
+
+    def nothing_new(self, node: int) -> bool:
+        """Whether a line that has made something right in an earlier round is given what was made there, once more."""
+        trace, line = self.trace, self.trace.lines[node]
+        if not any(trace.lines[one] == line and self.seen.proven[one] for one in range(node)):
+            return False
+        for source in trace.inputs[node]:
+            at = (trace.lines[source], trace.operations[source])
+            earlier = [one for one in range(source) if (trace.lines[one], trace.operations[one]) == at]
+            if any(self._as_before(one, source) for one in earlier[-ROUNDS:]):
+                return True
+        return False
+
+    def _as_before(self, one: int, other: int, depth: int = DEEP) -> bool:
+        """Whether two tensors are made by the same operations of the same tensors."""
+        trace, inputs = self.trace, (self.trace.inputs[one], self.trace.inputs[other])
+        if one == other or not depth:
+            return one == other
+        alike = trace.operations[one] == trace.operations[other] and len(inputs[0]) == len(inputs[1])
+        return (
+            alike
+            and 0 < len(inputs[0]) <= WIDE
+            and all(self._as_before(a, b, depth - 1) for a, b in zip(*inputs, strict=True))
+        )
 
     def made_before(self, node: int, line: Line, steps: Collection[int] = ()) -> Line | None:
         """The line of the same file, before this one, that made what goes into a node last.

@@ -18,7 +18,7 @@ from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.known_steps import LIMIT, no_tensor
 from autograder.grading.point_at_line import Followed, own_files, with_finding
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import in_given
+from autograder.grading.source_lines import in_given, names_used
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
@@ -248,7 +248,7 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
     right = {(line.file, line.number) for line in proven} if all(map(_sure, finding.faults)) else set()
-    way = _way_to(end, trace) if end else {}
+    way = _with_names(_way_to(end, trace), own_files(code)) if end else {}
     idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
     calls = tuple(f"self.{name}(" for name in idle)
     likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
@@ -322,6 +322,19 @@ def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:
         ]
         seen.update(nodes)
     return found
+
+
+def _with_names(way: dict[tuple[str, int], int], sources: Mapping[str, str]) -> dict[tuple[str, int], int]:
+    """The lines on a way, and those that make what these use by its name: numbers are not seen among the operations."""
+    waiting = list(way)
+    while waiting:
+        file, number = waiting.pop(0)
+        for _, _, lines in names_used(sources, Line(file, number, number), {}):
+            for at in lines:
+                if (file, at) not in way:
+                    way[file, at] = way[file, number] + 1
+                    waiting.append((file, at))
+    return way
 
 
 def _statement(code: Code, file: str, number: int) -> Line:

@@ -13,7 +13,14 @@ from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import bare_calls, filled_lists, gathering_returns, in_given, names_used
+from autograder.grading.source_lines import (
+    bare_calls,
+    filled_lists,
+    gathering_returns,
+    in_given,
+    names_used,
+    unfilled_lists,
+)
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -78,6 +85,8 @@ def point_at_line(
     actual = error.actual if isinstance(error, Incorrect) else None
     whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
     told = with_finding(result, finding, own_files(recipe.code))
+    if not raised and all(fault.returns is not None for fault in finding.faults):
+        told = _with_unfilled(told, recipe, trace)
     return told, Followed(recipe, known, trace, finding, raised, whole)
 
 
@@ -136,6 +145,21 @@ def misplaced_line(trace: Trace, known: known_steps.Known, modules: Sequence[str
         line, caller = trace.lines[node], trace.callers[node]
         lines.add(caller if usual.get(line, set()) - {caller} else line)
     return _only(lines)
+
+
+def _with_unfilled(result: TestResult, recipe: Recipe, trace: Trace) -> TestResult:
+    """A result with the only `return` of a list that nothing is put into, if there is one in what ran.
+
+    Where another `return` is told, that stands.
+    """
+    found = unfilled_lists(own_files(recipe.code), {line for line in trace.lines if line})
+    wrong = [(mark.file, mark.line) for mark in result.marks if mark.state == "wrong"]
+    if len(found) != 1 or (result.pointed and wrong != [(found[0][0].file, found[0][0].number)]):
+        return result
+    [(line, made, name)] = found
+    return _with_line(
+        result, recipe, line, f"returns {name}, which line {made} makes empty, and nothing is put into it"
+    )
 
 
 def _only(lines: Collection[Line | None]) -> Line | None:

@@ -59,6 +59,22 @@ def filled_lists(sources: Mapping[str, str]) -> Callable[[Line], tuple[int, Line
     return lambda line: found.get((line.file, line.number))
 
 
+def unfilled_lists(sources: Mapping[str, str], ran: Collection[Line]) -> list[tuple[Line, int, str]]:
+    """The returns of functions which give back a list that stays empty whatever happens: the line of each, that of what
+    makes the list, and its name.
+
+    Args:
+        ran: lines that have run; other functions are left alone.
+    """
+    return [
+        (Line(file, at, at), made, name)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        if any(line.file == file and function.first <= line.number <= function.last for line in ran)
+        for at, made, name in function.unfilled
+    ]
+
+
 def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     """Whether a line is a `return` of lists that several statements fill, one of which may be wrong."""
     found = {
@@ -111,6 +127,7 @@ class _Function:
     bare: tuple[int, ...]  # calls of methods of local names, whose results get no name
     # Lines of `return`, values before a list, and what fills the list, if it is one statement.
     filled: tuple[tuple[int, int, ast.stmt | None], ...]
+    unfilled: tuple[tuple[int, int, str], ...]  # lines of `return`, of what makes an empty list, and its name
 
 
 @lru_cache(maxsize=64)
@@ -138,23 +155,41 @@ def _read(function: ast.FunctionDef) -> _Function:
     branches = tuple(
         (node.lineno, (node.end_lineno or node.lineno) + 1) for node in ast.walk(function) if isinstance(node, ast.If)
     )
-    end, filled = function.end_lineno or function.lineno, tuple(_filled(function))
-    return _Function(
-        function.lineno, end, tuple(sorted(used)), tuple(sorted(made)), changing, branches, tuple(bare), filled
-    )
+    end, filled, unfilled = function.end_lineno or function.lineno, tuple(_filled(function)), tuple(_unfilled(function))
+    own, given = tuple(sorted(used)), tuple(sorted(made))
+    return _Function(function.lineno, end, own, given, changing, branches, tuple(bare), filled, unfilled)
+
+
+def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
+    """The returns that give back a list which begins empty and is used nowhere else: their lines, those of the lists,
+    and their names."""
+    returned = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    for name, made in _empty(function).items():
+        places = [one for one in names if one.id == name]
+        ends = {id(one): end for end in returned for one in ast.walk(end)}
+        loaded = [one for one in places if isinstance(one.ctx, ast.Load)]
+        # What is given to it a second time, or used in another place, may fill it.
+        if len(places) == len(loaded) + 1 and loaded and all(id(one) in ends for one in loaded):
+            yield ends[id(loaded[0])].lineno, made, name
+
+
+def _empty(function: ast.FunctionDef) -> dict[str, int]:
+    """The lists and dictionaries that begin empty, and the lines that make them."""
+    nodes = list(ast.walk(function))
+    named = [(one.targets[0], one.value) for one in nodes if isinstance(one, ast.Assign) and len(one.targets) == 1]
+    named += [(one.target, one.value) for one in nodes if isinstance(one, ast.AnnAssign) and one.value]
+    return {
+        target.id: target.lineno
+        for target, value in named
+        if isinstance(target, ast.Name) and isinstance(value, (ast.List, ast.Dict)) and not _items(value)
+    }
 
 
 def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:
     """The returns that give back a list which begins empty and is filled by one statement; without a statement those
     of other lists."""
-    nodes = list(ast.walk(function))
-    named = [(one.targets[0], one.value) for one in nodes if isinstance(one, ast.Assign) and len(one.targets) == 1]
-    named += [(one.target, one.value) for one in nodes if isinstance(one, ast.AnnAssign) and one.value]
-    lists = {
-        target.id
-        for target, value in named
-        if isinstance(target, ast.Name) and isinstance(value, (ast.List, ast.Dict)) and not _items(value)
-    }
+    nodes, lists = list(ast.walk(function)), _empty(function)
     fills: dict[str, list[ast.stmt]] = {}
     for node in nodes:
         if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and (name := _changed(node)):
