@@ -15,6 +15,7 @@ class Text:
     # It is a `return` of a list: how many values stand before the list, and the one line that fills it.
     filled: Callable[[Line], tuple[int, Line] | None] = lambda line: None
     gathers: Callable[[Line], bool] = lambda line: False  # it is a `return` of names, of lists that several lines fill
+    makes: Callable[[Line], bool] = lambda line: False  # it is a `return` that does something with what it gives back
 
 
 @dataclass(frozen=True)

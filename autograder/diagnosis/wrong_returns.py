@@ -157,6 +157,10 @@ class WrongReturns:
             if right != int(self.seen.rows[node]) and right in self.seen.alike_rows(node):
                 if line is None or self.text.given(line):
                     return None
+                # A `return` that does something with what correct code goes on with, too, does not do the right thing.
+                later = self.usual.later(int(self.seen.rows[node]))
+                if entry.returns and self.text.makes(entry.returns) and right in later:
+                    line = entry.returns
                 name = self.seen.names({right})
                 return Fault(line, order=name[0] if name else UNNAMED, node=node, rows=(right,))
         return None

@@ -280,6 +280,8 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 elif change.text.startswith(calls) or change.text in likely:
                     late = -1
                 block = of_line[change.line] // MANY if end else int(change.names or change.moves)
+                if seen and not end and not block and times:  # it may lack something behind what is right
+                    late, block = 0, 2
                 found.append((late, block, far, change))
     yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
 

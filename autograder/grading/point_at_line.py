@@ -18,6 +18,7 @@ from autograder.grading.source_lines import (
     filled_lists,
     gathering_returns,
     in_given,
+    making_returns,
     names_used,
     unfilled_lists,
 )
@@ -157,9 +158,8 @@ def _with_unfilled(result: TestResult, recipe: Recipe, trace: Trace) -> TestResu
     if len(found) != 1 or (result.pointed and wrong != [(found[0][0].file, found[0][0].number)]):
         return result
     [(line, made, name)] = found
-    return _with_line(
-        result, recipe, line, f"returns {name}, which line {made} makes empty, and nothing is put into it"
-    )
+    said = f"Line {line.number} of {line.file} returns {name}, made empty on line {made}, and nothing is put into it:"
+    return replace(result, pointed=(said, f"    {text_of(line, own_files(recipe.code))}"), marks=(), fault_step="")
 
 
 def _only(lines: Collection[Line | None]) -> Line | None:
@@ -184,7 +184,13 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         trace = followed(recipe, runs, earlier=True)
     if nan and not trace.nan[list(trace.results)].any():
         return Finding(), trace
-    text = Text(in_given(sources, known.given), bare_calls(sources), filled_lists(sources), gathering_returns(sources))
+    text = Text(
+        in_given(sources, known.given),
+        bare_calls(sources),
+        filled_lists(sources),
+        gathering_returns(sources),
+        making_returns(sources),
+    )
     finding = first_fault.find(trace, known, text)
     if finding.either_way and trace.raised is None:
         bolder = first_fault.find(trace, known, text, finding.either_way)

@@ -87,6 +87,17 @@ def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     return lambda line: (line.file, line.number) in found
 
 
+def making_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
+    """Whether a line is a `return` that calls or computes something, and does not only pass on names."""
+    found = {
+        (file, number)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        for number in function.making
+    }
+    return lambda line: (line.file, line.number) in found
+
+
 def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Used:
     """The names that a line uses and another statement of its function has given to something, the last ones first.
 
@@ -128,6 +139,7 @@ class _Function:
     # Lines of `return`, values before a list, and what fills the list, if it is one statement.
     filled: tuple[tuple[int, int, ast.stmt | None], ...]
     unfilled: tuple[tuple[int, int, str], ...]  # lines of `return`, of what makes an empty list, and its name
+    making: tuple[int, ...]  # lines of `return` that call or compute something
 
 
 @lru_cache(maxsize=64)
@@ -157,7 +169,10 @@ def _read(function: ast.FunctionDef) -> _Function:
     )
     end, filled, unfilled = function.end_lineno or function.lineno, tuple(_filled(function)), tuple(_unfilled(function))
     own, given = tuple(sorted(used)), tuple(sorted(made))
-    return _Function(function.lineno, end, own, given, changing, branches, tuple(bare), filled, unfilled)
+    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
+    makes = (ast.Call, ast.BinOp, ast.Subscript)
+    making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
+    return _Function(function.lineno, end, own, given, changing, branches, tuple(bare), filled, unfilled, making)
 
 
 def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:

@@ -39,6 +39,10 @@ FAMILIES = (
 )
 GATHERING = ("gather", "scatter", "scatter_")
 MASKING = ("masked_fill", "masked_fill_", "where")
+SPLITTING, MERGING = (
+    ("view", "reshape", "unflatten"),
+    ("view", "reshape", "flatten"),
+)  # of heads, before axes are turned
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
 
@@ -124,6 +128,7 @@ class _Editor:
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
         self.names = list(dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))]))
+        self.local = {*self.names, *(one.arg for one in ast.walk(function) if isinstance(one, ast.arg))}
         called = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
         own = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and self._of_self(node)]
         self.called = called
@@ -295,13 +300,17 @@ class _Editor:
         if method in GATHERING and len(node.args) == 2:  # an order in the place of the one that undoes it
             yield self._whole(node.args[1], f"{own.of(node.args[1])}.argsort({own.of(node.args[0])})")
         if isinstance(node.func, ast.Attribute) and not self._is_library(node.func.value):
+            if method in SPLITTING:
+                yield self._whole(node, f"{own.of(node)}.transpose(1, 2)")
+            if method in MERGING:
+                yield self._whole(node.func.value, f"{own.of(node.func.value)}.transpose(1, 2).contiguous()")
             yield self._whole(node, f"({own.of(node.func.value)})")
         if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             yield self._whole(node, f"({own.of(node.args[0])})")
 
     def _is_library(self, node: ast.expr) -> bool:
         """Whether what stands before the dot of a call is no tensor: `torch`, `F`, `self`, ..."""
-        return isinstance(node, ast.Name) and node.id not in self.names
+        return isinstance(node, ast.Name) and node.id not in self.local
 
     def _subscript(self, node: ast.Subscript) -> Iterator[Edit]:
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
