@@ -153,3 +153,10 @@ def test_statements_say_what_they_use_and_make():
     assert found[7].inside == (8, 8)
     assert "total" in found[8].uses
     assert found[9].returns
+
+
+def test_places_of_the_largest_prove_nothing_of_what_they_are_chosen_from(workers):
+    old, new = "tokens if cache is None else tokens[:, -1:], cache", "tokens if cache is None else tokens[:, :], cache"
+    tests, line = failed(workers, "variants", "generate", "generate", old, new, "generate-loop-inverse-distribution")
+    assert [wrong_lines(test) for test in tests if test.marks] == [[line]]
+    assert "It calls forward_cached() with other inputs than it should." in " ".join(tests[0].pointed)

@@ -82,7 +82,7 @@ class Finding:
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
     either_way: tuple[int, ...] = ()  # masks that correct code has, and their opposites as well; where no line is wrong
     opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
-    unsure: frozenset[Line] = frozenset()  # lines that make masks, or what says too little: they need not be right
+    unsure: frozenset[Line] = frozenset()  # lines of masks, of what says too little or what raises: need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and lines of calls
     # What the line of a fault uses that other lines made: its name, its value if it is a number, the numbers of these.

@@ -322,7 +322,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         either_way=tuple(node for node, line in lines if line and not text.given(line)),
         unsure=frozenset(
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak
-        ),
+        ).union(filter(None, (trace.lines[node] for node in trace.raised or ()))),  # their shapes may be wrong
         never=never,
         often=often,
     )

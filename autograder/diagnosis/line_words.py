@@ -59,8 +59,9 @@ def _right_before(finding: Finding, fault: Fault) -> tuple[str, ...]:
 
 
 def _lines_are_right(
-    right: Sequence[tuple[Line, tuple[str, ...]]], several: bool, wrong: Collection[int] = ()
+    right: Sequence[tuple[Line, tuple[str, ...]]], several: bool, wrong: Collection[int] = (), raised: bool = False
 ) -> tuple[str, ...]:
+    """What is right, and where; before an exception only of the numbers, since a shape may be what is wrong."""
     named = [(line, names) for line, names in right if names]
     if not named:
         return ()
@@ -69,6 +70,8 @@ def _lines_are_right(
     spans = _spans([line for line, _ in named], [line for line, _ in right], wrong)
     where = f" of {named[0][0].file}" if several and len({line.file for line, _ in named}) == 1 else ""
     many = len(spans) > 1 or "to" in spans[0]
+    if raised:
+        return (f"Right numbers until the exception: {shown} (line{'s' * many} {_and(spans)}{where}).",)
     return (f"{'Lines' if many else 'Line'} {_and(spans)}{where} {'are' if many else 'is'} right: {shown}.",)
 
 
@@ -220,9 +223,8 @@ def _called(called: Called) -> str:
 def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
     files = [line.file for line, names in finding.right if names] if finding.raised else []
     right = [(line, names) for line, names in finding.right if line.file in files[-1:]]  # of the file that ran last
-    told = _lines_are_right(right, len({line.file for line, _ in finding.right}) > 1)
-    if told:
-        return (told[0].removesuffix(".") + ", until the exception.",)
+    if told := _lines_are_right(right, len({line.file for line, _ in finding.right}) > 1, raised=True):
+        return told
     if finding.opposite:
         where = f"line {finding.opposite.number} of {finding.opposite.file}"
         code = CODE + text_of(finding.opposite, sources)

@@ -21,7 +21,7 @@ from autograder.diagnosis.known_steps import (
     series,
     unusual,
 )
-from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WRITES
+from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WITH_PLACES, WRITES
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import TRAINED, Line, Trace
 
@@ -109,9 +109,11 @@ class Comparison:
 
     def shows(self, user: int, node: int) -> bool:
         """Whether a node is right if what an operation makes of it is right."""
-        name = self.trace.operations[user]
+        name, before = self.trace.operations[user], user - 1
         if name in CHOOSING or name.endswith(SHAPES):
             return False
+        if name in WITH_PLACES and (self.trace.operations[before], self.trace.inputs[before]) == (name, (node,)):
+            return False  # the second tensor that it gives: the places, not the numbers
         return not self.idle(user) or bool(self.rows[user] == self.rows[node])
 
     def _short_way(self, node: int, fine: np.ndarray) -> list[int]:

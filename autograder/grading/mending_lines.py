@@ -250,8 +250,8 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     right = {(line.file, line.number) for line in proven} if all(map(_sure, finding.faults)) else set()
     way = _with_names(_way_to(end, trace), own_files(code)) if end else {}
     idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
-    calls = tuple(f"self.{name}(" for name in idle)
     likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
+    calls = tuple(f"self.{name}(" for name in likely)
     found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
         file = f"{module}.py"

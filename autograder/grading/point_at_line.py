@@ -287,7 +287,8 @@ def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str
     def mark(line: Line, state: str, steps: tuple[str, ...] = ()) -> LineMark:
         return LineMark(line.file, line.number, text_of(line, sources), state, steps)
 
-    marks = [mark(line, "right", steps) for line, steps in finding.right]
+    doubtful = finding.unsure if finding.raised else ()
+    marks = [mark(line, "right", steps) for line, steps in finding.right if line not in doubtful]
     marks += [mark(fault.line, "wrong", (fault.missing,) if fault.missing else ()) for fault in finding.faults]
     marks += [mark(line, "after") for line in finding.after]
     step = finding.faults[0].missing if finding.faults else ""

@@ -123,8 +123,8 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 class _Editor:
     def __init__(self, text: Offsets, function: ast.FunctionDef, unused: set[str], idle: Collection[str]) -> None:
         self.text = text
-        self.idle = [name for name in idle if f"self.{name}" in text.source]
         idle = sorted({*unused, *idle})
+        self.idle = [name for name in idle if f"self.{name}" in text.source]
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
         self.names = list(dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))]))
