@@ -10,6 +10,7 @@ from autograder.manifest import assignment
 from autograder.sandbox.plain_values import Series, plain, signature_of
 from autograder.sandbox.statements import statements
 from autograder.submissions.read_submission import Submission, read_submission
+from tests import slips
 
 
 def failed(workers, name: str, stage: str, module: str, old: str, new: str) -> tuple[TestResult, int]:
@@ -157,6 +158,7 @@ def test_statements_say_what_they_use_and_make():
 
 def test_places_of_the_largest_prove_nothing_of_what_they_are_chosen_from(workers):
     old, new = "tokens if cache is None else tokens[:, -1:], cache", "tokens if cache is None else tokens[:, :], cache"
-    tests, line = failed(workers, "variants", "generate", "generate", old, new, "generate-loop-inverse-distribution")
+    road = "generate-loop-inverse-distribution"
+    tests, line = slips.failed(workers, "variants", "generate", "generate", old, new, road)
     assert [wrong_lines(test) for test in tests if test.marks] == [[line]]
     assert "It calls forward_cached() with other inputs than it should." in " ".join(tests[0].pointed)
