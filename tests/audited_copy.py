@@ -13,7 +13,7 @@ from autograder.authoring.audit.check import look_at
 from autograder.authoring.audit.registry import CHECKS
 from autograder.authoring.audit.subject import Subject
 from autograder.diagnosis import mistake_signatures
-from autograder.grading import graded_case
+from autograder.grading import stored_tensors
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions import stage_with_standins
 
@@ -27,7 +27,7 @@ def forget() -> None:
     kept: list[Any] = [
         manifest._found,
         mistake_signatures._stored,
-        graded_case.read_tensors,
+        stored_tensors.read_tensors,
         stage_with_standins.standin,
     ]
     for cached in kept:

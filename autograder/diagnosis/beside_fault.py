@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.diagnosis.findings import Called, Fault, module_name
-from autograder.diagnosis.known_steps import Known, given_to, modules_of
+from autograder.diagnosis.known_steps import Known, Step, given_to, modules_of
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
 
@@ -123,6 +123,12 @@ def called_twice(trace: Trace, known: Known) -> tuple[str, Line] | None:
         path, lines = often[0]
         return (path, lines[0]) if len(lines) == 2 and known.counts[path] == 1 else None
     return None
+
+
+def could_make(seen: Comparison, step: Step) -> bool:
+    """Whether there is something that correct code makes a step of: without it another road may not need the step."""
+    present = {int(row) for row in seen.rows if row >= 0}
+    return bool(step.after) or any(row == step.row and source in present for source, _, row in seen.known.made_from)
 
 
 def right_lines(seen: Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[str, ...]], ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from autograder.diagnosis.beside_fault import (
     called_often,
     called_twice,
+    could_make,
     in_place_of,
     is_usual,
     never_called,
@@ -33,6 +34,8 @@ from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
 
+# Operations of each element, or of each row.
+BY_ELEMENT = ("add", "sub", "mul", "div", "truediv", "__truediv__", "true_divide", "pow", "exp", "softmax")
 TEXT = Text()  # nothing is known of the text
 
 
@@ -93,7 +96,9 @@ class _Search:
     def _suspect(self, node: int) -> None:
         trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
         line, call = self._blamed(node)
-        order = "" if seen.plain[node] else seen.order(node)
+        # What is computed element by element stands in the order of what it is computed from; but of a symmetric matrix
+        # any axis may look like the other one.
+        order = "" if seen.plain[node] or trace.operations[node] in BY_ELEMENT else seen.order(node)
         if line is None or line in self.faults or self.text.given(line) or self._once_too_often(node):
             return
         if call and self.returns.gave(call):
@@ -316,7 +321,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         right=right_lines(seen, {*wrong, *faults, *at}),
         faults=tuple(replace(fault, elsewhere=fault.missing in made) for fault in faults.values()),
         raised=trace.raised is not None,
-        missing=tuple(step.name for step in map(known.steps.__getitem__, search.missing) if seen.could_make(step)),
+        missing=tuple(step.name for step in map(known.steps.__getitem__, search.missing) if could_make(seen, step)),
         usual=trace.whole and is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
         either_way=tuple(node for node, line in lines if line and not text.given(line)),

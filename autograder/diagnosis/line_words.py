@@ -71,7 +71,8 @@ def _lines_are_right(
     where = f" of {named[0][0].file}" if several and len({line.file for line, _ in named}) == 1 else ""
     many = len(spans) > 1 or "to" in spans[0]
     if raised:
-        return (f"Right numbers until the exception: {shown} (line{'s' * many} {_and(spans)}{where}).",)
+        places = f"line{'s' * many} {_and(spans)}{where}"
+        return (f"Right numbers, whatever their shapes, until the exception: {shown} ({places}).",)
     return (f"{'Lines' if many else 'Line'} {_and(spans)}{where} {'are' if many else 'is'} right: {shown}.",)
 
 
@@ -108,8 +109,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
             place = f"{fault.line.number} and {fault.exchanged}{place.removeprefix(str(fault.line.number))}"
         lines = "lines" if fault.exchanged else "line"
         breaks = f", but the part {fault.breaks} of the test fails then" if fault.breaks else ""
-        told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}:", code]
-        told += [f"As it is, nothing makes {fault.missing}."] if fault.missing else []
+        told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:", code]
+        told += [f"Nothing makes {fault.missing}."] if fault.missing else []
     elif fault.short:
         often = (
             f"runs {'more' if fault.often > 0 else 'less'} often than it should" if fault.often else "ends too early"
@@ -134,7 +135,10 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
+        either = "the step" if fault.missing else "a step"
+        or_else = "this line should make it" if fault.missing else "this line does something else than it should"
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
+        told += [f"Either {either} is missing before this line, or {or_else}."]
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         head = "gives a wrong result, too:" if another else first

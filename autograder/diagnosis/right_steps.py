@@ -14,7 +14,6 @@ from autograder.diagnosis.known_steps import (
     LIMIT,
     ORDERED,
     Known,
-    Step,
     constant,
     modules_of,
     no_tensor,
@@ -25,6 +24,19 @@ from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WITH_PLACES, WRI
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import TRAINED, Line, Trace
 
+BY_ELEMENT = (
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "truediv",
+    "__truediv__",
+    "true_divide",
+    "pow",
+    "exp",
+    "softmax",
+    "log_softmax",
+)
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril", WRITES)
 PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_select", "tensor_split", "unflatten")
 TO_FILL = ("zeros", "ones", "full", "empty", "new_zeros", "new_ones", "new_full", "new_empty")
@@ -318,11 +330,6 @@ class Comparison:
             return ()
         off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
         return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))
-
-    def could_make(self, step: Step) -> bool:
-        """Whether there is something that correct code makes a step of. Another road may not need it otherwise."""
-        present = {int(row) for row in self.rows if row >= 0}
-        return bool(step.after) or any(row == step.row and source in present for source, _, row in self.known.made_from)
 
     def missing(self) -> list[int]:
         """The first named steps that nothing made: what they need is there, and nothing after them."""

@@ -192,10 +192,10 @@ class Usual:
         return False
 
     def _as_before(self, one: int, other: int, depth: int = DEEP) -> bool:
-        """Whether two tensors are made by the same operations of the same tensors."""
+        """Whether two tensors are made by the same operations of the same tensors, which are made in the call, too."""
         trace, inputs = self.trace, (self.trace.inputs[one], self.trace.inputs[other])
         if one == other or not depth:
-            return one == other
+            return one == other and bool(trace.made[one])
         alike = trace.operations[one] == trace.operations[other] and len(inputs[0]) == len(inputs[1])
         return (
             alike

@@ -4,57 +4,23 @@ import contextlib
 import math
 import unittest
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
 from autograder.diagnosis.wrong_elements import masked_by
+from autograder.grading.stored_tensors import Stored, read_tensors
+from autograder.grading.unsteady_results import CHANGING
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Foreign
-from autograder.sandbox.student_faults import StudentFault, TimedOut
+from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
-
-# What `Student.changing` says, in words.
-CHANGING = {
-    "random": Wrong(
-        "two calls with the same inputs give different numbers",
-        (
-            "The model is in evaluation mode, and random numbers are drawn. Most likely dropout is left on: F.dropout",
-            "always drops unless it is given training=self.training, and a module nn.Dropout that is made in the call,",
-            "not in the constructor, is not switched off by eval().",
-        ),
-    ),
-    "unfilled": Wrong(
-        "two calls with the same inputs give different numbers",
-        (
-            "They do so with the same random numbers, too. Most likely a tensor is made without values (torch.empty,",
-            "empty_like, new_empty): it holds whatever stands in the memory, until every element is written.",
-        ),
-    ),
-    "kept": Wrong(
-        "the result depends on earlier calls",
-        (
-            "The same call on a new object, or a second time, gives other numbers, so something is kept from one call",
-            "to the next, on self or in a variable of the module.",
-        ),
-    ),
-}
 
 # Probabilities of dropout with which it is likelier to keep an element, and to drop it; see `assert_dropout`.
 KEPT, DROPPED = 0.2, 1 - 1e-13
-
-
-@cache
-def read_tensors(path: Path) -> dict[str, np.ndarray]:
-    """All tensors of a safetensors file."""
-    from safetensors.numpy import load_file
-
-    return load_file(path)
 
 
 class StageTestCase(unittest.TestCase):
@@ -115,6 +81,35 @@ class StageTestCase(unittest.TestCase):
         error, _ = self.outcomes[part]
         if error is not None:
             raise error
+
+    @contextlib.contextmanager
+    def shown_by(self, smaller: Callable[[], object]) -> Iterator[None]:
+        """What fails inside is followed, for its lines, in a smaller call, if that fails alike; points do not change.
+
+        Args:
+            smaller: makes that call and checks its result. It is called only where something has failed, and when it is
+                taken down which calls are made.
+        """
+        try:
+            yield
+        except (Incorrect, Raised) as error:
+            self.note_recipe(error)
+            if self.explains and (shown := self._failure_of(smaller)) and type(shown) is type(error):
+                error.recipe = self.student.recipe() or error.recipe
+            raise
+        if self.student.noted is not None:
+            smaller()
+
+    def _failure_of(self, call: Callable[[], object]) -> BaseException | None:
+        """How a call fails that the student is told nothing of."""
+        checks, last = self.checks, self.student.last_call
+        try:
+            call()
+        except (Incorrect, StudentFault) as error:
+            return error
+        finally:
+            self.checks, self.student.last_call = checks, last
+        return None
 
     @contextlib.contextmanager
     def only_warn(self) -> Iterator[None]:
@@ -314,15 +309,6 @@ def shape_of(value: Any) -> tuple[int, ...]:
 def as_number(value: Any) -> np.ndarray:
     """What came back as an array; anything but a number or a tensor as one that holds no number."""
     return np.asarray(value if isinstance(value, (int, float, np.ndarray)) else str(type(value)))
-
-
-class Stored(dict[str, np.ndarray]):
-    """Stored tensors by name; one that is missing says what to do."""
-
-    where = ""
-
-    def __missing__(self, name: str) -> np.ndarray:
-        raise LookupError(f"{self.where}{name}: make expected writes the stored tensors anew")
 
 
 def alike(value: Any, other: Any) -> bool:

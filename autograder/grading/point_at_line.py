@@ -11,7 +11,6 @@ from autograder.diagnosis.changing_lines import argument_line, kept_line, random
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
-from autograder.grading.graded_case import CHANGING
 from autograder.grading.results import LineMark, TestResult
 from autograder.grading.source_lines import (
     bare_calls,
@@ -22,6 +21,7 @@ from autograder.grading.source_lines import (
     names_used,
     unfilled_lists,
 )
+from autograder.grading.unsteady_results import CHANGING
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe

@@ -269,6 +269,9 @@ class Tracer(Record, TorchFunctionMode):
         while around >= 0 and self.calls[around][0].endswith("()"):
             around = self.calls[around][2]
         path = f"{self.calls[around][0]}." if around >= 0 else ""
+        # A method belongs to its module, from wherever it is called: those of two layers are told apart.
+        if given and isinstance(given[0], torch.nn.Module) and (own := self._modules.get(id(given[0]))):
+            path = f"{own}."
         return self._open(f"{path}{name}()"[-80:], self.place(caller)[0], given)
 
     def left(self, number: int, outside: int, frame: FrameType, value: Any) -> None:

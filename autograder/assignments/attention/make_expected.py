@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.assignments.attention.trained import TINY
 from course.errors import UserError
 
 if TYPE_CHECKING:
@@ -187,6 +188,28 @@ def translate(modules: SimpleNamespace) -> Tensors:
     return named("sentences", src=src, src_lengths=src_lengths, max_output_length=limit, tokens=tokens)
 
 
+def tiny(modules: SimpleNamespace) -> Tensors:
+    """What a small model makes of three sentences: one ends early, one late, and one not at all."""
+    import torch
+
+    rng = np.random.Generator(np.random.PCG64(20150519))
+    src = torch.tensor([[3, 7, 4, 2], [5, 9, 6, 1], [8, 10, 1, 1]])
+    call: dict[str, Any] = {"src": src, "src_lengths": torch.tensor([4, 3, 2]), "max_output_length": 5}
+    for _ in range(1000):
+        model = modules.seq2seq.Seq2Seq(**TINY, eos_idx=-1).double().eval()  # nothing is eos
+        weights = {name: 2 * random(rng, *weight.shape) for name, weight in model.state_dict().items()}
+        model.load_state_dict(weights)
+        first, *_, last = (tokens := model.translate(**call))
+        eos = model.eos_idx = int(first[2])
+        found = model.translate(**call)
+        varied = all(len(set(row.tolist())) == len(row) for row in tokens)
+        if varied and model.pad_idx not in tokens and eos not in last and (found == eos).any(dim=1).sum() == 2:
+            limit, chosen = torch.tensor(call["max_output_length"]), torch.tensor(eos)
+            call |= {"max_output_length": limit, "eos_idx": chosen, "tokens": found}
+            return named("tiny", **call, **{f"weights.{name}": weight for name, weight in weights.items()})
+    raise UserError("no token ends one small sentence and not the others")
+
+
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """The stored tensors of the stages, from the reference modules."""
     from course.recurrent import load_recurrent_modules
@@ -196,4 +219,4 @@ def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     yield "pooling", pooling(modules.pooling, rng)
     yield "scoring", scoring(modules.scoring, rng)
     yield "bahdanau", bahdanau(modules, rng)
-    yield "translate", translate(modules)
+    yield "translate", translate(modules) | tiny(modules)

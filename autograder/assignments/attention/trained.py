@@ -2,12 +2,16 @@
 
 from typing import Any
 
-from autograder.grading.graded_case import StageTestCase, read_tensors
+from autograder.grading.graded_case import StageTestCase
+from autograder.grading.stored_tensors import read_tensors
 from autograder.sandbox.remote_modules import Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS
 from course.recurrent import RecurrentConfig
 
 CHECKPOINT = "gru-de-en"
+# A model with which decoding can be followed and tried again and again.
+TINY = {"src_vocab_size": 11, "tgt_vocab_size": 17, "sos_idx": 2, "pad_idx": 1, "embed_size": 6, "hidden_size": 5}
+TINY |= {"attention_size": 7}
 
 
 class TrainedTestCase(StageTestCase):

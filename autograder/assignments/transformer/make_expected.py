@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.assignments.transformer.trained import KEPT, SMALL, numbers, small_arguments, small_weights
+from autograder.assignments.transformer.trained import (
+    KEPT,
+    SMALL,
+    TINY,
+    TINY_SENTENCES,
+    numbers,
+    small_arguments,
+    small_weights,
+    tiny_weights,
+)
 from course.data import OWN_SENTENCES
 from course.errors import UserError
 
@@ -149,16 +158,42 @@ def inference(checkpoint: "Checkpoint") -> Tensors:
         best = checkpoint.model.forward_decoder(memory, mask, tokens[None, :-1], length).topk(2).values
         if (margin := float((best[..., 0] - best[..., 1]).min())) < CLEAR:
             raise UserError(f"sentence {number + 1} is decided by {margin:.1g}: a near tie; use another sentence")
-    tensors = {
-        "src": src,
-        "src_lengths": src_lengths,
-        "max_output_length": torch.tensor(MAX_OUTPUT_LENGTH),
+    inputs = {"src": src, "src_lengths": src_lengths, "max_output_length": torch.tensor(MAX_OUTPUT_LENGTH)}
+    return {f"sentences/{name}": tensor for name, tensor in {**inputs, **translations(decoded, caches)}.items()}
+
+
+def translations(decoded: Any, caches: Any) -> Tensors:
+    """What inference gives back, as tensors with names."""
+    import torch
+
+    return {
         "decoded": torch.cat(decoded),
         "decoded_lengths": torch.tensor([len(tokens) for tokens in decoded]),
         "num_layers": torch.tensor(len(caches[0])),
         **{f"cache.{n}.{layer}": tensor for n, cache in enumerate(caches) for layer, tensor in enumerate(cache)},
     }
-    return {f"sentences/{name}": tensor for name, tensor in tensors.items()}
+
+
+def tiny(modules: SimpleNamespace) -> Tensors:
+    """What a small model makes of two sentences: one ends early, and one not at all."""
+    import torch
+
+    def model(eos_idx: int) -> Any:
+        made = modules.transformer.Transformer(**TINY, eos_idx=eos_idx).double().eval()
+        weights = tiny_weights({name: tuple(weight.shape) for name, weight in made.state_dict().items()})
+        made.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
+        return made
+
+    call = {
+        name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+        for name, value in TINY_SENTENCES.items()
+    }
+    (first, second), _ = model(-1).inference(**call)  # nothing is eos
+    eos = int(first[2])
+    if eos in first[:2] or eos in second or len(set(second.tolist())) < len(second):
+        raise UserError(f"no token ends one small sentence and not the other: {first.tolist()}, {second.tolist()}")
+    found = translations(*model(eos).inference(**call))
+    return {f"tiny/{name}": tensor for name, tensor in {"eos_idx": torch.tensor(eos), **found}.items()}
 
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
@@ -175,4 +210,4 @@ def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     encoder_layer, decoder_layer = modules.encoder.TransformerEncoderLayer, modules.decoder.TransformerDecoderLayer
     yield "encoder", encoder(checkpoint) | layer(encoder_layer, decoder=False)
     yield "decoder", decoder(checkpoint, rng) | layer(decoder_layer, decoder=True)
-    yield "inference", inference(checkpoint) | layer(decoder_layer, decoder=True, cache=True)
+    yield "inference", inference(checkpoint) | layer(decoder_layer, decoder=True, cache=True) | tiny(modules)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, Wrong, compare, compare_own, wrong_form
-from autograder.grading.graded_case import StageTestCase, read_tensors, shape_of
+from autograder.grading.graded_case import StageTestCase, shape_of
+from autograder.grading.stored_tensors import read_tensors
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.student_faults import Raised
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
@@ -21,6 +22,11 @@ WIDE, LONG = 331, 48  # d_ff and the length of a sentence whose last step is mea
 # And one with which every element is dropped, whoever draws the numbers: among the less than 10,000 elements that a
 # check drops, one is kept with a probability below 1e-9.
 DROPPED = 1 - 1e-13
+# A model with which decoding can be followed and tried again and again, and two sentences, one of them padded.
+TINY: dict[str, Any] = {"src_vocab_size": 11, "tgt_vocab_size": 17, "sos_idx": 1, "d_model": 12, "num_heads": 2}
+TINY |= {"num_layers": 2, "d_ff": 20, "max_seq_length": 16, "dropout_prob": KEPT}
+TINY_SENTENCES: dict[str, Any] = {"src": np.array([[3, 7, 4, 2], [5, 9, 0, 0]]), "src_lengths": np.array([4, 2])}
+TINY_SENTENCES |= {"max_output_length": 4}
 SUBLAYERS = {  # the linear layer that each sub-layer ends with
     "self-attention": "self_attn.W_o",
     "cross-attention": "encoder_attn.W_o",
@@ -36,6 +42,19 @@ def numbers(*shape: int, name: str = "") -> np.ndarray:
 def small_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     """The weights of a small layer: others for each name, so that one submodule in place of another shows."""
     return {name: numbers(*shape, name=name) / np.sqrt(max((1, *shape[-1:]))) for name, shape in shapes.items()}
+
+
+def tiny_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """The weights of a small model, with which tokens decide more than biases do, and so differ from step to step."""
+
+    def scaled(name: str, value: np.ndarray) -> np.ndarray:
+        if "embedding" in name:
+            return value * 8
+        if name.endswith("norm.weight"):
+            return value + 1
+        return value * 0.3 if name.endswith("bias") and "output_layer" not in name else value
+
+    return {name: scaled(name, value) for name, value in small_weights(shapes).items()}
 
 
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from autograder.grading.graded_case import StageTestCase, read_tensors
+from autograder.grading.graded_case import StageTestCase
+from autograder.grading.stored_tensors import read_tensors
 from autograder.sandbox.remote_modules import Student
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS
 

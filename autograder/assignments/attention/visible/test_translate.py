@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.attention.bleu_cases import PENALTY, PRECISIONS, SHORT, Cases
-from autograder.assignments.attention.trained import TrainedTestCase
+from autograder.assignments.attention.trained import TINY, TrainedTestCase
 from autograder.grading.graded_case import as_number
 
 
@@ -20,13 +20,22 @@ class TestTranslate(TrainedTestCase):
         tokens = model.translate(**inputs, max_output_length=int(stored["max_output_length"]))
         ends = expected == self.trained_config().eos_idx
         behind = np.cumsum(ends, axis=1) > ends
-        with self.part("tokens"):
+        with self.part("tokens"), self.shown_by(self.check_tiny):
             self.assert_tensor(_as_wide(tokens, expected), expected, "the tokens", "B T", where=~behind)
-        with self.part("padding"):
+        with self.part("padding"), self.shown_by(self.check_tiny):
             self.assert_tensor(tokens, expected, "the tokens", "B T", where=behind)
-        with self.part("limit"):
+        with self.part("limit"), self.shown_by(self.check_tiny):
             shorter = model.translate(**inputs, max_output_length=3)
             self.assert_tensor(shorter, expected[:, :4], "the tokens with max_output_length = 3", "B T")
+
+    def check_tiny(self) -> None:
+        """Fail unless a small model translates three short sentences as it should."""
+        stored = self.stored("tiny")
+        model = self.student.seq2seq.Seq2Seq(**TINY, eos_idx=int(stored["eos_idx"]))
+        model.load_state({name: stored[f"weights.{name}"] for name in model.shapes()})
+        call = {name: stored[name] for name in ("src", "src_lengths")}
+        tokens = model.translate(**call, max_output_length=int(stored["max_output_length"]))
+        self.assert_tensor(tokens, stored["tokens"], "the tokens", "B T")
 
     def test_sentence_bleu_extra_credit(self):
         """Measure translations: n-grams, what they share, and the penalty for being short."""

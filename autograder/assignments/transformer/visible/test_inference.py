@@ -7,9 +7,12 @@ import numpy as np
 from autograder.assignments.transformer.trained import (
     KEPT,
     SMALL,
+    TINY,
+    TINY_SENTENCES,
     TrainedTestCase,
     small_arguments,
     small_weights,
+    tiny_weights,
 )
 from course.text import edit_distance
 
@@ -35,7 +38,7 @@ class TestInference(TrainedTestCase):
         """Translate German sentences: every token equals the reference translation."""
         with self.part("one step"):
             self.check_step()
-        with self.part("translations"):
+        with self.part("translations"), self.shown_by(self.check_tiny):
             self.check_translations()
 
     def check_step(self) -> None:
@@ -51,9 +54,12 @@ class TestInference(TrainedTestCase):
 
     def check_translations(self) -> None:
         """Fail unless the trained model translates as the reference does."""
-        stored = self.stored("sentences")
-        references = np.split(stored["decoded"], np.cumsum(stored["decoded_lengths"])[:-1])
         decoded, _ = self.translate()
+        self.check_tokens(decoded, self.stored("sentences"))
+
+    def check_tokens(self, decoded: list[Any], stored: dict[str, np.ndarray]) -> None:
+        """Fail unless the tokens of all sentences are the stored ones."""
+        references = np.split(stored["decoded"], np.cumsum(stored["decoded_lengths"])[:-1])
         for number, tokens in enumerate(decoded):
             if not isinstance(tokens, np.ndarray) or tokens.ndim != 1 or tokens.dtype.kind != "i":
                 self.assert_tensor(tokens, references[number], f"decoded sentence {number + 1}", "T")
@@ -81,12 +87,25 @@ class TestInference(TrainedTestCase):
 
     def test_decoder_inference_cache_extra_credit(self):
         """Return the cache: for each sentence the outputs of every decoder layer."""
-        stored = self.stored("sentences")
+        with self.shown_by(self.check_tiny):
+            _, caches = self.translate()
+            self.check_caches(caches, self.stored("sentences"))
+
+    def check_caches(self, caches: list[Any], stored: dict[str, np.ndarray]) -> None:
+        """Fail unless the caches of all sentences are the stored ones."""
         layers = range(int(stored["num_layers"]))
-        _, caches = self.translate()
         for number, cache in enumerate(caches):
             name = f"the cache of sentence {number + 1}"
             self.items(cache, len(layers), name)
             for layer in layers:
                 right = stored[f"cache.{number}.{layer}"]
                 self.assert_tensor(cache[layer], right, f"{name}, layer {layer}", "1 T d_model")
+
+    def check_tiny(self) -> None:
+        """Fail unless a small model decodes two short sentences as it should: tokens and caches."""
+        stored = self.stored("tiny")
+        model = self.student.transformer.Transformer(**TINY, eos_idx=int(stored["eos_idx"]))
+        model.load_state(tiny_weights(model.shapes()))
+        decoded, caches = self.items(model.inference(**TINY_SENTENCES), 2, "inference")
+        self.check_tokens(self.items(decoded, 2, "decoded"), stored)
+        self.check_caches(self.items(caches, 2, "the list of caches"), stored)

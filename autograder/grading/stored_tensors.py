@@ -1,0 +1,23 @@
+"""The stored tensors of the visible tests."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+
+@cache
+def read_tensors(path: Path) -> dict[str, np.ndarray]:
+    """All tensors of a safetensors file."""
+    from safetensors.numpy import load_file
+
+    return load_file(path)
+
+
+class Stored(dict[str, np.ndarray]):
+    """Stored tensors by name; one that is missing says what to do."""
+
+    where = ""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise LookupError(f"{self.where}{name}: make expected writes the stored tensors anew")
