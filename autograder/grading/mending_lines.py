@@ -18,7 +18,7 @@ from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.known_steps import LIMIT, no_tensor
 from autograder.grading.point_at_line import Followed, own_files, with_finding
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import in_given, names_used
+from autograder.grading.source_lines import in_given, with_names
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
@@ -54,25 +54,31 @@ def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[st
 
     The calls that cost least come first: what mends them is tried in the others, too.
     """
-    found: dict[str, TestResult] = {}
+    faults: dict[str, tuple[Failed, Fault]] = {}
     trials = _StageTrials()
     try:
         for one in sorted(failed, key=lambda one: one.followed.trace.ran):
             if fault := trials.fault(one):
-                finding, code = one.followed.finding, one.followed.recipe.code
-                right = [(line, steps) for line, steps in finding.right if line not in {fault.line, *finding.unsure}]
-                if fault.breaks:  # lines behind it may have to change with it
-                    right = [
-                        one for one in right if one[0].file == fault.line.file and one[0].number < fault.line.number
-                    ]
-                found[one.name] = with_finding(
-                    tests[one.name],
-                    replace(finding, faults=(fault,), right=tuple(right), missing=()),
-                    own_files(code),
-                )
+                faults[one.name] = one, fault
     finally:
         trials.close()
+    # What a change of a line breaks in one test does not mend the line in the others either.
+    broken = {fault.line: f"{fault.breaks} of {name}" for name, (_, fault) in faults.items() if fault.breaks}
+    found = {}
+    for name, (one, fault) in faults.items():
+        breaks = f"{fault.breaks} of the test" if fault.breaks else broken.get(fault.line, "")
+        found[name] = _with_mending(tests[name], one.followed, replace(fault, breaks=breaks))
     return found | _less_sure({**tests, **found}, failed, found.keys())
+
+
+def _with_mending(result: TestResult, followed: Followed, fault: Fault) -> TestResult:
+    """The result of a test whose call a change of a line would mend."""
+    finding = followed.finding
+    right = [(line, steps) for line, steps in finding.right if line not in {fault.line, *finding.unsure}]
+    if fault.breaks:  # lines behind it may have to change with it
+        right = [one for one in right if one[0].file == fault.line.file and one[0].number < fault.line.number]
+    only = replace(finding, faults=(fault,), right=tuple(right), missing=())
+    return with_finding(result, only, own_files(followed.recipe.code))
 
 
 def _less_sure(
@@ -248,7 +254,7 @@ def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
     right = {(line.file, line.number) for line in proven} if all(map(_sure, finding.faults)) else set()
-    way = _with_names(_way_to(end, trace), own_files(code)) if end else {}
+    way = with_names(_way_to(end, trace), own_files(code)) if end else {}
     idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
     likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
     calls = tuple(f"self.{name}(" for name in likely)
@@ -324,19 +330,6 @@ def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:
         ]
         seen.update(nodes)
     return found
-
-
-def _with_names(way: dict[tuple[str, int], int], sources: Mapping[str, str]) -> dict[tuple[str, int], int]:
-    """The lines on a way, and those that make what these use by its name: numbers are not seen among the operations."""
-    waiting = list(way)
-    while waiting:
-        file, number = waiting.pop(0)
-        for _, _, lines in names_used(sources, Line(file, number, number), {}):
-            for at in lines:
-                if (file, at) not in way:
-                    way[file, at] = way[file, number] + 1
-                    waiting.append((file, at))
-    return way
 
 
 def _statement(code: Code, file: str, number: int) -> Line:

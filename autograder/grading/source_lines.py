@@ -125,6 +125,19 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
     return ()
 
 
+def with_names(way: dict[tuple[str, int], int], sources: Mapping[str, str]) -> dict[tuple[str, int], int]:
+    """The lines on a way, and those that make what these use by its name: numbers are not seen among the operations."""
+    waiting = list(way)
+    while waiting:
+        file, number = waiting.pop(0)
+        for _, _, lines in names_used(sources, Line(file, number, number), {}):
+            for at in lines:
+                if (file, at) not in way:
+                    way[file, at] = way[file, number] + 1
+                    waiting.append((file, at))
+    return way
+
+
 @dataclass(frozen=True)
 class _Function:
     """A function or a method: its lines, and where names are used and given to something."""
