@@ -111,8 +111,10 @@ def test_a_line_that_draws_random_numbers(workers):
 
 def test_memory_that_is_never_written_is_no_dropout(workers):
     old = "        x = torch.softmax(scores, dim=-1) @ value"
-    half = "        {0} = torch.empty_like(query)\n        {0}[:, :2] = (torch.softmax(scores, dim=-1) @ value)[:, :2]"
-    tests, line = failed(workers, "mha", "mha", (old, half.format("x")))
+    left = "        left = torch.full_like(query, time.perf_counter())\n        del left\n"  # another number each time
+    half = "        x = torch.empty_like(query)\n        x[:, :2] = (torch.softmax(scores, dim=-1) @ value)[:, :2]"
+    tests, line = failed(workers, "mha", "mha", (old, left + half), ("import math\n", "import math\nimport time\n"))
+    line += 3  # the import, and two lines before it
     assert tests[0].message == "two calls with the same inputs give different numbers"
     assert "dropout" not in " ".join(tests[0].details)
     assert wrong_lines(tests[0]) == [line]
