@@ -54,6 +54,7 @@ class Fault:
     opposite: str = ""  # the mask whose opposite it makes
     twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
+    again: Line | None = None  # the line that calls its function, in another round with right results
     node: int = -1  # the tensor with the right numbers in another order
     rows: tuple[int, ...] = ()  # what it may have to be
     turn: tuple[int, ...] = ()  # the order of its axes that would mend it

@@ -26,7 +26,7 @@ from autograder.diagnosis.beside_fault import (
 )
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
-from autograder.diagnosis.right_results import comes_back, is_put_beside, wrong_number, wrong_order
+from autograder.diagnosis.right_results import comes_back, is_behind_the_end, is_put_beside, wrong_number, wrong_order
 from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import rests_on_weak
@@ -48,6 +48,7 @@ class _Search:
         self.calls = WrongCalls(self.usual, text)
         self.missing = self.seen.missing()
         self.faults: dict[Line, Fault] = {}
+        self.again: Line | None = None  # what calls the function of a suspect, once rightly and once wrongly
 
     def _given(self, node: int) -> bool:
         """Whether a mask is made by a given function, which makes no opposites."""
@@ -59,6 +60,8 @@ class _Search:
         self.suspects = self.seen.suspects()
         self.returns = returns = WrongReturns(self.usual, self.missing, self.text)
         short = {} if self.seen.tensors else self.seen.too_short()
+        if self.suspects and is_behind_the_end(self.seen, self.suspects[0]):
+            return wrong_number(self.seen, self.text)
         for node in self.suspects:
             loops = [line for line, end in short.items() if end < node]
             if loops:
@@ -95,6 +98,7 @@ class _Search:
 
     def _suspect(self, node: int) -> None:
         trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
+        self.again = None
         line, call = self._blamed(node)
         # What is computed element by element stands in the order of what it is computed from; but of a symmetric matrix
         # any axis may look like the other one.
@@ -126,12 +130,12 @@ class _Search:
         own = trace.operations[node]
         beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
         next_rows = usual.leads_to(trace.inputs[node])
+        first = [one for one in self.missing if not steps[one].after and steps[one].operation in beside]
+        first = first if len(first) == 1 and usual.begins(node) else []  # of two that begin alike it may be either
         after = [
             number
             for number in self.missing
-            if steps[number].row in next_rows
-            or given & set(steps[number].after)
-            or (not steps[number].after and steps[number].operation in beside and usual.begins(node))
+            if steps[number].row in next_rows or given & set(steps[number].after) or number in first
         ]
         if after and seen.plain[node] and any(after[0] in step.after for step in steps):
             after = []  # a statement of numbers may make several steps at once, of which only the last one is seen
@@ -159,6 +163,7 @@ class _Search:
             left_out, before = True, round_before
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
+        exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         self.faults[line] = Fault(
@@ -167,11 +172,12 @@ class _Search:
             tuple(dict.fromkeys(steps[number].name for number in sorted(given & usual.direct(node)))),
             shown,
             self.calls.told(call) if call else None,
-            left_out,
+            left_out and not exchange and not self.again,
             before=before,
             node=turned[0],
             rows=turned[1:] if turned[0] >= 0 else (),
-            exchange=usual.in_place_of(node, steps[after[0]].row) if after and not left_out else (),
+            exchange=exchange,
+            again=self.again,
             operation=usual.within(node, line, steps[after[0]].operation if after else ""),
         )
 
@@ -264,6 +270,7 @@ class _Search:
         elsewhere = {places[one] for one in others if self.seen.proven[one]}
         elsewhere -= {places[one] for one in others if not self.seen.fine[one]}
         if any(trace.callers[one] == caller and places[one] in elsewhere for one in others):
+            self.again = caller if self._in_helper(node) else None
             return line, None  # and by the same line with something right
         # Right numbers in another order may be right for one call by chance, as where two axes are of one size.
         return (caller if caller and elsewhere and not self.seen.order(node) else line), None

@@ -8,7 +8,7 @@ from autograder.sandbox.traces import Line
 
 MOST = 2  # faults that are told at once
 CODE = "    "  # what a line of code begins with among the sentences
-MOST_USED = 3  # names that are told with a line
+MOST_USED = 4  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
 
 
@@ -143,6 +143,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         head = "gives a wrong result, too:" if another else first
         told = [f"{where} {head}", code, *_what(fault, _within(fault, sources))]
+    if fault.again and not fault.mends:
+        told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     return (*told, *_used(fault, finding))
 
 
@@ -207,7 +209,8 @@ def _what(fault: Fault, within: str) -> list[str]:
         return [f"{made} numbers are right, but they stand in another order or shape than they should.{turned}"]
     if fault.exchange:
         used, wanted = fault.exchange
-        return [f"It uses {used} in the place of {wanted}, and so does not make {fault.missing}."]
+        instead = f"{used} in the place of {wanted}" if used != wanted else f"another part of {used} than it should"
+        return [f"It uses {instead}, and so does not make {fault.missing}."]
     given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
     told = [f"{given}What should come next: {fault.missing}."] if fault.missing else []
     return [*told, *([f"The first of its operations that is not right is {within}."] if within else [])]

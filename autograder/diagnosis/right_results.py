@@ -41,6 +41,17 @@ def _made_rightly(seen: Comparison, nodes: Iterable[int]) -> bool:
     return True
 
 
+def is_behind_the_end(seen: Comparison, suspect: int) -> bool:
+    """Whether all that should come back is made before a suspect, and its line has made something right before: a loop
+    runs too often."""
+    trace = seen.trace
+    if trace.raised is not None or len(trace.results) != len(seen.known.results):
+        return False
+    there = {int(seen.rows[node]) for node in range(suspect) if trace.made[node] and not seen.alike[node]}
+    again = any(seen.proven[node] for node in range(suspect) if trace.lines[node] == trace.lines[suspect])
+    return again and trace.lines[suspect] is not None and there.issuperset(seen.known.results)
+
+
 def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
     """The lines that put the numbers of a result into another order than they should have."""
     trace, known = seen.trace, seen.known

@@ -242,16 +242,21 @@ class Usual:
         difference between it and what should be made.
 
         Args:
-            row: what should be made, by the same operation.
+            row: what should be made, by the same operation, or next of what that makes.
         """
-        own = self.trace.operations[node]
-        wanted = {source for source, operation, made in self.seen.known.made_from if (operation, made) == (own, row)}
-        given = set(self._given(node))
-        odd, lacks = given - wanted, wanted - given
-        if len(odd) != 1 or len(lacks) != 1 or len(given) != len(wanted) or len(given) < 2:
-            return ()
-        told = tuple(self._told(rows.pop(), node) for rows in (odd, lacks))
-        return told if all(told) else ()
+        own, given = self.trace.operations[node], set(self._given(node))
+        sources: dict[int, set[int]] = {}
+        for source, operation, made in self.seen.known.made_from:
+            if operation == own and (made == row or made not in self.present):
+                sources.setdefault(made, set()).add(source)
+        found = []
+        for made, wanted in sources.items():
+            odd, lacks = given - wanted, wanted - given
+            one_differs = len(odd) == 1 == len(lacks) and len(given) == len(wanted) >= 2
+            if one_differs and (made == row or (lacks <= self.present and row in self.later(made))):
+                told = tuple(self._told(rows.pop(), node) for rows in (odd, lacks))
+                found.append(told if all(told) else ())
+        return found[0] if len(found) == 1 else ()
 
     def _told(self, row: int, until: int) -> str:
         """The name of a tensor, or where it comes from; nothing if it is nowhere before a node."""

@@ -19,6 +19,7 @@ from autograder.sandbox.remote_values import Foreign
 from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
+SMALLER_SECONDS = 2.0  # for the calls of `shown_by`: what ends with a trained model need not end with another one
 # Probabilities of dropout with which it is likelier to keep an element, and to drop it; see `assert_dropout`.
 KEPT, DROPPED = 0.2, 1 - 1e-13
 
@@ -34,6 +35,7 @@ class StageTestCase(unittest.TestCase):
     answers: Any = None  # of the reference, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
     explains = True  # look for the reason of wrong numbers
+    is_followed = True  # a failure may be followed, in a smaller call: see `shown_by`
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     warnings: list[tuple[str, str]]  # what the test does not judge, but its hidden one does, and in which call
@@ -94,7 +96,12 @@ class StageTestCase(unittest.TestCase):
             yield
         except (Incorrect, Raised) as error:
             self.note_recipe(error)
-            if self.explains and (shown := self._failure_of(smaller)) and type(shown) is type(error):
+            if (
+                self.is_followed
+                and self.explains
+                and (shown := self._failure_of(smaller))
+                and type(shown) is type(error)
+            ):
                 error.recipe = self.student.recipe() or error.recipe
             raise
         if self.student.noted is not None:
@@ -104,7 +111,8 @@ class StageTestCase(unittest.TestCase):
         """How a call fails that the student is told nothing of."""
         checks, last = self.checks, self.student.last_call
         try:
-            call()
+            with self.student.aside(SMALLER_SECONDS):
+                call()
         except (Incorrect, StudentFault) as error:
             return error
         finally:

@@ -31,6 +31,7 @@ from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
 MOST = 30  # operations, and inputs of one, that are looked at where something stands elsewhere
+MASK_SECONDS = 1.0  # of computing with the opposite of a mask
 MASKS = 3  # of which it is looked what their opposites would give
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
@@ -217,7 +218,11 @@ def _decided(
     if len(roots) > MASKS:
         return finding
     for node in roots:
-        if known_steps.gives_what_it_should(followed(recipe, runs, opposite=node), known):
+        try:
+            other = followed(recipe, runs, MASK_SECONDS, opposite=node)
+        except StudentFault:  # with the opposite a loop may not end
+            return finding
+        if known_steps.gives_what_it_should(other, known):
             line, rows = trace.lines[node], known.find(trace.signatures)
             pairs = zip(trace.results, known.results, strict=False)  # the record may be forged
             returned = [right for one, right in pairs if rows[one] == rows[node]]
