@@ -16,6 +16,7 @@ class Text:
     filled: Callable[[Line], tuple[int, Line] | None] = lambda line: None
     gathers: Callable[[Line], bool] = lambda line: False  # it is a `return` of names, of lists that several lines fill
     makes: Callable[[Line], bool] = lambda line: False  # it is a `return` that does something with what it gives back
+    early: Callable[[Line], bool] = lambda line: False  # it is a `return` of names in a block
 
 
 @dataclass(frozen=True)

@@ -139,9 +139,6 @@ class _Search:
         ]
         if after and seen.plain[node] and any(after[0] in step.after for step in steps):
             after = []  # a statement of numbers may make several steps at once, of which only the last one is seen
-        # Which line should make something else in each round is not known.
-        if not (after or order or call) and usual.nothing_new(node, given=True):
-            return
         rows = set(seen.alike_rows(node)) if order else set()
         wanted = [number for number in after if steps[number].row in rows]
         order = steps[wanted[0]].name if wanted else order

@@ -208,6 +208,7 @@ class Comparison:
             and not self.unknown[node]
             and all(self.fine[source] for source in trace.inputs[node])
             and not (self.weak[node] and not trace.inputs[node])
+            and not any(weak_tensors.unseen(self, source) for source in trace.inputs[node])
             # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
             and (self.known.whole or trace.operations[node] not in PARTS)
             and not self._passes_on(node)

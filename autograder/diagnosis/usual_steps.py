@@ -179,32 +179,28 @@ class Usual:
                 waiting += trace.inputs[source]
         return True
 
-    def nothing_new(self, node: int, given: bool = False) -> bool:
-        """Whether a line that has made something right in an earlier round is given what was made there, once more.
-
-        Args:
-            given: whether it counts, too, if that is made of nothing but what the call was given.
-        """
+    def nothing_new(self, node: int) -> bool:
+        """Whether a line that has made something right in an earlier round is given what was made there, once more."""
         trace, line = self.trace, self.trace.lines[node]
         if not any(trace.lines[one] == line and self.seen.proven[one] for one in range(node)):
             return False
         for source in trace.inputs[node]:
             at = (trace.lines[source], trace.operations[source])
             earlier = [one for one in range(source) if (trace.lines[one], trace.operations[one]) == at]
-            if any(self._as_before(one, source, given) for one in earlier[-ROUNDS:]):
+            if any(self._as_before(one, source) for one in earlier[-ROUNDS:]):
                 return True
         return False
 
-    def _as_before(self, one: int, other: int, given: bool, depth: int = DEEP) -> bool:
-        """Whether two tensors are made by the same operations of the same tensors."""
+    def _as_before(self, one: int, other: int, depth: int = DEEP) -> bool:
+        """Whether two tensors are made by the same operations of the same tensors, which are made in the call, too."""
         trace, inputs = self.trace, (self.trace.inputs[one], self.trace.inputs[other])
         if one == other or not depth:
-            return one == other and (given or bool(trace.made[one]))
+            return one == other and bool(trace.made[one])
         alike = trace.operations[one] == trace.operations[other] and len(inputs[0]) == len(inputs[1])
         return (
             alike
             and 0 < len(inputs[0]) <= WIDE
-            and all(self._as_before(a, b, given, depth - 1) for a, b in zip(*inputs, strict=True))
+            and all(self._as_before(a, b, depth - 1) for a, b in zip(*inputs, strict=True))
         )
 
     def made_before(self, node: int, line: Line, steps: Collection[int] = ()) -> Line | None:

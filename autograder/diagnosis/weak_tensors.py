@@ -132,6 +132,12 @@ def rests_on_weak(seen: "Comparison", node: int) -> bool:
     return alike and not tells
 
 
+def unseen(seen: "Comparison", node: int) -> bool:
+    """Whether a tensor of the student's object is not that of correct code, and it was not seen how it was made."""
+    own = seen.trace.operations[node] and not (seen.trace.made[node] or seen.plain[node] or seen.unknown[node])
+    return bool(own and seen.rows[node] < 0)
+
+
 def common_causes(seen: "Comparison", nodes: Sequence[int]) -> dict[int, int]:
     """The first wrong nodes that several lines make of the same tensor of alike elements: what is wrong is this one."""
     trace, found = seen.trace, dict[int, set[int]]()

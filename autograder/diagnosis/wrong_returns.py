@@ -85,7 +85,7 @@ class WrongReturns:
         one_of_two = one_of_several and len(entry.outputs) == 2  # more are mostly those of lists that a loop fills
         # Names that a `return` only passes on, some of which hold no tensor: what they hold is decided elsewhere.
         least = min(len(own) for own in self.known.returns[entry.path])
-        if len(entry.outputs) < least and not self.text.makes(line):
+        if (len(entry.outputs) < least and not self.text.makes(line)) or self.text.early(line):
             return None
         if self.text.gathers(line) or not (back or should or one_of_two):
             return None

@@ -14,6 +14,7 @@ from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.results import LineMark, TestResult
 from autograder.grading.source_lines import (
     bare_calls,
+    early_returns,
     filled_lists,
     gathering_returns,
     in_given,
@@ -191,6 +192,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         filled_lists(sources),
         gathering_returns(sources),
         making_returns(sources),
+        early_returns(sources),
     )
     finding = first_fault.find(trace, known, text)
     if finding.either_way and trace.raised is None:

@@ -125,6 +125,17 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
     return ()
 
 
+def early_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
+    """Whether a line is a `return` of names in a block: what decides whether it is reached may be what is wrong."""
+    found = {
+        (file, number)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        for number in function.early
+    }
+    return lambda line: (line.file, line.number) in found
+
+
 def with_names(way: dict[tuple[str, int], int], sources: Mapping[str, str]) -> dict[tuple[str, int], int]:
     """The lines on a way, and those that make what these use by its name: numbers are not seen among the operations."""
     waiting = list(way)
@@ -153,6 +164,7 @@ class _Function:
     filled: tuple[tuple[int, int, ast.stmt | None], ...]
     unfilled: tuple[tuple[int, int, str], ...]  # lines of `return`, of what makes an empty list, and its name
     making: tuple[int, ...]  # lines of `return` that call or compute something
+    early: tuple[int, ...]  # lines of those in a block that only pass on names
 
 
 @lru_cache(maxsize=64)
@@ -185,7 +197,8 @@ def _read(function: ast.FunctionDef) -> _Function:
     returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
     makes = (ast.Call, ast.BinOp, ast.Subscript)
     making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
-    return _Function(function.lineno, end, own, given, changing, branches, tuple(bare), filled, unfilled, making)
+    early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
+    return _Function(function.lineno, end, own, given, changing, branches, tuple(bare), filled, unfilled, making, early)
 
 
 def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
