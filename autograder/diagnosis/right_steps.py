@@ -24,19 +24,6 @@ from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WITH_PLACES, WRI
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import TRAINED, Line, Trace
 
-BY_ELEMENT = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "truediv",
-    "__truediv__",
-    "true_divide",
-    "pow",
-    "exp",
-    "softmax",
-    "log_softmax",
-)
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril", WRITES)
 PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_select", "tensor_split", "unflatten")
 TO_FILL = ("zeros", "ones", "full", "empty", "new_zeros", "new_ones", "new_full", "new_empty")

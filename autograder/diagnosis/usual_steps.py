@@ -184,7 +184,7 @@ class Usual:
         trace, line = self.trace, self.trace.lines[node]
         if not any(trace.lines[one] == line and self.seen.proven[one] for one in range(node)):
             return False
-        for source in trace.inputs[node]:
+        for source in trace.inputs[node][: 2 * WIDE]:  # a forged record could have thousands
             at = (trace.lines[source], trace.operations[source])
             earlier = [one for one in range(source) if (trace.lines[one], trace.operations[one]) == at]
             if any(self._as_before(one, source) for one in earlier[-ROUNDS:]):
