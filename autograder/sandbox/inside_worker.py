@@ -188,7 +188,7 @@ class Worker:
         torch.manual_seed(request["seed"])
         random.seed(request["seed"])
         if numpy := sys.modules.get("numpy"):
-            numpy.random.seed(request["seed"])
+            numpy.random.seed(request["seed"] % 2**32)  # it takes no larger ones
 
     def follow(self, request: dict[str, Any], body: bytes) -> None:
         """Record what the calls that come compute."""
