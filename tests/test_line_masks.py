@@ -46,3 +46,14 @@ def test_what_a_given_function_makes_is_no_opposite(workers, without_trials):
     tests, line = failed(workers, "transformer", "encoder", "transformer", given, f"1 - {given}")
     [test] = tests
     assert wrong_lines(test) == [line]
+
+
+def test_lines_that_put_axes_of_size_1_in_wrong_places_are_not_called_right(workers):
+    old = "features = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])"
+    made = "asked = self.W_q(queries)[:, None]\n        offered = self.W_k(keys)[:, :, None]"
+    new = f"{made}\n        features = torch.tanh(asked + offered)"
+    tests, line = failed(workers, "attention", "scoring", "scoring", old, new)
+    assert tests
+    for test in tests:
+        assert not {line, line + 1} & {mark.line for mark in test.marks if mark.state == "right"}
+        assert not any(one.startswith(f"Lines {line} to {line + 1} are right") for one in test.pointed)

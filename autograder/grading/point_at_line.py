@@ -32,6 +32,8 @@ from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
 MOST = 30  # operations, and inputs of one, that are looked at where something stands elsewhere
+MEETING = ("add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum", "where", "masked_fill")
+AXES = ("None", "unsqueeze", "view(", "reshape(")  # that put in axes of size 1, or may do so
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
 MASKS = 3  # of which it is looked what their opposites would give
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
@@ -198,6 +200,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
     if finding.either_way and trace.raised is None:
         bolder = first_fault.find(trace, known, text, finding.either_way)
         finding = _decided(finding, bolder, trace, known, recipe, runs)
+    finding = _with_doubtful_axes(finding, trace, sources)
     used = {
         fault.line: names_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
@@ -205,6 +208,17 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
     }
     faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
     return replace(finding, faults=faults, used=used), trace
+
+
+def _with_doubtful_axes(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
+    """What follows, without calling lines right that put an axis of size 1 somewhere, where it meets other axes in what
+    a wrong line computes element by element: where such an axis stands is not seen."""
+    wrong = {fault.line for fault in finding.faults}
+    meeting = [node for node, line in enumerate(trace.lines) if line in wrong and trace.operations[node] in MEETING]
+    made = {trace.lines[source] for node in meeting for source in trace.inputs[node][:MOST]} - wrong
+    doubtful = {line for line in made if line and any(axis in text_of(line, sources) for axis in AXES)}
+    right = tuple(one for one in finding.right if one[0] not in doubtful)
+    return replace(finding, right=right, unsure=finding.unsure | doubtful)
 
 
 def _decided(
