@@ -89,3 +89,12 @@ def test_before_an_exception_only_numbers_are_called_right(workers):
     told = [" ".join(test.pointed) for test in tests if test.status == "error"]
     assert told
     assert not any(" is right:" in one or " are right:" in one for one in told)
+
+
+def test_what_an_exception_kept_from_being_made_is_not_left_out_by_who_called(workers):
+    """The cache of the first sentence is there when the second one begins."""
+    old, new = "cache: list[torch.Tensor] | None = None", "cache = None if b == 0 else cache"
+    tests, line = slips.failed(workers, "transformer", "inference", "transformer", old, new)
+    assert any(test.status == "error" for test in tests)
+    for test in tests:
+        assert set(slips.wrong_lines(test)) <= {line}

@@ -315,6 +315,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults = {twice[1]: Fault(twice[1], twice=twice[0])}
     if unused := unused_lines(seen, text.bare):
         faults = {line: Fault(line, unused=True) for line in unused}
+    if trace.raised is not None:  # what a call has not made that an exception ended is not left out by who called
+        ended = {call.line for call in trace.calls if not call.outputs}
+        faults = {line: fault for line, fault in faults.items() if not (fault.left_out and line in ended)}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
