@@ -20,6 +20,7 @@ from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
 SMALLER_SECONDS = 2.0  # for the calls of `shown_by`: what ends with a trained model need not end with another one
+CALLS = 8  # with dropout, beside the first, of which one has to drop something else
 # Probabilities of dropout with which it is likelier to keep an element, and to drop it; see `assert_dropout`.
 KEPT, DROPPED = 0.2, 1 - 1e-13
 
@@ -96,12 +97,8 @@ class StageTestCase(unittest.TestCase):
             yield
         except (Incorrect, Raised) as error:
             self.note_recipe(error)
-            if (
-                self.is_followed
-                and self.explains
-                and (shown := self._failure_of(smaller))
-                and type(shown) is type(error)
-            ):
+            looked_for = self.is_followed and self.explains
+            if looked_for and type(self._failure_of(smaller)) is type(error):
                 error.recipe = self.student.recipe() or error.recipe
             raise
         if self.student.noted is not None:
@@ -242,18 +239,24 @@ class StageTestCase(unittest.TestCase):
                     self.wrong(f"no gradient reaches {name}: does the computation leave the graph (.detach(), ...)?")
 
     def assert_chance(self, call: Callable[[], Any], where: np.ndarray | None = None) -> None:
-        """Fail if two calls in training mode, of something that drops half of its elements, give the same.
+        """Fail if calls in training mode, of something that drops half of its elements, all give the same.
+
+        Of a few elements two calls drop the same ones now and then: of 8, one pair of calls in 256.
 
         Args:
             where: the elements that count, to be broadcast; all if None.
         """
-        first, second = call(), call()
         self.checks += 1
-        if shape_of(first) and shape_of(first) == shape_of(second):
+        first = call()
+        for _ in range(CALLS):
+            second = call()
+            if not shape_of(first) or shape_of(first) != shape_of(second):
+                return
             change = np.where(True if where is None else where, np.abs(first - second), 0).max()
-            if change <= 1e-3 * np.abs(first).max():
-                why = "Dropout draws anew in each call which elements it drops: nn.Dropout and F.dropout do so."
-                self.wrong("in training mode, two calls with a dropout of 0.5 give the same output", why, actual=first)
+            if not change <= 1e-3 * np.abs(first).max():
+                return
+        why = "Dropout draws anew in each call which elements it drops: nn.Dropout and F.dropout do so."
+        self.wrong("in training mode, two calls with a dropout of 0.5 give the same output", why, actual=first)
 
     def assert_dropout(
         self,

@@ -1,7 +1,7 @@
 """What the text of a submission says about a line: whether its function is given, and which numbers it uses."""
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -37,13 +37,7 @@ def bare_calls(sources: Mapping[str, str]) -> Callable[[Line], bool]:
 
     One whose name ends with an underscore changes its object; so may the methods of `self`, and functions.
     """
-    found = {
-        (file, number)
-        for file, text in sources.items()
-        for function in _functions(file, text).values()
-        for number in function.bare
-    }
-    return lambda line: (line.file, line.number) in found
+    return _among(sources, lambda function: function.bare)
 
 
 def filled_lists(sources: Mapping[str, str]) -> Callable[[Line], tuple[int, Line] | None]:
@@ -77,25 +71,12 @@ def unfilled_lists(sources: Mapping[str, str], ran: Collection[Line]) -> list[tu
 
 def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     """Whether a line is a `return` of lists that several statements fill, one of which may be wrong."""
-    found = {
-        (file, at)
-        for file, text in sources.items()
-        for function in _functions(file, text).values()
-        for at, _, filling in function.filled
-        if filling is None
-    }
-    return lambda line: (line.file, line.number) in found
+    return _among(sources, lambda function: [at for at, _, filling in function.filled if filling is None])
 
 
 def making_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     """Whether a line is a `return` that calls or computes something, and does not only pass on names."""
-    found = {
-        (file, number)
-        for file, text in sources.items()
-        for function in _functions(file, text).values()
-        for number in function.making
-    }
-    return lambda line: (line.file, line.number) in found
+    return _among(sources, lambda function: function.making)
 
 
 def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Used:
@@ -127,13 +108,7 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
 
 def early_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     """Whether a line is a `return` of names in a block: what decides whether it is reached may be what is wrong."""
-    found = {
-        (file, number)
-        for file, text in sources.items()
-        for function in _functions(file, text).values()
-        for number in function.early
-    }
-    return lambda line: (line.file, line.number) in found
+    return _among(sources, lambda function: function.early)
 
 
 def with_names(way: dict[tuple[str, int], int], sources: Mapping[str, str]) -> dict[tuple[str, int], int]:
@@ -165,6 +140,17 @@ class _Function:
     unfilled: tuple[tuple[int, int, str], ...]  # lines of `return`, of what makes an empty list, and its name
     making: tuple[int, ...]  # lines of `return` that call or compute something
     early: tuple[int, ...]  # lines of those in a block that only pass on names
+
+
+def _among(sources: Mapping[str, str], lines: Callable[["_Function"], Iterable[int]]) -> Callable[[Line], bool]:
+    """Whether a line is one of those that are found in a function of its file."""
+    found = {
+        (file, number)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        for number in lines(function)
+    }
+    return lambda line: (line.file, line.number) in found
 
 
 @lru_cache(maxsize=64)
