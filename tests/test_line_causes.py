@@ -151,3 +151,19 @@ def test_a_condition_on_which_a_loop_is_left_too_early(workers, monkeypatch):
     old, new = "done.all()", "done.any()"
     tests, line = failed(workers, "attention", "translate", "seq2seq", old, new, "translate-where")
     assert wrong_lines(tests[0]) == [line]
+
+
+def test_what_lends_its_type_only_is_not_right_for_that(workers, without_trials):
+    """Keys that are turned when they stand behind those of the cache, which have been turned: these go wrong first."""
+    old = """k = rotate(split_heads(self.W_k(x)), positions)  # (B, G, T_new, d_head)
+        v = split_heads(self.W_v(x))
+        if cache is not None:
+            k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)  # (B, G, T, d_head)"""
+    new = """k, v = split_heads(self.W_k(x)), split_heads(self.W_v(x))
+        if cache is not None:
+            k = torch.cat([cache[0], k], dim=2)
+            v = torch.cat([cache[1], v], dim=2)
+        k = rotate(k, torch.arange(k.size(2)).to(k))"""
+    tests, line = failed(workers, "variants", "modern", "modern", old, new)
+    test = next(test for test in tests if test.name == "test_grouped_queries")
+    assert wrong_lines(test) == [line + 2]

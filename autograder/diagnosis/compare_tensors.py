@@ -32,10 +32,12 @@ class Incorrect(AssertionError):
     `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
     the names of its axes are there if the two can be compared element by element. `recipe` is how the call came about.
     `made_by` are the submodules whose outputs the message is about, and `operation` what stands on them, or should.
-    `changes` is the argument that the call changes in place, if that is what is wrong.
+    `changes` is the argument that the call changes in place, if that is what is wrong. `smaller` makes and checks a
+    smaller call that shows the same.
     """
 
     recipe: Recipe | None = None
+    smaller: Callable[[], object] | None = None
 
     def __init__(
         self,

@@ -111,6 +111,8 @@ class Comparison:
         name, before = self.trace.operations[user], user - 1
         if name in CHOOSING or name.endswith(SHAPES):
             return False
+        if name == "to" and self.trace.inputs[user][0] != node:  # of which only the type is taken
+            return False
         if name in WITH_PLACES and (self.trace.operations[before], self.trace.inputs[before]) == (name, (node,)):
             return False  # the second tensor that it gives: the places, not the numbers
         return not self.idle(user) or bool(self.rows[user] == self.rows[node])

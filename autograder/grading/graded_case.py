@@ -36,7 +36,6 @@ class StageTestCase(unittest.TestCase):
     answers: Any = None  # of the reference, for hidden tests
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
     explains = True  # look for the reason of wrong numbers
-    is_followed = True  # a failure may be followed, in a smaller call: see `shown_by`
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     warnings: list[tuple[str, str]]  # what the test does not judge, but its hidden one does, and in which call
@@ -90,31 +89,36 @@ class StageTestCase(unittest.TestCase):
         """What fails inside is followed, for its lines, in a smaller call, if that fails alike; points do not change.
 
         Args:
-            smaller: makes that call and checks its result. It is called only where something has failed, and when it is
-                taken down which calls are made.
+            smaller: makes that call and checks its result. It is called only for the lines of a failure, when the test
+                is over, and when it is taken down which calls are made.
         """
         try:
             yield
         except (Incorrect, Raised) as error:
-            self.note_recipe(error)
-            looked_for = self.is_followed and self.explains
-            if looked_for and type(self._failure_of(smaller)) is type(error):
-                error.recipe = self.student.recipe() or error.recipe
+            error.smaller = smaller
             raise
         if self.student.noted is not None:
             smaller()
 
-    def _failure_of(self, call: Callable[[], object]) -> BaseException | None:
-        """How a call fails that the student is told nothing of."""
-        checks, last = self.checks, self.student.last_call
+    def take_smaller(self, error: BaseException) -> None:
+        """Let the recipe of what ended the test be that of the smaller call, if there is one that fails alike."""
+        if not isinstance(error, (Incorrect, Raised)) or error.smaller is None or error.recipe is None:
+            return
+        own, code = self.student, error.recipe.code
+        before = self.checks, own.last_call, self.explains
+        self.student = own if code is own.code else own.with_code(code)
+        self.explains = False
         try:
             with self.student.aside(SMALLER_SECONDS):
-                call()
-        except (Incorrect, StudentFault) as error:
-            return error
+                error.smaller()
+        except (Incorrect, StudentFault) as found:
+            if type(found) is type(error):
+                error.recipe = self.student.recipe() or error.recipe
         finally:
-            self.checks, self.student.last_call = checks, last
-        return None
+            if self.student is not own:
+                self.student.close()
+            self.student = own
+            self.checks, own.last_call, self.explains = before
 
     @contextlib.contextmanager
     def only_warn(self) -> Iterator[None]:

@@ -136,6 +136,7 @@ class _StageTrials:
         self.student: Student | None = None
         self.lives = 0  # of the student, when the objects of the trials were made
         self.known: list[SmallChange] = []  # those that have mended another test
+        self.tried: set[str] = set()  # the calls of which all is known by now
 
     def fault(self, failed: Failed) -> Fault | None:
         """The fault of the only line that a small change mends, if it is none of those that were found."""
@@ -157,7 +158,9 @@ class _StageTrials:
                 # What has mended another test, and nothing else did there, need only give the right result here.
                 found = {_place(one): (one, "") for one in self.known if self._right(one, trials, failed)}
                 half: dict[tuple[str, int], tuple[SmallChange, str]] = {}  # with which another part fails
-                for likely, change in _candidates(failed.followed) if not found else ():
+                new = recipe.digest not in self.tried
+                self.tried.add(recipe.digest)
+                for likely, change in _candidates(failed.followed) if new and not found else ():
                     at = _place(change)
                     if self.left <= (0 if likely else least) or time.monotonic() > self.end:
                         if likely:  # which other places would do is not known

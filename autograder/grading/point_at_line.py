@@ -51,7 +51,12 @@ class Followed(NamedTuple):
 
 
 def point_at_line(
-    result: TestResult, error: BaseException | None, student: Student, reference: Student | None, stage: Stage
+    result: TestResult,
+    error: BaseException | None,
+    student: Student,
+    reference: Student | None,
+    stage: Stage,
+    calls: dict[tuple[str, bool], tuple[Code, Finding, Trace]],
 ) -> tuple[TestResult, Followed | None]:
     """The result of a failed test with what its lines show, as far as that is sure, and how it was followed.
 
@@ -59,6 +64,7 @@ def point_at_line(
         error: what ended the test.
         student: runs the code of the submission.
         reference: runs the reference with named steps, for a hidden test; None for a visible one.
+        calls: what follows from those that were followed in other tests of the stage; this one is put there, too.
     """
     recipe = error.recipe if isinstance(error, (Incorrect, Raised)) else None
     if recipe is None:
@@ -78,7 +84,10 @@ def point_at_line(
             return result, None
         if isinstance(error, Incorrect) and error.operation:
             return _misplaced(result, recipe, runs, known, error), None
-        finding, trace = _found(recipe, runs, known, nan)
+        key = recipe.digest, nan
+        if key not in calls or calls[key][0] != recipe.code:
+            calls[key] = recipe.code, *_found(recipe, runs, known, nan)
+        _, finding, trace = calls[key]
     except (StudentFault, Unreadable, LookupError):
         return result, None
     finally:

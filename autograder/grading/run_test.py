@@ -155,7 +155,7 @@ def gets_further(
     """
     own, kept = case.student, (case.checks, case.outcomes, case.warnings)
     part = next((name for name, (found, _) in case.outcomes.items() if found is error), "")
-    case.student, case.is_followed = student, False
+    case.student = student
     try:
         outcome, _ = _outcome(case)
         now, reached = case.outcomes.get(part, (outcome, case.checks))
@@ -166,7 +166,7 @@ def gets_further(
         breaks = next((name for name, (found, _) in case.outcomes.items() if name in passed and found), "")
         return passes, breaks
     finally:
-        case.student, case.is_followed = own, True
+        case.student = own
         case.checks, case.outcomes, case.warnings = kept
 
 

@@ -66,6 +66,7 @@ class StageRun:
         self.dtype = "float64"  # of the last test
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
+        self.calls: dict[Any, Any] = {}  # that were followed
         self.references: list[Student] = []
         self.named: Student | None = None  # the reference with names of its steps, once it is needed
 
@@ -104,7 +105,8 @@ class StageRun:
             if isinstance(error, (Incorrect, Raised)):
                 from autograder.grading.point_at_line import point_at_line  # with much that nobody else needs
 
-                result, followed = point_at_line(result, error, case.student, self.steps_of(case), self.stage)
+                case.take_smaller(error)
+                result, followed = point_at_line(result, error, case.student, self.steps_of(case), self.stage, self.calls)
                 if followed and not case.hidden:
                     failed.append((name, followed, case.student, functools.partial(gets_further, case, error, checks)))
             if error is not None and not case.hidden:

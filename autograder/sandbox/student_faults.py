@@ -21,6 +21,7 @@ class StudentFault(Exception):
 
     status = "error"
     recipe: Any = None  # how the call came about, to follow it once more
+    smaller: Any = None  # makes and checks a smaller call that shows the same
 
     def __init__(self, message: str, call: str = "", where: tuple[Place, ...] = ()) -> None:
         super().__init__(message)
