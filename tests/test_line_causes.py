@@ -2,6 +2,9 @@
 
 import pytest
 
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
+from autograder.submissions.read_submission import Submission, read_submission
 from tests.slips import failed, wrong_lines
 
 
@@ -52,7 +55,7 @@ def test_a_module_that_one_line_calls_twice(workers, without_trials, old, new):
     test = next(test for test in tests if test.name == "test_language_model")
     assert wrong_lines(test) == [line]
     module = "blocks.0" if "block(" in new else "token_embedding"
-    assert f"Line {line} calls {module} twice; once would be right:" in test.pointed
+    assert f" calls {module} twice; once would be right:" in "".join(test.pointed)
 
 
 def test_what_stands_before_a_missing_step_is_the_line_of_the_step_before(workers, without_trials):
@@ -167,3 +170,54 @@ def test_what_lends_its_type_only_is_not_right_for_that(workers, without_trials)
     tests, line = failed(workers, "variants", "modern", "modern", old, new)
     test = next(test for test in tests if test.name == "test_grouped_queries")
     assert wrong_lines(test) == [line + 2]
+
+
+def test_a_loop_that_is_never_entered(workers, without_trials):
+    """The number of new tokens is taken for that of all, and the prompt comes back."""
+    old = "for _ in range(min(max_new_tokens, model.max_len - prompt.size(1))):"
+    new = "while tokens.size(1) < min(max_new_tokens, model.max_len):"
+    tests, line = failed(workers, "variants", "generate", "generate", old, new)
+    test = next(test for test in tests if test.name == "test_generate")
+    assert wrong_lines(test) == [line]
+    assert f"Line {line} of generate.py begins a loop that is never entered:" in test.pointed
+
+
+def test_no_step_is_missing_where_all_numbers_only_stand_in_another_order(workers, without_trials):
+    """The batch is sorted by its lengths, and comes back like that."""
+    old = "enc_outputs, state = self.encoder(src, src_lengths)\n        logits, _"
+    new = """order = src_lengths.argsort(descending=True)
+        src, src_lengths, tgt, tgt_lengths = src[order], src_lengths[order], tgt[order], tgt_lengths[order]
+        enc_outputs, state = self.encoder(src, src_lengths)
+        logits, _"""
+    tests, line = failed(workers, "attention", "bahdanau", "seq2seq", old, new)
+    test = next(test for test in tests if test.name == "test_seq2seq")
+    assert wrong_lines(test) == [line + 1]
+    assert any("The numbers are right, but from here to line" in told for told in test.pointed)
+    assert not any("nothing has made" in told for told in test.pointed)
+
+
+def test_what_a_stand_in_is_called_with(workers, without_trials):
+    """Each step from the first state: the step itself, which another test judges, is right."""
+    old, new = "logits, state, weights = self.step(", "logits, _, weights = self.step("
+    tests, line = failed(workers, "attention", "bahdanau", "seq2seq", old, new)
+    test = next(test for test in tests if test.name == "test_teacher_forcing")
+    assert wrong_lines(test) == [line]
+    assert "It calls step() with other inputs than it should." in test.pointed
+
+
+def test_the_statement_that_writes_into_a_list_of_the_caller(workers):
+    """Of tensors the record shows it, of a list only the text."""
+    chosen = assignment("variants")
+    sources = read_submission(chosen.solution, chosen).sources
+    old = "new_cache.append((k, v))"
+    changed = sources["generate"].replace("new_cache: Cache = []", "new_cache: Cache = cache or [None] * 99")
+    changed = changed.replace(
+        old, "new_cache[layer] = k, v\n        if cache is not None:\n            cache[layer] = k, v"
+    )
+    changed = changed.replace("token_embedding.weight), new_cache", "token_embedding.weight), new_cache[: layer + 1]")
+    submission = Submission("", {**sources, "generate": changed})
+    report = grade(submission, chosen, workers, [chosen.stage("generate")], hidden_seed=3)
+    test = next(test for test in report.tests if test.name == "test_steps_with_cache")
+    assert test.message.endswith("the call changes its argument cache")
+    line = changed[: changed.index("cache[layer] = k, v\n        scores")].count("\n") + 1
+    assert test.pointed == (f"Line {line} of generate.py writes into cache:", "    cache[layer] = k, v")

@@ -57,3 +57,22 @@ def test_lines_that_put_axes_of_size_1_in_wrong_places_are_not_called_right(work
     for test in tests:
         assert not {line, line + 1} & {mark.line for mark in test.marks if mark.state == "right"}
         assert not any(one.startswith(f"Lines {line} to {line + 1} are right") for one in test.pointed)
+
+
+def test_the_opposite_of_a_mask_in_a_way_of_ones_own(workers, without_trials):
+    """Zeros for padding, and no mask for the layers: what is done with the mask is wrong, not the mask."""
+    mask = "mask = positions >= lengths[:, None, None]"
+    old = f"""{mask}  # (T,) and (B, 1, 1) -> (B, 1, T)
+        for block in self.blocks:
+            x = block(x, mask)"""
+    new = """inside = positions < lengths[:, None]
+        x = x * inside[:, :, None]
+        for block in self.blocks:
+            x = block(x)"""
+    tests, line = failed(workers, "variants", "tagger", "tagger", old, new)
+    assert tests
+    assert {number for test in tests for number in wrong_lines(test)} == {line + 1}
+    # And a mask the other way round is still told by its own line.
+    tests, line = failed(workers, "variants", "tagger", "tagger", mask, mask.replace(">=", "<"))
+    assert tests
+    assert {number for test in tests for number in wrong_lines(test)} == {line}

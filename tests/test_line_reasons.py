@@ -63,7 +63,10 @@ def test_a_change_that_mends_one_part_of_a_test_and_breaks_another_is_not_called
     """Both lines have to change: what is kept, and what the values are averaged with."""
     tests, line = failed(workers, "attention", "scoring", "scoring", WEIGHTS, DROPPED)
     assert wrong_lines(tests[0]) == [line]
-    assert "the call gives what it should, but the part result of the test fails then. As it is:" in told(tests)
+    assert (
+        "the call gives what it should, but the part result of the test fails then: more has to change. As it is:"
+        in told(tests)
+    )
     assert not any(mark.state == "right" and mark.line > line for mark in tests[0].marks)
 
 
@@ -80,7 +83,7 @@ def test_a_line_does_not_go_on_after_itself():
     [first, code, either] = sentences(finding, {"scoring.py": "hidden = w_v(asked + offered)"})
     assert first == "Line 1 of scoring.py goes on, but nothing has made the features:"
     assert code.strip() == "hidden = w_v(asked + offered)"
-    assert either == "Either the step is missing before this line, or this line should make it."
+    assert either == "Either a step is missing before this line, or this line does something else than it should."
 
 
 def test_every_order_of_axes_is_looked_at_where_that_takes_no_time():

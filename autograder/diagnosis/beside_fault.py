@@ -131,15 +131,23 @@ def could_make(seen: Comparison, step: Step) -> bool:
     return bool(step.after) or any(row == step.row and source in present for source, _, row in seen.known.made_from)
 
 
-def right_lines(seen: Comparison, wrong: set[Line]) -> tuple[tuple[Line, tuple[str, ...]], ...]:
-    """The lines on which everything is right, with the steps that are made there, in the order of time."""
+def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[Line, tuple[str, ...]], ...]:
+    """The lines on which everything is right, with the steps that are made there, in the order of time.
+
+    A step has no name where its line goes on to something that only correct code of another kind could have.
+
+    Args:
+        until: the node before which they are.
+    """
     lines: dict[Line, list[str]] = {}
     told: set[int] = set()
-    for node, line in enumerate(seen.trace.lines):
+    last = {line: node for node, line in enumerate(seen.trace.lines[:until]) if seen.trace.made[node]}
+    for node, line in enumerate(seen.trace.lines[:until]):
         row = int(seen.rows[node])
         if line and line not in wrong and seen.proven[node]:
             names = lines.setdefault(line, [])
-            if row in seen.named and row not in told:
+            telling = seen.telling[node] and not seen.weak[node]
+            if row in seen.named and row not in told and telling and seen.rows[last.get(line, node)] >= 0:
                 told.add(row)
                 names += [name for step in seen.named[row] if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())

@@ -48,6 +48,7 @@ class Fault:
     nan: bool = False  # it is the first that makes NaN
     short: bool = False  # it is the head of a loop that ends too early
     often: int = 0  # how many times more often than it should that loop runs, if that is known
+    idle: bool = False  # it is the head of a loop that is never entered
     until: Line | None = None  # the order is wrong from its line to this one
     mends: bool = False  # a small change of it, and of no other line, would mend the call
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
@@ -68,7 +69,16 @@ class Fault:
         """Whether nothing is known but that its result is not right, or that something goes wrongly into its call."""
         if self.calls:
             return not (self.calls.instead or self.calls.given or self.calls.opposite)
-        told = self.missing or self.order or self.left_out or self.fills or self.nan or self.short or self.mends
+        told = (
+            self.missing
+            or self.order
+            or self.left_out
+            or self.fills
+            or self.nan
+            or self.short
+            or self.idle
+            or self.mends
+        )
         return not (told or self.unused or self.opposite or self.twice or self.until) and self.returns is None
 
 
@@ -83,6 +93,7 @@ class Finding:
     usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
     either_way: tuple[int, ...] = ()  # masks that correct code has, and their opposites as well; where no line is wrong
+    opposites: tuple[int, ...] = ()  # masks of which correct code has the opposite only, where nothing else is wrong
     opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
     unsure: frozenset[Line] = frozenset()  # lines of masks, of what says too little or what raises: need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches

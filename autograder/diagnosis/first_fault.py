@@ -24,9 +24,17 @@ from autograder.diagnosis.beside_fault import (
     unused_lines,
     without_gaps,
 )
+from autograder.diagnosis.consequences import drop_consequences
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
-from autograder.diagnosis.right_results import comes_back, is_behind_the_end, is_put_beside, wrong_number, wrong_order
+from autograder.diagnosis.right_results import (
+    comes_back,
+    is_behind_the_end,
+    is_in_other_order,
+    is_put_beside,
+    wrong_number,
+    wrong_order,
+)
 from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import rests_on_weak
@@ -36,6 +44,8 @@ from autograder.sandbox.traces import Call, Line, Trace
 
 # Operations of each element, or of each row.
 BY_ELEMENT = ("add", "sub", "mul", "div", "truediv", "__truediv__", "true_divide", "pow", "exp", "softmax")
+OF_ROWS = ("max", "amax", "sum", "exp", "softmax", "log_softmax", "logsumexp", "matmul", "einsum", "mean")
+FORBIDDING = ("masked_fill", "masked_fill_", "where")
 TEXT = Text()  # nothing is known of the text
 
 
@@ -73,28 +83,13 @@ class _Search:
             self.faults = {line: Fault(line, short=True) for line in list(short)[:1]}
         for told in returns.faults() if self.trace.whole else ():  # else what should come back may come later
             self.faults.setdefault(told.line, told)
-        self._drop_consequences()
+        drop_consequences(self.faults, self.seen, self.suspects)
         whole = self.trace.raised is None and self.trace.whole
+        if whole and is_in_other_order(self.seen):  # so is all on the way, and no step is missing
+            self.faults = {line: fault for line, fault in self.faults.items() if fault.order}
         if not self.faults and whole and len(self.trace.results) == len(self.known.results):
             self.faults = wrong_number(self.seen, self.text) or wrong_order(self.seen, self.text)
         return self.faults
-
-    def _drop_consequences(self) -> None:
-        """Leave out a fault behind the first one whose line uses something wrong that was not made there."""
-        trace, fine = self.trace, self.seen.fine
-        first = next(iter(self.faults), None)
-        inside = {number for number, entry in enumerate(trace.calls) if entry.line == first}
-        later: set[int] = set()  # what is made of what the first one has made wrong
-        for node in range(trace.size):
-            own_line = first is not None and first in (trace.lines[node], trace.callers[node])
-            made_there = own_line or not inside.isdisjoint(self.seen.around(int(trace.around[node])))
-            if (made_there and not fine[node]) or any(source in later for source in trace.inputs[node]):
-                later.add(node)
-        for line in list(self.faults)[1:]:
-            own = {node for node in range(trace.size) if line in (trace.lines[node], trace.callers[node])}
-            sources = {source for node in own for source in trace.inputs[node]} - own
-            if any(not fine[source] or source in later for source in sources):
-                del self.faults[line]
 
     def _suspect(self, node: int) -> None:
         trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
@@ -147,6 +142,8 @@ class _Search:
         idle = before is not None and usual.changes_nothing(before, node)
         after = after or (self.missing[:1] if idle else [])
         skips = own in later and own != steps[after[0]].operation and not usual.as_usual(node)
+        # What forbids is no sum and no softmax, in whatever way it is written.
+        skips = skips or (bool(after) and own in OF_ROWS and steps[after[0]].operation in FORBIDDING)
         left_out, turned = (
             bool(after) and (idle or skips),
             (node if wanted else -1, steps[wanted[0]].row if wanted else -1),
@@ -159,7 +156,7 @@ class _Search:
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
             left_out = bool(before or missing)
-        if not left_out and after and own != steps[after[0]].operation and (round_before := self._round_before(node)):
+        if not left_out and after and own != steps[after[0]].operation and (round_before := usual.round_before(node)):
             left_out, before = True, round_before
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
@@ -180,15 +177,6 @@ class _Search:
             again=self.again,
             operation=usual.within(node, line, steps[after[0]].operation if after else ""),
         )
-
-    def _round_before(self, node: int) -> Line | None:
-        """The line below, in a loop, that made what a node is given, if the node's line has made something right in an
-        earlier round: a step at the end of the round is missing."""
-        trace, line = self.trace, self.trace.lines[node]
-        again = any(trace.lines[one] == line and self.seen.proven[one] for one in range(node))
-        given = [trace.lines[one] for one in trace.inputs[node] if self.seen.named.get(int(self.seen.rows[one]))]
-        below = [at for at in given if at and line and at.file == line.file and at.number > line.number]
-        return below[-1] if again and below else None
 
     def _order_begins(self, node: int, line: Line) -> Fault | None:
         """The earlier line on which the numbers of a missing step begin to stand in another order, if a node that holds
@@ -302,7 +290,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     """What follows from a trace of a failed call.
 
     Args:
-        sure: masks that are taken for right although correct code has their opposites, too.
+        sure: masks that are taken for right although correct code has their opposites, too, or nothing else.
     """
     search = _Search(trace, known, text, sure)
     seen = search.seen
@@ -322,18 +310,20 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     lines = [(int(node), trace.lines[node]) for node in masks]
+    opposites = tuple(node for node in search.suspects if seen.either_way[node] and seen.rows[node] < 0)
     often = surplus_calls(seen, called_often(trace, known))
     faults, never = without_gaps(faults, often), never_called(trace, known)
     if (fault := in_place_of(seen, often, never)) and fault.line not in faults and not text.given(fault.line):
         faults, often, never = {fault.line: fault}, (), ()
     made = set(seen.names({int(row) for row in seen.rows if row >= 0}))
     return Finding(
-        right=right_lines(seen, {*wrong, *faults, *at}),
+        right=right_lines(seen, {*wrong, *faults, *at}, min(search.suspects, default=trace.size)),
         faults=tuple(replace(fault, elsewhere=fault.missing in made) for fault in faults.values()),
         raised=trace.raised is not None,
         missing=tuple(step.name for step in map(known.steps.__getitem__, search.missing) if could_make(seen, step)),
         usual=trace.whole and is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
+        opposites=opposites if len(opposites) == len(search.suspects) else (),
         either_way=tuple(node for node, line in lines if line and not text.given(line)),
         unsure=frozenset(
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak

@@ -1,6 +1,6 @@
 """What follows from a followed call, in sentences for students."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from autograder.diagnosis.findings import Called, Fault, Finding, module_name
 from autograder.diagnosis.right_steps import UNNAMED
@@ -52,42 +52,30 @@ def _several(finding: Finding) -> bool:
 
 
 def _right_before(finding: Finding, fault: Fault) -> tuple[str, ...]:
-    """The lines of the same file that are right, and the steps that they make."""
+    """What is right before a fault, with its lines, which are of the same file."""
     right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
-    wrong = {one.line.number for one in finding.faults if one.line.file == fault.line.file}
-    return _lines_are_right(right, _several(finding), wrong)
+    if fault.short or fault.idle or fault.mends:  # when their lines run is not known
+        right = [(line, names) for line, names in right if line.number < fault.line.number]
+    return _right_so_far(right, _several(finding))
 
 
-def _lines_are_right(
-    right: Sequence[tuple[Line, tuple[str, ...]]], several: bool, wrong: Collection[int] = (), raised: bool = False
+def _right_so_far(
+    right: Sequence[tuple[Line, tuple[str, ...]]], several: bool, raised: bool = False
 ) -> tuple[str, ...]:
-    """What is right, and where; before an exception only of the numbers, since a shape may be what is wrong."""
-    named = [(line, names) for line, names in right if names]
+    """What is right, and on which line; before an exception only of the numbers, since a shape may be what is wrong."""
+    named = [(name, line) for line, names in right for name in names]
+    named = [(name, line) for at, (name, line) in enumerate(named) if name not in [one for one, _ in named[:at]]]
     if not named:
         return ()
-    names = list(dict.fromkeys(name for _, own in named for name in own))
-    shown = "; ".join(names[-NAMES:]) if len(names) <= NAMES else "... ; " + "; ".join(names[-NAMES:])
-    spans = _spans([line for line, _ in named], [line for line, _ in right], wrong)
-    where = f" of {named[0][0].file}" if several and len({line.file for line, _ in named}) == 1 else ""
-    many = len(spans) > 1 or "to" in spans[0]
+    told: dict[Line, list[str]] = {}
+    for name, line in named[-NAMES:]:
+        told.setdefault(line, []).append(name)
+    places = [f"{'; '.join(names)} (line {line.number})" for line, names in told.items()]
+    shown = "; ".join([*(["..."] if len(named) > NAMES else []), *places])
+    where = f" in {named[0][1].file}" if several and len({line.file for _, line in named}) == 1 else ""
     if raised:
-        places = f"line{'s' * many} {_and(spans)}{where}"
-        return (f"Right numbers, whatever their shapes, until the exception: {shown} ({places}).",)
-    return (f"{'Lines' if many else 'Line'} {_and(spans)}{where} {'are' if many else 'is'} right: {shown}.",)
-
-
-def _spans(wanted: Sequence[Line], right: Sequence[Line], wrong: Collection[int]) -> list[str]:
-    """Line numbers: "38 to 41" where all lines that computed something between the two are right."""
-    numbers = sorted({line.number for line in right})
-    chosen = sorted({line.number for line in wanted})
-    spans: list[list[int]] = []
-    for number in chosen:
-        near = bool(spans) and not any(spans[-1][1] < one < number for one in wrong)
-        if near and number - spans[-1][1] <= 3 and numbers.index(number) - numbers.index(spans[-1][1]) <= 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return [str(a) if a == b else f"{a} to {b}" for a, b in spans]
+        return (f"Right numbers, whatever their shapes, until the exception{where}: {shown}.",)
+    return (f"Right so far{where}: {shown}.",)
 
 
 def _and(items: Sequence[str]) -> str:
@@ -108,9 +96,11 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.exchanged:
             place = f"{fault.line.number} and {fault.exchanged}{place.removeprefix(str(fault.line.number))}"
         lines = "lines" if fault.exchanged else "line"
-        breaks = f", but the part {fault.breaks} fails then" if fault.breaks else ""
+        breaks = f", but the part {fault.breaks} fails then: more has to change" if fault.breaks else ""
         told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:", code]
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
+    elif fault.idle:
+        told = [f"{where} begins a loop that is never entered:", code]
     elif fault.short:
         often = (
             f"runs {'more' if fault.often > 0 else 'less'} often than it should" if fault.often else "ends too early"
@@ -135,10 +125,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     elif fault.left_out:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
-        either = "the step" if fault.missing else "a step"
-        or_else = "this line should make it" if fault.missing else "this line does something else than it should"
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
-        told += [f"Either {either} is missing before this line, or {or_else}."]
+        told += ["Either a step is missing before this line, or this line does something else than it should."]
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         head = "gives a wrong result, too:" if another else first
@@ -230,7 +218,7 @@ def _called(called: Called) -> str:
 def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
     files = [line.file for line, names in finding.right if names] if finding.raised else []
     right = [(line, names) for line, names in finding.right if line.file in files[-1:]]  # of the file that ran last
-    if told := _lines_are_right(right, len({line.file for line, _ in finding.right}) > 1, raised=True):
+    if told := _right_so_far(right, len({line.file for line, _ in finding.right}) > 1, raised=True):
         return told
     if finding.opposite:
         where = f"line {finding.opposite.number} of {finding.opposite.file}"

@@ -52,6 +52,16 @@ def is_behind_the_end(seen: Comparison, suspect: int) -> bool:
     return again and trace.lines[suspect] is not None and there.issuperset(seen.known.results)
 
 
+def is_in_other_order(seen: Comparison) -> bool:
+    """Whether the results hold the right numbers, but not all of them in the right order."""
+    known, nodes = seen.known, list(seen.trace.results)
+    if len(nodes) != len(known.results) or seen.plain[nodes].any() or seen.alike[nodes].any():
+        return False
+    own, right = seen.trace.signatures[nodes], known.rows[list(known.results)]
+    alike = np.abs(own[:, :ORDERED] - right[:, :ORDERED]).max(axis=1) <= LIMIT
+    return bool(alike.all() and (seen.rows[nodes] != known.results).any())
+
+
 def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
     """The lines that put the numbers of a result into another order than they should have."""
     trace, known = seen.trace, seen.known
@@ -72,12 +82,15 @@ def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
 
 def _begins(seen: Comparison, node: int, line: Line) -> Line:
     """The line of the same file on which numbers first stand in an order that no correct code has."""
-    first = line
-    while sources := [one for one in seen.trace.inputs[node] if not seen.fine[one]]:
-        node = sources[0]
-        at = seen.trace.lines[node]
-        first = at if at and at.file == line.file and at.number < first.number else first
-    return first
+    first, waiting, known = node, [node], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if one not in known and not seen.fine[one]:
+            known.add(one)
+            waiting += seen.trace.inputs[one]
+            at = seen.trace.lines[one]
+            first = min(first, one) if at and at.file == line.file else first
+    return seen.trace.lines[first] or line
 
 
 def comes_back(seen: Comparison, node: int) -> bool:

@@ -68,6 +68,7 @@ class Comparison:
         for source, operation, row in known.made_from:
             self.uses.setdefault(source, {}).setdefault(operation, []).append(row)
         self.proven, self.fine = self._fine()
+        self.fine[list(sure)] = True
         self.binary = weak_tensors.binary(trace, self.plain)
         self.drawn = np.array([self._drawn(node) for node in range(trace.size)], dtype=bool)
         self.either_way = weak_tensors.either_way(self)

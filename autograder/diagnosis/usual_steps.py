@@ -179,6 +179,15 @@ class Usual:
                 waiting += trace.inputs[source]
         return True
 
+    def round_before(self, node: int) -> Line | None:
+        """The line below, in a loop, that made what a node is given, if the node's line has made something right in an
+        earlier round: a step at the end of the round is missing."""
+        trace, line = self.trace, self.trace.lines[node]
+        again = any(trace.lines[one] == line and self.seen.proven[one] for one in range(node))
+        given = [trace.lines[one] for one in trace.inputs[node] if self.seen.named.get(int(self.seen.rows[one]))]
+        below = [at for at in given if at and line and at.file == line.file and at.number > line.number]
+        return below[-1] if again and below else None
+
     def nothing_new(self, node: int) -> bool:
         """Whether a line that has made something right in an earlier round is given what was made there, once more."""
         trace, line = self.trace, self.trace.lines[node]

@@ -19,6 +19,8 @@ CHOOSING = (
     *("argmax", "argmin", "argsort", "multinomial", "isinf", "isnan", "isfinite", "sign", "nonzero", "bool"),
     *("eq", "ne", "lt", "le", "gt", "ge", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"),
 )
+# What gives no mask, even if all of it is zeros and ones.
+COMPUTED = ("div", "truediv", "matmul", "bmm", "einsum", "linear", "softmax", "exp", "normalize", "mean", "pow")
 WITH_PLACES = ("max", "min", "topk", "sort", "median", "mode", "kthvalue", "cummax", "cummin")  # beside the numbers
 PLACES = ("argmax", "argmin", "multinomial")
 MOVING = ("cat", "stack", "concat", "unsqueeze", "squeeze", "view", "reshape", "where", "masked_fill", "clone", "to")
@@ -51,7 +53,8 @@ def either_way(seen: "Comparison") -> np.ndarray:
     """Masks of which correct code has the opposite, too."""
     means = seen.trace.signatures[:, :1]
     opposite = np.nan_to_num((0.5 - means) * 0.5 ** np.arange(MEANS), nan=9.0)
-    found: np.ndarray = seen.binary & ~seen.alike & (seen.known.find(opposite, MEANS) >= 0)
+    computed = np.array([name in COMPUTED for name in seen.trace.operations], dtype=bool)
+    found: np.ndarray = seen.binary & ~seen.alike & ~computed & (seen.known.find(opposite, MEANS) >= 0)
     return found
 
 

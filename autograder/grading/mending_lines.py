@@ -33,7 +33,7 @@ from autograder.submissions.syntax_tree import functions, parse
 OPERATIONS, TOLD = 42_000, 20_000  # where no line is told yet; where one is
 OTHERS = 10_000  # to look for another line, when one is found
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
-EACH, NEW, TEST = 100, 170, 1_000
+EACH, NEW, TEST, LONG_TEST = 100, 170, 1_000, OPERATIONS // 2
 MANY = 8  # changes of one line, before those of the next ones are tried
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
@@ -47,6 +47,7 @@ class Failed(NamedTuple):
     student: Student
     # Whether the test gets further with another student, and which part does not pass any more; whether to its end.
     further: Callable[[Student, bool], tuple[bool, str]]
+    long: bool  # whether the test takes much longer than the call
 
 
 def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[str, TestResult]:
@@ -204,7 +205,7 @@ class _StageTrials:
         """
         assert self.student is not None
         known, whole = failed.followed.known, failed.followed.whole
-        self.left -= TEST
+        self.left -= LONG_TEST if failed.long else TEST
         self.student.kept.clear()
         return failed.further(self.student, whole or bool(no_tensor(known.rows[list(known.results)]).all()))
 

@@ -1,5 +1,6 @@
 """After a failed test: make its last call once more, followed, and find the first line that is not right."""
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -11,16 +12,19 @@ from autograder.diagnosis.changing_lines import argument_line, kept_line, random
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
+from autograder.grading.opposite_masks import with_masks
 from autograder.grading.results import LineMark, TestResult
 from autograder.grading.source_lines import (
     bare_calls,
     early_returns,
     filled_lists,
     gathering_returns,
+    idle_loops,
     in_given,
     making_returns,
     names_used,
     unfilled_lists,
+    written_arguments,
 )
 from autograder.grading.unsteady_results import CHANGING
 from autograder.manifest import Stage, assignment
@@ -35,7 +39,6 @@ MOST = 30  # operations, and inputs of one, that are looked at where something s
 MEETING = ("add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum", "where", "masked_fill")
 AXES = ("None", "unsqueeze", "view(", "reshape(")  # that put in axes of size 1, or may do so
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
-MASKS = 3  # of which it is looked what their opposites would give
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
 
@@ -76,7 +79,9 @@ def point_at_line(
         if isinstance(error, Incorrect) and error.made_by and not error.operation:
             return _used(result, recipe, runs, error.made_by), None
         if isinstance(error, Incorrect) and error.changes:
-            line = argument_line(followed(recipe, runs))
+            trace = followed(recipe, runs)
+            written = written_arguments(own_files(recipe.code), {line for line in trace.lines if line})
+            line = argument_line(trace) or _only(written)
             return _with_line(result, recipe, line, f"writes into {error.changes}"), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
@@ -206,10 +211,10 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         early_returns(sources),
     )
     finding = first_fault.find(trace, known, text)
-    if finding.either_way and trace.raised is None:
-        bolder = first_fault.find(trace, known, text, finding.either_way)
-        finding = _decided(finding, bolder, trace, known, recipe, runs)
-    finding = _with_doubtful_axes(finding, trace, sources)
+    if trace.raised is None:
+        turned = functools.partial(_with_opposite, recipe, runs)
+        finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
+    finding = _with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources)
     used = {
         fault.line: names_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
@@ -230,32 +235,24 @@ def _with_doubtful_axes(finding: Finding, trace: Trace, sources: Mapping[str, st
     return replace(finding, right=right, unsure=finding.unsure | doubtful)
 
 
-def _decided(
-    finding: Finding, bolder: Finding, trace: Trace, known: known_steps.Known, recipe: Recipe, runs: Student
-) -> Finding:
-    """What follows from whether the call gives what it should with the opposite of a mask.
-
-    It does: that is said; of a mask that is a result, which is a wrong one, with its line. It does not: the masks are
-    right. But that counts only where correct code would do something else with what is masked, for their axes may be in
-    wrong places.
-    """
-    roots = [node for node in finding.either_way if not set(finding.either_way) & set(trace.inputs[node])]
-    if len(roots) > MASKS:
+def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
+    """What follows, with the only loop that is never entered in place of the `return` of what was made before it."""
+    told = finding.faults[0] if len(finding.faults) == 1 else None
+    if told is None or told.returns is None or trace.raised is not None:
         return finding
-    for node in roots:
-        try:
-            other = followed(recipe, runs, MASK_SECONDS, opposite=node)
-        except StudentFault:  # with the opposite a loop may not end
-            return finding
-        if known_steps.gives_what_it_should(other, known):
-            line, rows = trace.lines[node], known.find(trace.signatures)
-            pairs = zip(trace.results, known.results, strict=False)  # the record may be forged
-            returned = [right for one, right in pairs if rows[one] == rows[node]]
-            if line and returned and int(rows[node]) not in returned:
-                name = next((step.name for step in known.steps if step.row in returned), "a result")
-                return replace(finding, faults=(Fault(line, opposite=name),))
-            return replace(finding, opposite=line)
-    return bolder if bolder.faults and all(fault.left_out for fault in bolder.faults) else finding
+    if told.before is None and trace.made[list(trace.results)].any():
+        return finding
+    ran = {line for line in (*trace.lines, *trace.callers, *(call.line for call in trace.calls)) if line}
+    loops = idle_loops(sources, told.line, ran)
+    return replace(finding, faults=(Fault(loops[0], idle=True),)) if len(loops) == 1 else finding
+
+
+def _with_opposite(recipe: Recipe, runs: Student, node: int) -> Trace | None:
+    """The record of a call in which the opposite of a mask is used; None if there is none, as of an endless loop."""
+    try:
+        return followed(recipe, runs, MASK_SECONDS, opposite=node)
+    except StudentFault:
+        return None
 
 
 def _turned(fault: Fault, recipe: Recipe, runs: Student, known: known_steps.Known) -> Fault:

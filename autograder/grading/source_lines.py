@@ -69,6 +69,33 @@ def unfilled_lists(sources: Mapping[str, str], ran: Collection[Line]) -> list[tu
     ]
 
 
+def written_arguments(sources: Mapping[str, str], ran: Collection[Line]) -> list[Line]:
+    """The statements of functions that write into a list or a dictionary which is an argument of theirs.
+
+    Args:
+        ran: lines that have run; other functions are left alone.
+    """
+    return [
+        Line(file, first, last)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        if any(line.file == file and function.first <= line.number <= function.last for line in ran)
+        for first, last in function.writes
+    ]
+
+
+def idle_loops(sources: Mapping[str, str], end: Line, ran: Collection[Line]) -> list[Line]:
+    """The heads of loops before a line of the same function, of which no line has run that makes something."""
+    numbers = {line.number for line in ran if line.file == end.file}
+    return [
+        Line(end.file, head, head)
+        for function in _functions(end.file, sources.get(end.file, "")).values()
+        if function.first <= end.number <= function.last
+        for head, first, last in function.loops
+        if last < end.number and numbers.isdisjoint(range(first, last + 1))
+    ]
+
+
 def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     """Whether a line is a `return` of lists that several statements fill, one of which may be wrong."""
     return _among(sources, lambda function: [at for at, _, filling in function.filled if filling is None])
@@ -140,6 +167,8 @@ class _Function:
     unfilled: tuple[tuple[int, int, str], ...]  # lines of `return`, of what makes an empty list, and its name
     making: tuple[int, ...]  # lines of `return` that call or compute something
     early: tuple[int, ...]  # lines of those in a block that only pass on names
+    loops: tuple[tuple[int, int, int], ...]  # heads, the first line behind each, and its last one
+    writes: tuple[tuple[int, int], ...]  # the first and the last line of statements that write into an argument
 
 
 def _among(sources: Mapping[str, str], lines: Callable[["_Function"], Iterable[int]]) -> Callable[[Line], bool]:
@@ -184,7 +213,29 @@ def _read(function: ast.FunctionDef) -> _Function:
     makes = (ast.Call, ast.BinOp, ast.Subscript)
     making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
     early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
-    return _Function(function.lineno, end, own, given, changing, branches, tuple(bare), filled, unfilled, making, early)
+    spans = tuple((one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if _makes(one.body))
+    arguments = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+    writes = [node for node in ast.walk(function) if isinstance(node, (ast.Expr, ast.Assign))]
+    written = tuple((one.lineno, one.end_lineno or one.lineno) for one in writes if _changed(one) in arguments)
+    return _Function(
+        function.lineno,
+        end,
+        own,
+        given,
+        changing,
+        branches,
+        tuple(bare),
+        filled,
+        unfilled,
+        making,
+        early,
+        spans,
+        written,
+    )
+
+
+def _makes(body: list[ast.stmt]) -> bool:
+    return any(isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) for one in body for node in ast.walk(one))
 
 
 def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
@@ -238,6 +289,8 @@ def _changed(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:
         holder = method.value if isinstance(method, ast.Attribute) and method.attr in CHANGING else None
     else:
         target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+        places = target.elts if isinstance(target, ast.Tuple) else [target]
+        target = next((one for one in places if isinstance(one, ast.Subscript)), target)
         whole = target if isinstance(node, ast.AugAssign) else None
         holder = target.value if isinstance(target, ast.Subscript) else whole
     return holder.id if isinstance(holder, ast.Name) else ""

@@ -106,9 +106,12 @@ class StageRun:
                 from autograder.grading.point_at_line import point_at_line  # with much that nobody else needs
 
                 case.take_smaller(error)
-                result, followed = point_at_line(result, error, case.student, self.steps_of(case), self.stage, self.calls)
+                result, followed = point_at_line(
+                    result, error, case.student, self.steps_of(case), self.stage, self.calls
+                )
                 if followed and not case.hidden:
-                    failed.append((name, followed, case.student, functools.partial(gets_further, case, error, checks)))
+                    further = functools.partial(gets_further, case, error, checks)
+                    failed.append((name, followed, case.student, further, error.smaller is not None))
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)
             if (found := signature(error, checks)) is not None:

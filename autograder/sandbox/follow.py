@@ -134,7 +134,7 @@ class Tracer(Record, TorchFunctionMode):
             self._operation(name, used, before, made, changed, fractions)
             if self.opposite >= 0 and made and made[0] is value and self._node(value) == self.opposite:
                 self.opposite, value = -1, _opposite(value)
-                self._know(value, self._node(made[0]))
+                self._know(value, self._add(MADE, name, self.place(sys._getframe(1)), [self._node(made[0])], value))
         return value
 
     def _operation(
@@ -274,8 +274,8 @@ class Tracer(Record, TorchFunctionMode):
             path = f"{own}."
         return self._open(f"{path}{name}()"[-80:], self.place(caller)[0], given)
 
-    def left(self, number: int, outside: int, frame: FrameType, value: Any) -> None:
-        """A function returns."""
+    def left(self, number: int, outside: int, frame: FrameType | None, value: Any) -> None:
+        """A function returns, on the line of a frame; None for one of a stand-in."""
         self.inside = outside
         if self.whole:
             self.calls[number][4] += [self._node(tensor) for tensor in tensors_in(value)]

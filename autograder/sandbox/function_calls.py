@@ -10,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autograder.sandbox.plain_values import Frame
+from autograder.sandbox.ready_made import is_trusted
 
 if TYPE_CHECKING:
     from autograder.sandbox.follow import Tracer
@@ -32,7 +33,7 @@ class FunctionCalls:
         """See none any more."""
         sys.settrace(None)
 
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> "FunctionCalls | None":
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> "FunctionCalls | _Lent | None":
         if event == "call":
             return self._called(frame)
         if event == "line" and self.tracer.whole and self.open and self.open[-1][0].frame is frame:
@@ -41,18 +42,22 @@ class FunctionCalls:
             self._returned(frame, arg)
         return self
 
-    def _called(self, frame: FrameType) -> "FunctionCalls | None":
-        code = frame.f_code
-        if code.co_filename not in self.tracer.files or code.co_name[0] == "<" or code.co_flags & inspect.CO_GENERATOR:
+    def _called(self, frame: FrameType) -> "FunctionCalls | _Lent | None":
+        code, caller = frame.f_code, frame.f_back
+        own = code.co_filename in self.tracer.files
+        lent = not own and is_trusted(code) and caller is not None and caller.f_code.co_filename in self.tracer.files
+        if not (own or lent) or code.co_name[0] == "<" or code.co_flags & inspect.CO_GENERATOR:
             return None
         starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]
         given = {name: frame.f_locals.get(name) for name in names}
-        if (entered := self.tracer.entered(code.co_name, frame.f_back, list(given.values()))) is None:
+        if (entered := self.tracer.entered(code.co_name, caller, list(given.values()))) is None:
             return None
-        own = Frame(self.tracer, frame)
-        own.given(given, self.open[-1][0] if self.open else None)
-        self.open.append((own, *entered))
+        if lent:
+            return _Lent(self.tracer, *entered)
+        running = Frame(self.tracer, frame)
+        running.given(given, self.open[-1][0] if self.open else None)
+        self.open.append((running, *entered))
         return self
 
     def _returned(self, frame: FrameType, value: Any) -> None:
@@ -68,6 +73,19 @@ class FunctionCalls:
             else:
                 self.tracer.plain_result = node, value
         self.tracer.left(number, outside, frame, value)
+
+
+class _Lent:
+    """A running function of a stand-in, called by the student's code: what goes in and comes out."""
+
+    def __init__(self, tracer: "Tracer", number: int, outside: int) -> None:
+        self.tracer, self.number, self.outside = tracer, number, outside
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> "_Lent":
+        frame.f_trace_lines = False
+        if event == "return":
+            self.tracer.left(self.number, self.outside, None, arg)
+        return self
 
 
 def numbers_of(frame: FrameType) -> dict[str, float]:

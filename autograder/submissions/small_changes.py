@@ -82,7 +82,7 @@ def small_changes(
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-    editor, seen = _Editor(text, function, unused_attributes(parse(source)), idle), set[str]()
+    editor, seen = _Editor(text, function, parse(source), idle), set[str]()
     for statement in statements(function.body):
         for start, stop, new in editor.of_statement(statement):
             unit = head + source[begin:start] + new + source[stop:end]
@@ -121,9 +121,9 @@ def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 class _Editor:
-    def __init__(self, text: Offsets, function: ast.FunctionDef, unused: set[str], idle: Collection[str]) -> None:
+    def __init__(self, text: Offsets, function: ast.FunctionDef, tree: ast.Module, idle: Collection[str]) -> None:
         self.text = text
-        idle = sorted({*unused, *idle})
+        idle = sorted({*unused_attributes(tree), *idle})
         self.idle = [name for name in idle if f"self.{name}" in text.source]
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
@@ -136,6 +136,8 @@ class _Editor:
             kind: list(dict.fromkeys([*idle, *(node.attr for node in own if (id(node) in called) == kind)]))
             for kind in (True, False)
         }
+        makes = [one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)]
+        self.made = list(dict.fromkeys(one.attr for one in makes if self._of_self(one)))
         self.loops, self.again = (
             {id(one) for node in ast.walk(function) if isinstance(node, kinds) for one in statements(node.body)}
             for kinds in (ast.While, (ast.While, ast.For))
@@ -166,7 +168,9 @@ class _Editor:
             ast.BoolOp: self._bool,
         }
         waiting: list[ast.AST] = [
-            one for one in ast.iter_child_nodes(statement) if isinstance(one, (ast.expr, ast.keyword))
+            one
+            for one in ast.iter_child_nodes(statement)
+            if isinstance(one, (ast.expr, ast.keyword)) and one is not getattr(statement, "annotation", None)
         ]
         while waiting:
             node = waiting.pop(0)
@@ -220,7 +224,11 @@ class _Editor:
         end = self.text.end(node)
         start = end - len(node.attr)
         if self._of_self(node):
-            for other in self.attributes[id(node) in self.called]:
+            # `self.sos_idx` for `self.eos_idx`, whatever else the function uses.
+            kin = [one for one in self.made if "_" in one and one.rpartition("_")[2] == node.attr.rpartition("_")[2]]
+            for other in dict.fromkeys(
+                [*([] if id(node) in self.called else kin), *self.attributes[id(node) in self.called]]
+            ):
                 if other != node.attr:
                     yield start, end, other
         if node.attr == "inf":

@@ -144,7 +144,8 @@ def bahdanau(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
 
     model, tensors = small(modules.seq2seq, rng)
     B, T_e, T_d, h = 3, 6, 5, SMALL["hidden_size"]
-    src_lengths, tgt_lengths = torch.tensor([6, 4, 1]), torch.tensor([3, 5, 4])
+    # Not in the order of their lengths: what is sorted by them has to be put back.
+    src_lengths, tgt_lengths = torch.tensor([4, 6, 1]), torch.tensor([3, 5, 4])
     source = {"enc_outputs": random(rng, B, T_e, 2 * h), "src_lengths": src_lengths}
 
     def tokens(side: str, *shape: int) -> "torch.Tensor":

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from autograder.grading.graded_case import StageTestCase
 
 
@@ -46,8 +48,15 @@ class TestPooling(StageTestCase):
         """Pool with the width that is learned."""
         stored = self.stored("regression")
         model = self.student.pooling.KernelRegression(self.kernel("gaussian"), float(stored["width"]))
-        result = model(**{name: stored[name] for name in ("queries", "keys", "values")})
-        self.compare(result, stored, "forward")
+        inputs = {name: stored[name] for name in ("queries", "keys", "values")}
+        self.compare(model(**inputs), stored, "forward")
+        with self.only_warn():
+            # All ones would not do: the sum of the weights does not depend on the width.
+            chance = np.random.Generator(np.random.PCG64(1))
+            outputs = [chance.standard_normal(stored[name].shape) for name in ("estimates", "weights")]
+            gradient = model.gradients(outputs, **inputs).parameters.get("log_width")
+            if gradient is None or not np.any(gradient):
+                self.wrong("no gradient reaches log_width: does the computation leave the graph (.item(), ...)?")
 
     def leave_out(self, case: str, kernel: str) -> None:
         """Fail unless `leave_one_out` gives what is stored."""

@@ -78,7 +78,7 @@ class TestGenerate(VariantsTestCase):
         after = self.items(self.student.drivers.cache_after(model.student, step, cache), len(cache), "the cache")
         self.checks += 1
         if not self.equal(after, cache):
-            self.wrong("the call changes the cache that it was given", "It belongs to the caller.")
+            self.argument_changed("cache")
 
     def test_filter_logits(self):
         """Other temperatures, numbers and shares; one row and many; a filter that cuts nothing off."""

@@ -10,7 +10,8 @@ class Momentum:
     """An optimizer with the interface of torch's, whose steps show the size of the gradients."""
 
     def __init__(self, groups: list[list[nn.Parameter]], momentum: float = 0.5) -> None:
-        self.param_groups = [{"params": group, "lr": 1e3} for group in groups]
+        self.defaults = {"lr": 1e3}
+        self.param_groups = [{"params": group, **self.defaults} for group in groups]
         self.momentum = momentum
         self.state: dict[nn.Parameter, torch.Tensor] = {}
 

@@ -1,0 +1,49 @@
+"""Faults that only follow from other ones: they are not told."""
+
+from collections.abc import Sequence
+
+from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.right_steps import Comparison
+from autograder.sandbox.traces import Line
+
+
+def drop_consequences(faults: dict[Line, Fault], seen: Comparison, suspects: Sequence[int]) -> None:
+    """Leave out a fault behind the first one whose line uses something wrong that was not made there.
+
+    And the first one, if what its line uses is made by the line of another one, above it: in an earlier round of a loop
+    that has made something right by chance.
+    """
+    trace, fine = seen.trace, seen.fine
+    first = next(iter(faults), None)
+    if first is None:
+        return
+    inside = {number for number, entry in enumerate(trace.calls) if entry.line == first}
+    later: set[int] = set()  # what is made of what the first one has made wrong
+    for node in range(trace.size):
+        own_line = first in (trace.lines[node], trace.callers[node])
+        made_there = own_line or not inside.isdisjoint(seen.around(int(trace.around[node])))
+        if (made_there and not fine[node]) or any(source in later for source in trace.inputs[node]):
+            later.add(node)
+    for line in list(faults)[1:]:
+        own = {node for node in range(trace.size) if line in (trace.lines[node], trace.callers[node])}
+        sources = {source for node in own for source in trace.inputs[node]} - own
+        if any(not fine[source] or source in later for source in sources):
+            del faults[line]
+    if any(_is_made_by(seen, suspects, first, line) for line in faults):
+        del faults[first]
+
+
+def _is_made_by(seen: Comparison, suspects: Sequence[int], line: Line, other: Line) -> bool:
+    """Whether something that suspects of a line use is made by another line, above it in the same file."""
+    if other.file != line.file or other.number >= line.number:
+        return False
+    trace, known = seen.trace, set[int]()
+    waiting = [node for node in suspects if trace.lines[node] == line]
+    while waiting:
+        node = waiting.pop()
+        if trace.lines[node] == other:
+            return True
+        if node not in known:
+            known.add(node)
+            waiting += trace.inputs[node]
+    return False
