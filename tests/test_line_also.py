@@ -111,7 +111,8 @@ def test_a_line_that_draws_random_numbers(workers):
 
 def test_memory_that_is_never_written_is_no_dropout(workers):
     old = "        x = torch.softmax(scores, dim=-1) @ value"
-    left = "        left = torch.full_like(query, time.perf_counter())\n        del left\n"  # another number each time
+    many = "[torch.full_like(query, time.perf_counter()) for _ in range(9)]"  # each time another number
+    left = f"        left = {many}\n        del left\n"
     half = "        x = torch.empty_like(query)\n        x[:, :2] = (torch.softmax(scores, dim=-1) @ value)[:, :2]"
     tests, line = failed(workers, "mha", "mha", (old, left + half), ("import math\n", "import math\nimport time\n"))
     line += 3  # the import, and two lines before it

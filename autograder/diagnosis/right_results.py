@@ -16,7 +16,8 @@ def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
     """The loop that makes too few or too many of what is put together in a result, if there is only one loop."""
     trace = seen.trace
     loops = {line for line, name in seen.series if line and name.endswith(LOOPED) and not text.given(line)}
-    for node, shape, right in zip(trace.results, trace.shapes, seen.known.shapes, strict=True):
+    rows = seen.known.results
+    for node, row, shape, right in zip(trace.results, rows, trace.shapes, seen.known.shapes, strict=True):
         inputs = trace.inputs[node]
         put_together = trace.operations[node] in TOGETHER and len(inputs) > 1 and all(seen.proven[list(inputs)])
         if len(shape) == len(right) and len(loops) == 1 and put_together:
@@ -25,7 +26,18 @@ def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
             as_many = len(inputs) - max(0, *differ, 0)
             if len(differ) == 1 and _made_rightly(seen, inputs[:as_many]):
                 return {line: Fault(line, short=True, often=differ[0]) for line in loops}
+        if len(loops) == 1 and len(shape) == len(right) and _goes_on(seen, node, row):
+            return {line: Fault(line, short=True, often=1) for line in loops}
     return {}
+
+
+def _goes_on(seen: Comparison, node: int, right: int) -> bool:
+    """Whether a node is the right result with something more behind it."""
+    while seen.trace.operations[node] in TOGETHER and seen.trace.inputs[node]:
+        node = seen.trace.inputs[node][0]
+        if seen.rows[node] == right and not seen.alike[node]:
+            return True
+    return False
 
 
 def _made_rightly(seen: Comparison, nodes: Iterable[int]) -> bool:
@@ -43,11 +55,14 @@ def _made_rightly(seen: Comparison, nodes: Iterable[int]) -> bool:
 
 def is_behind_the_end(seen: Comparison, suspect: int) -> bool:
     """Whether all that should come back is made before a suspect, and its line has made something right before: a loop
-    runs too often."""
+    runs too often. Or whether what was given should come back as it is."""
     trace = seen.trace
     if trace.raised is not None or len(trace.results) != len(seen.known.results):
         return False
-    there = {int(seen.rows[node]) for node in range(suspect) if trace.made[node] and not seen.alike[node]}
+    telling = [node for node in range(suspect) if not seen.alike[node]]
+    if {int(seen.rows[node]) for node in telling if not trace.made[node]}.issuperset(seen.known.results):
+        return True
+    there = {int(seen.rows[node]) for node in telling if trace.made[node]}
     again = any(seen.proven[node] for node in range(suspect) if trace.lines[node] == trace.lines[suspect])
     return again and trace.lines[suspect] is not None and there.issuperset(seen.known.results)
 

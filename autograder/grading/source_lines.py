@@ -114,8 +114,8 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
 
     Returns:
         for each its name, its value if it is a number, and the numbers of the lines that made it: the last one before
-        the line, and in a loop the last one of the round before. Sizes of a tensor are left out, and so are variables
-        of a loop and numbers that it changes: the value of one time round says nothing of the others.
+        the line, and in a loop the last one of the round before. Sizes of a tensor are left out, variables of a loop,
+        and the values of numbers that it changes: that of one time round says nothing of the others.
     """
     for function in _functions(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
@@ -124,12 +124,13 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
             later = {
                 name: (number,) for number, name in function.made if number > line.end and name in function.changing
             }
-            known = [name for name in used if name in made and not (name in values and name in function.changing)]
+            known = [name for name in used if name in made]
             # What a branch has made that the line is not in: whether it ran is not known.
             elsewhere = [one for one in function.branches if line.number not in range(*one)]
             known = [name for name in known if not any(made[name][0] in range(*one) for one in elsewhere)]
             known.sort(key=lambda name: -made[name][0])
-            return tuple((name, values.get(name), made[name] + later.get(name, ())) for name in known)
+            told = {name: value for name, value in values.items() if name not in function.changing}
+            return tuple((name, told.get(name), made[name] + later.get(name, ())) for name in known)
     return ()
 
 

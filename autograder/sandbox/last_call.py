@@ -47,7 +47,10 @@ class LastCall:
             return ""
         try:
             if equal(self._ask(fresh=True), self._result):
-                return "" if equal(self._ask(), self._result) else "kept"
+                if equal(self._ask(), self._result):
+                    return ""
+                if equal(self._ask(fresh=True), self._result):  # else memory was alike by chance
+                    return "kept"
             seeded = []
             for _ in range(2):
                 seed()
