@@ -104,11 +104,11 @@ def test_a_change_that_ends_the_worker_costs_no_more_than_itself(workers, monkey
     """As one with which the test, and not only its call, would never end."""
     ended: list[int] = []
 
-    def further(self, failed):
+    def further(self, failed, some):
         if not ended:
             ended.append(self.student._end_worker())
             return False, ""
-        return own(self, failed)
+        return own(self, failed, some)
 
     own = _StageTrials._further
     monkeypatch.setattr(_StageTrials, "_further", further)

@@ -64,7 +64,7 @@ def test_a_change_that_mends_one_part_of_a_test_and_breaks_another_is_not_called
     tests, line = failed(workers, "attention", "scoring", "scoring", WEIGHTS, DROPPED)
     assert wrong_lines(tests[0]) == [line]
     assert (
-        "the call gives what it should, but the part result of the test fails then: more has to change. As it is:"
+        "the call gives what it should, but the part result of the test fails then: it takes another change. As it is:"
         in told(tests)
     )
     assert not any(mark.state == "right" and mark.line > line for mark in tests[0].marks)

@@ -96,7 +96,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.exchanged:
             place = f"{fault.line.number} and {fault.exchanged}{place.removeprefix(str(fault.line.number))}"
         lines = "lines" if fault.exchanged else "line"
-        breaks = f", but the part {fault.breaks} fails then: more has to change" if fault.breaks else ""
+        breaks = f", but the part {fault.breaks} fails then: it takes another change" if fault.breaks else ""
         told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:", code]
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
     elif fault.idle:

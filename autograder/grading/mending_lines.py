@@ -7,8 +7,7 @@ it should and the test gets further than before. A line is named if it is the on
 
 import ast
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,25 +15,26 @@ import numpy as np
 
 from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.known_steps import LIMIT, no_tensor
+from autograder.grading.likely_changes import candidates, is_sure
 from autograder.grading.point_at_line import Followed, own_files, with_finding
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import in_given, with_names
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Crashed, StudentFault, TimedOut
-from autograder.sandbox.traces import Line, Trace
+from autograder.sandbox.traces import Line
 from autograder.sandbox.trials import Came, Trials
 from autograder.submissions.harmless import harmless
-from autograder.submissions.small_changes import SmallChange, small_changes, unused_attributes
+from autograder.submissions.small_changes import SmallChange
 from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
 # An operation takes about 12 microseconds.
-OPERATIONS, TOLD = 42_000, 20_000  # where no line is told yet; where one is
-OTHERS = 10_000  # to look for another line, when one is found
+OPERATIONS, TOLD = 40_000, 20_000  # where no line is told yet; where one is
+OTHERS = 12_000  # to look for another line, when one is found
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
-EACH, NEW, TEST, LONG_TEST = 100, 170, 1_000, OPERATIONS // 2
-MANY = 8  # changes of one line, before those of the next ones are tried
+EACH, NEW, TEST = 100, 170, 1_000
+LONG_TESTS = 2  # of those that take much longer than their call
+EARLY = 4  # times as much costs a call that gives a result as one that ends with an exception, somewhere
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
 
@@ -134,6 +134,7 @@ class _StageTrials:
 
     def __init__(self) -> None:
         self.left, self.end = OPERATIONS, time.monotonic() + SECONDS
+        self.long = LONG_TESTS
         self.student: Student | None = None
         self.lives = 0  # of the student, when the objects of the trials were made
         self.known: list[SmallChange] = []  # those that have mended another test
@@ -151,7 +152,7 @@ class _StageTrials:
             self.close()
             self.student = failed.student.with_code(recipe.code)
         # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
-        least = OPERATIONS - TOLD if any(map(_sure, finding.faults)) else 0
+        least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
         try:
             with self.student.aside(CALL_SECONDS) as ask:
@@ -161,7 +162,7 @@ class _StageTrials:
                 half: dict[tuple[str, int], tuple[SmallChange, str]] = {}  # with which another part fails
                 new = recipe.digest not in self.tried
                 self.tried.add(recipe.digest)
-                for likely, change in _candidates(failed.followed) if new and not found else ():
+                for likely, change in candidates(failed.followed) if new and not found else ():
                     at = _place(change)
                     if self.left <= (0 if likely else least) or time.monotonic() > self.end:
                         if likely:  # which other places would do is not known
@@ -169,7 +170,7 @@ class _StageTrials:
                         break
                     if at in found or not self._right(change, trials, failed):
                         continue
-                    further, breaks = self._further(failed)
+                    further, breaks = self._further(failed, bool(found))
                     if further:
                         (half if breaks else found)[at] = change, breaks
                         least = max(least, self.left - OTHERS)
@@ -189,8 +190,8 @@ class _StageTrials:
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change gives the call its right result."""
         known = failed.followed.known
-        self.left -= failed.followed.trace.ran + EACH + NEW * trials.makes_anew(change)
-        results = self._results(trials, change)
+        results, ran = self._results(trials, change), failed.followed.trace.ran
+        self.left -= (ran if results else ran // EARLY) + EACH + NEW * trials.makes_anew(change)
         # Where an attribute is read, only that comes back; a call before it has results, too.
         first = len(known.shapes) - len(results) if trials.reads else 0
         if not results or tuple(one.shape for one in results) != known.shapes[first:]:
@@ -198,14 +199,20 @@ class _StageTrials:
         wanted = known.rows[list(known.results[first:])]
         return all(np.abs(one.signature - row).max() <= LIMIT for one, row in zip(results, wanted, strict=True))
 
-    def _further(self, failed: Failed) -> tuple[bool, str]:
+    def _further(self, failed: Failed, some: bool) -> tuple[bool, str]:
         """Whether a test gets further with the change that was made last, and what does not pass any more.
 
         One number, and whole numbers such as places of the largest, may be right by chance: then all has to be right.
+
+        Args:
+            some: whether it does with another change.
         """
         assert self.student is not None
         known, whole = failed.followed.known, failed.followed.whole
-        self.left -= LONG_TEST if failed.long else TEST
+        self.left -= TEST
+        self.long -= failed.long
+        if self.long < 0:  # as if it did, where that says less
+            return some, ""
         self.student.kept.clear()
         return failed.further(self.student, whole or bool(no_tensor(known.rows[list(known.results)]).all()))
 
@@ -230,110 +237,6 @@ class _StageTrials:
 
 def _place(change: SmallChange) -> tuple[str, int]:
     return f"{change.module}.py", change.line
-
-
-def _sure(fault: Fault) -> bool:
-    """Whether a fault is of something that its line makes, and not of what it goes on with or gives back."""
-    vague = fault.calls is not None and not (fault.calls.instead or fault.calls.given)
-    return not fault.left_out and fault.returns is None and not fault.order and not vague
-
-
-def _candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
-    """The small changes of the functions that ran, and of constructors, those of the likeliest lines first.
-
-    Where a line is told, or an exception was raised: of that line, of those that made what it uses, the nearest first,
-    and of the ones before it. Else the lines come in the order of time, and names in the place of others later: that is
-    mostly seen without trials. Lines that are right come late; but where an exception is raised, an axis of size 1 may
-    be too much or missing, which is not seen. Before all else comes what lets a loop go on that ends too early. Then
-    modules that are never called, and attributes that are never used: those are likely, and a missing call has several
-    places as a rule, of which none is to be named.
-    """
-    recipe, known, trace, finding, *_ = followed
-    code = recipe.code
-    given = in_given({f"{module}.py": code.sources[module] for module in code.modules}, known.given)
-    first: dict[tuple[str, int], int] = {}  # the first result of each line
-    for number, line in [*enumerate(trace.lines), *((trace.size, one.line) for one in trace.calls)]:
-        if line:
-            first.setdefault((line.file, line.number), number)
-    end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
-    proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
-    right = {(line.file, line.number) for line in proven} if all(map(_sure, finding.faults)) else set()
-    way = with_names(_way_to(end, trace), own_files(code)) if end else {}
-    idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
-    likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
-    calls = tuple(f"self.{name}(" for name in likely)
-    found: list[tuple[int, int, int, SmallChange]] = []
-    for module in code.modules:
-        file = f"{module}.py"
-        for name, node in functions(module, code.sources[module]).items():
-            path, last = name.removeprefix(f"{module}."), node.end_lineno or node.lineno
-            constructor = path.endswith("__init__")
-            times = {line: time for (own, line), time in first.items() if own == file and node.lineno <= line <= last}
-            if given(Line(file, node.lineno, last)) or not (times or constructor):
-                continue
-            inside = end is not None and end.file == file and node.lineno <= end.number <= last
-            of_line = Counter[int]()
-            for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
-                of_line[change.line] += 1
-                seen = (file, change.line) in right
-                if (file, change.line) in way:
-                    late, far = 0, way[file, change.line] + 2 * int(seen)
-                elif end is not None and inside:
-                    late, far = 2 + int(change.line > end.number), abs(end.number - change.line)
-                else:
-                    later = [time for at, time in times.items() if at >= change.line]
-                    late, far = 2 * int(end is not None), min(later, default=0)
-                if seen or (constructor and not times):
-                    late = late if (file, change.line) in way else 4 + int(not seen)
-                if _ends_early(change, followed):
-                    late = -2 - int(change.moves)
-                elif change.text.startswith(calls) or change.text in likely:
-                    late = -1
-                block = of_line[change.line] // MANY if end else int(change.names or change.moves)
-                if seen and not end and not block and times:  # it may lack something behind what is right
-                    late, block = 0, 2
-                found.append((late, block, far, change))
-    yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
-
-
-def _ends_early(change: SmallChange, followed: Followed) -> bool:
-    """Whether a change lets a loop go on that ends too early, or is of the order in a loop that chooses tokens."""
-    finding = followed.finding
-    early = {fault.line.number for fault in finding.faults if fault.short}
-    # Nothing is wrong but that there is no more of it; or whole numbers are, such as the tokens that a loop chooses.
-    ended = not finding.faults and (finding.usual or followed.whole)
-    exchanged = change.other > 0 and not early.isdisjoint({change.line, change.other})
-    return exchanged or (change.steers and (ended or (bool(early) and not change.other)))
-
-
-def _in_turns(changes: Iterable[SmallChange]) -> list[SmallChange]:
-    """Changes in an order in which those of one place are far from each other, and names and moves come last."""
-    of_place = Counter[tuple[int, int]]()
-    ranked = []
-    for change in changes:
-        of_place[change.start, change.end] += 1
-        ranked.append((change.names + 2 * change.moves, of_place[change.start, change.end], change))
-    return [change for *_, change in sorted(ranked, key=lambda one: one[:2])]
-
-
-def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:
-    """The lines from which a line, or what raised an exception there, has what it uses: how many operations away."""
-    found = {(end.file, end.number): 0}
-    if trace.raised is not None:
-        nodes = list(trace.raised)
-    else:
-        nodes = [node for node, line in enumerate(trace.lines) if line == end]
-        nodes += [node for call in trace.calls if call.line == end for node in call.inputs]
-    seen, far = set(nodes), 0
-    while nodes:
-        far += 1
-        for line in (one for node in nodes for one in (trace.lines[node], trace.callers[node]) if one):
-            found.setdefault((line.file, line.number), far)
-        nodes = [
-            one for one in dict.fromkeys(source for node in nodes for source in trace.inputs[node]) if one not in seen
-        ]
-        seen.update(nodes)
-    return found
 
 
 def _statement(code: Code, file: str, number: int) -> Line:

@@ -144,7 +144,9 @@ def with_names(way: dict[tuple[str, int], int], sources: Mapping[str, str]) -> d
     waiting = list(way)
     while waiting:
         file, number = waiting.pop(0)
-        for _, _, lines in names_used(sources, Line(file, number, number), {}):
+        own = _functions(file, sources.get(file, "")).values()
+        end = max((function.ends.get(number, number) for function in own), default=number)
+        for _, _, lines in names_used(sources, Line(file, number, end), {}):
             for at in lines:
                 if (file, at) not in way:
                     way[file, at] = way[file, number] + 1
@@ -169,6 +171,7 @@ class _Function:
     making: tuple[int, ...]  # lines of `return` that call or compute something
     early: tuple[int, ...]  # lines of those in a block that only pass on names
     loops: tuple[tuple[int, int, int], ...]  # heads, the first line behind each, and its last one
+    ends: Mapping[int, int]  # the last lines of statements without blocks, by their first ones
     writes: tuple[tuple[int, int], ...]  # the first and the last line of statements that write into an argument
 
 
@@ -218,6 +221,8 @@ def _read(function: ast.FunctionDef) -> _Function:
     arguments = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
     writes = [node for node in ast.walk(function) if isinstance(node, (ast.Expr, ast.Assign))]
     written = tuple((one.lineno, one.end_lineno or one.lineno) for one in writes if _changed(one) in arguments)
+    whole = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    ends = {node.lineno: node.end_lineno or node.lineno for node in whole}
     return _Function(
         function.lineno,
         end,
@@ -231,6 +236,7 @@ def _read(function: ast.FunctionDef) -> _Function:
         making,
         early,
         spans,
+        ends,
         written,
     )
 

@@ -63,6 +63,7 @@ class Tracer(Record, TorchFunctionMode):
         Record.__init__(self, files, seconds)
         self.turned = turned  # the node that is looked at with its axes in every order, too
         self.opposite = opposite  # the node of a mask in whose place its opposite is used
+        self.blind = False  # from then on only the results are looked at
         self._now: dict[int, tuple[int, int]] = {}  # of a tensor's id: its node, and its version at that time
         self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
         self._sharing: dict[int, list[torch.Tensor]] = {}
@@ -88,6 +89,8 @@ class Tracer(Record, TorchFunctionMode):
         """The result of a call; those of several calls come one behind the other."""
         if self.whole:
             self.raised = None  # what did, before an attribute is read, is over
+            if self.blind:
+                self.blind, self._now = False, {}
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
             if plain(value):
@@ -133,7 +136,7 @@ class Tracer(Record, TorchFunctionMode):
             fractions = [one for one in (*args, *kwargs.values()) if type(one) is float]
             self._operation(name, used, before, made, changed, fractions)
             if self.opposite >= 0 and made and made[0] is value and self._node(value) == self.opposite:
-                self.opposite, value = -1, _opposite(value)
+                self.opposite, self.blind, value = -1, True, _opposite(value)
                 self._know(value, self._add(MADE, name, self.place(sys._getframe(1)), [self._node(made[0])], value))
         return value
 
@@ -196,7 +199,8 @@ class Tracer(Record, TorchFunctionMode):
     def _add(self, kind: int, label: str, place: tuple[int, int], inputs: list[int], tensor: torch.Tensor) -> int:
         found, nan = (float("nan"),) * COLUMNS, False
         # Weights are given, and what is empty has no numbers yet: to look at them would cost most of the time.
-        if label not in EMPTY and not (kind == GIVEN and isinstance(tensor, torch.nn.Parameter)):
+        weight = kind == GIVEN and isinstance(tensor, torch.nn.Parameter)
+        if label not in EMPTY and not weight and not self.blind:
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
                 found, nan = looked_at(tensor)
         self.ran += tensor.numel() // ELEMENTS

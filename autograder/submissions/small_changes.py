@@ -12,7 +12,8 @@ from autograder.submissions.moved_statements import moves
 from autograder.submissions.syntax_tree import Offsets, parse
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"}
-TAKEN_FOR = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}  # most often
+# Most often; masks are multiplied and should be added.
+TAKEN_FOR = {ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,)}
 LOGIC = {ast.BitAnd: "&", ast.BitOr: "|"}
 ORDER = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 COMMUTE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)
@@ -37,12 +38,9 @@ FAMILIES = (
     ("var", "std"),
     ("repeat", "repeat_interleave"),
 )
-GATHERING = ("gather", "scatter", "scatter_")
-MASKING = ("masked_fill", "masked_fill_", "where")
-SPLITTING, MERGING = (
-    ("view", "reshape", "unflatten"),
-    ("view", "reshape", "flatten"),
-)  # of heads, before axes are turned
+GATHERING, MASKING = ("gather", "scatter", "scatter_"), ("masked_fill", "masked_fill_", "where")
+# Of heads, before axes are turned.
+SPLITTING, MERGING = ("view", "reshape", "unflatten"), ("view", "reshape", "flatten")
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
 
@@ -166,12 +164,11 @@ class _Editor:
             ast.Call: self._call,
             ast.Subscript: self._subscript,
             ast.BoolOp: self._bool,
+            ast.IfExp: self._choice,
         }
-        waiting: list[ast.AST] = [
-            one
-            for one in ast.iter_child_nodes(statement)
-            if isinstance(one, (ast.expr, ast.keyword)) and one is not getattr(statement, "annotation", None)
-        ]
+        type_hint = getattr(statement, "annotation", None)
+        parts = [one for one in ast.iter_child_nodes(statement) if one is not type_hint]
+        waiting: list[ast.AST] = [one for one in parts if isinstance(one, (ast.expr, ast.keyword))]
         while waiting:
             node = waiting.pop(0)
             if isinstance(node, (ast.JoinedStr, ast.Lambda)):
@@ -258,11 +255,15 @@ class _Editor:
 
     def _binary(self, node: ast.BinOp) -> Iterator[Edit]:
         left, right = self.text.of(node.left), self.text.of(node.right)
-        yield from (self._whole(node, f"({one})") for one in (left, right))
+        likely = TAKEN_FOR.get(type(node.op), ())
         table = ARITHMETIC if type(node.op) in ARITHMETIC else LOGIC
-        for kind, symbol in sorted(table.items(), key=lambda one: one[0] is not TAKEN_FOR.get(type(node.op))):
-            if not isinstance(node.op, kind) and not isinstance(node.op, ast.MatMult):
-                yield self._whole(node, f"(({left}) {symbol} ({right}))")
+        others = {kind: sign for kind, sign in table.items() if kind is not type(node.op)}
+        others = {} if isinstance(node.op, ast.MatMult) else others
+        yield from (self._whole(node, f"(({left}) {others[kind]} ({right}))") for kind in likely)
+        yield from (self._whole(node, f"({one})") for one in (left, right))
+        for kind, sign in others.items():
+            if kind not in likely:
+                yield self._whole(node, f"(({left}) {sign} ({right}))")
         own = "@" if isinstance(node.op, ast.MatMult) else ARITHMETIC.get(type(node.op))
         if own and not isinstance(node.op, COMMUTE):
             yield self._whole(node, f"(({right}) {own} ({left}))")
@@ -287,6 +288,9 @@ class _Editor:
         yield self._whole(node, "(" + word.join(f"({self.text.of(one)})" for one in node.values) + ")")
         for one in node.values:
             yield self._whole(node, f"({self.text.of(one)})")
+
+    def _choice(self, node: ast.IfExp) -> Iterator[Edit]:
+        yield from (self._whole(node, f"({self.text.of(one)})") for one in (node.body, node.orelse))
 
     def _call(self, node: ast.Call) -> Iterator[Edit]:
         own = self.text

@@ -1,0 +1,123 @@
+"""Small changes of the functions that ran in a failed call, in the order in which they are tried."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from autograder.diagnosis.findings import Fault
+from autograder.grading.point_at_line import Followed, own_files
+from autograder.grading.source_lines import in_given, with_names
+from autograder.sandbox.traces import Line, Trace
+from autograder.submissions.small_changes import SmallChange, small_changes, unused_attributes
+from autograder.submissions.syntax_tree import functions, parse
+
+MANY = 8  # changes of one line, before those of the next ones are tried
+
+
+def is_sure(fault: Fault) -> bool:
+    """Whether a fault is of something that its line makes, and not of what it goes on with or gives back."""
+    vague = fault.calls is not None and not (fault.calls.instead or fault.calls.given)
+    return not fault.left_out and fault.returns is None and not fault.order and not vague
+
+
+def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
+    """The small changes of the functions that ran, and of constructors, those of the likeliest lines first.
+
+    Where a line is told, or an exception was raised: of that line, of those that made what it uses, the nearest first,
+    and of the ones before it. Else the lines come in the order of time, and names in the place of others later: that is
+    mostly seen without trials. Lines that are right come late; but where an exception is raised, an axis of size 1 may
+    be too much or missing, which is not seen. Before all else comes what lets a loop go on that ends too early. Then
+    modules that are never called, and attributes that are never used: those are likely, and a missing call has several
+    places as a rule, of which none is to be named.
+    """
+    recipe, known, trace, finding, *_ = followed
+    code = recipe.code
+    given = in_given({f"{module}.py": code.sources[module] for module in code.modules}, known.given)
+    first: dict[tuple[str, int], int] = {}  # the first result of each line
+    for number, line in [*enumerate(trace.lines), *((trace.size, one.line) for one in trace.calls)]:
+        if line:
+            first.setdefault((line.file, line.number), number)
+    end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
+    proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
+    right = {(line.file, line.number) for line in proven} if all(map(is_sure, finding.faults)) else set()
+    way = with_names(_way_to(end, trace), own_files(code)) if end else {}
+    idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
+    likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
+    calls = tuple(f"self.{name}(" for name in likely)
+    found: list[tuple[int, int, int, SmallChange]] = []
+    for module in code.modules:
+        file = f"{module}.py"
+        for name, node in functions(module, code.sources[module]).items():
+            path, last = name.removeprefix(f"{module}."), node.end_lineno or node.lineno
+            constructor = path.endswith("__init__")
+            times = {line: time for (own, line), time in first.items() if own == file and node.lineno <= line <= last}
+            if given(Line(file, node.lineno, last)) or not (times or constructor):
+                continue
+            inside = end is not None and end.file == file and node.lineno <= end.number <= last
+            of_line = Counter[int]()
+            for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
+                of_line[change.line] += 1
+                seen = (file, change.line) in right
+                if (file, change.line) in way:
+                    late, far = 0, way[file, change.line] + 2 * int(seen)
+                elif end is not None and inside:
+                    late, far = 2 + int(change.line > end.number), abs(end.number - change.line)
+                else:
+                    later = [time for at, time in times.items() if at >= change.line]
+                    late, far = 2 * int(end is not None), min(later, default=0)
+                if seen or (constructor and not times):
+                    late = late if (file, change.line) in way else 4 + int(not seen)
+                if _ends_early(change, followed):
+                    late = -2 - int(change.moves)
+                elif change.text.startswith(calls) or change.text in likely:
+                    late = -1
+                block = of_line[change.line] // MANY if end else int(change.names or change.moves)
+                if seen and not end and not block and times:  # it may lack something behind what is right
+                    late, block = 0, 2
+                found.append((late, block, far, change))
+    yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
+
+
+def _ends_early(change: SmallChange, followed: Followed) -> bool:
+    """Whether a change lets a loop go on that ends too early, or is of the order in a loop that chooses tokens."""
+    finding = followed.finding
+    early = {fault.line.number for fault in finding.faults if fault.short}
+    # Nothing is wrong but that there is no more of it; or whole numbers are, such as the tokens that a loop chooses.
+    ended = not finding.faults and (finding.usual or followed.whole)
+    exchanged = change.other > 0 and not early.isdisjoint({change.line, change.other})
+    return exchanged or (change.steers and (ended or (bool(early) and not change.other)))
+
+
+def _in_turns(changes: Iterable[SmallChange]) -> list[SmallChange]:
+    """Changes in an order in which those of one place are far from each other, and names and moves come last."""
+    of_place = Counter[tuple[int, int]]()
+    ranked = []
+    for change in changes:
+        of_place[change.start, change.end] += 1
+        ranked.append((change.names + 2 * change.moves, of_place[change.start, change.end], change))
+    return [change for *_, change in sorted(ranked, key=lambda one: one[:2])]
+
+
+def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:
+    """The lines from which a line, or what raised an exception there, has what it uses: how many operations away."""
+    found = {(end.file, end.number): 0}
+    if trace.raised is not None:
+        nodes = list(trace.raised)
+    else:
+        nodes = [node for node, line in enumerate(trace.lines) if line == end]
+        nodes += [node for call in trace.calls if call.line == end for node in call.inputs]
+    seen, far, calls = set(nodes), 0, set[int]()
+    while nodes:
+        far += 1
+        lines = [one for node in nodes for one in (trace.lines[node], trace.callers[node])]
+        around = {int(trace.around[node]) for node in nodes} - calls - {-1}
+        while around:  # the lines of all calls that are open there
+            calls |= around
+            lines += [trace.calls[number].line for number in sorted(around)]
+            around = {trace.calls[number].around for number in around} - calls - {-1}
+        for line in filter(None, lines):
+            found.setdefault((line.file, line.number), far)
+        nodes = [
+            one for one in dict.fromkeys(source for node in nodes for source in trace.inputs[node]) if one not in seen
+        ]
+        seen.update(nodes)
+    return found
