@@ -77,3 +77,15 @@ def test_two_dropouts_that_stand_elsewhere_have_no_line(workers):
     [test] = [test for test in tests if test.message == "dropout does not stand where it should"]
     assert not wrong_lines(test)
     assert not test.pointed
+
+
+def test_dropout_on_something_else_is_told_as_such_and_no_step_as_missing(workers, without_trials):
+    old = "hidden = gelu(self.fc1(x))  # (B, T, d_model) -> (B, T, d_ff)\n        return self.dropout(self.fc2(hidden))"
+    new = "hidden = self.dropout(gelu(self.fc1(x)))\n        return self.fc2(hidden)"
+    [test], line = failed(workers, "variants", "layers", "layers", old, new)
+    assert wrong_lines(test) == [line]
+    assert test.pointed[-3:] == (
+        f"Line {line} uses dropout in another place than correct code:",
+        "    hidden = self.dropout(gelu(self.fc1(x)))",
+        "It is given the hidden layer, after GELU.",
+    )

@@ -54,6 +54,7 @@ class Fault:
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
     unused: bool = False  # its result gets no name and goes nowhere
     opposite: str = ""  # the mask whose opposite it makes
+    drops: bool = False  # it uses dropout on what correct code gives to no dropout
     twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
     again: Line | None = None  # the line that calls its function, in another round with right results

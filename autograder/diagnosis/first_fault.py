@@ -115,6 +115,10 @@ class _Search:
             if began.line.file == line.file and not self.text.given(began.line):
                 self.faults[began.line] = began
             return
+        if usual.drops_elsewhere(node):
+            names = seen.names({*map(seen.row, trace.inputs[node])})
+            self.faults.setdefault(line, Fault(line, given=names, drops=True))
+            return
         calls = self.calls
         if found := (
             calls.opposite_made(call, line) or calls.left_out(call, line) if call else self._in_place_of(node)
@@ -122,6 +126,7 @@ class _Search:
             self.faults.setdefault(found.line, found)
             return
         given = seen.nearest(node)
+        direct = tuple(dict.fromkeys(steps[number].name for number in sorted(given & usual.direct(node))))
         own = trace.operations[node]
         beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
         next_rows = usual.leads_to(trace.inputs[node])
@@ -166,7 +171,7 @@ class _Search:
         self.faults[line] = Fault(
             line,
             missing,
-            tuple(dict.fromkeys(steps[number].name for number in sorted(given & usual.direct(node)))),
+            direct,
             shown,
             self.calls.told(call) if call else None,
             left_out and not exchange and not self.again,

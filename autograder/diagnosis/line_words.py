@@ -91,6 +91,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:
         told = [f"{where} calls {module_name(fault.twice)} twice; once would be right:", code]
+    elif fault.drops:
+        told = [f"{where} uses dropout in another place than correct code:", code]
+        told += [f"It is given {_and(fault.given)}."] if fault.given else []
     elif fault.mends:
         place = where.removeprefix("Line ")
         if fault.exchanged:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import Line
 
+DROPOUT = ("dropout", "native_dropout", "feature_dropout", "alpha_dropout")
 STEPS = 3  # operations between what a line is given and a step that it should make
 LEFT_OUT = 8  # operations that may be left out
 ROUNDS, DEEP, WIDE = 8, 6, 4  # rounds of a loop, operations and their inputs, in which the same is looked for
@@ -187,6 +188,12 @@ class Usual:
         given = [trace.lines[one] for one in trace.inputs[node] if self.seen.named.get(int(self.seen.rows[one]))]
         below = [at for at in given if at and line and at.file == line.file and at.number > line.number]
         return below[-1] if again and below else None
+
+    def drops_elsewhere(self, node: int) -> bool:
+        """Whether a node is what dropout leaves of something right that correct code never gives to dropout."""
+        given = self._given(node) if self.trace.operations[node].startswith(DROPOUT) else ()
+        made = [name for row in given for name in self.uses.get(row, {})]
+        return bool(given) and not any(name.startswith(DROPOUT) for name in made)
 
     def nothing_new(self, node: int) -> bool:
         """Whether a line that has made something right in an earlier round is given what was made there, once more."""
