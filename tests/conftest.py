@@ -73,6 +73,12 @@ def workers():
     workers.close()
 
 
+@pytest.fixture(autouse=True)
+def strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of what only explains a failure is one here."""
+    monkeypatch.setattr("autograder.grading.stage_run.STRICT", True)
+
+
 @pytest.fixture
 def without_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """No small changes are tried after failed tests: for tests of something else, which grade much wrong code."""

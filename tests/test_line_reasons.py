@@ -1,5 +1,6 @@
 """What a verdict tells of a wrong line beside its number: its operation, what it uses in the place of what, axes."""
 
+import pytest
 import torch
 
 from autograder.diagnosis.findings import Fault, Finding
@@ -138,3 +139,41 @@ def test_heads_that_are_not_turned_in_a_function_within_a_method(workers):
     new = old.removesuffix(".transpose(1, 2)")
     tests, line = failed(workers, "variants", "heads", "heads", old, new, "heads-head-additive-mask")
     assert wrong_lines(tests[0]) == [line]
+
+
+def test_a_change_that_mends_one_test_and_breaks_another_is_not_called_enough(workers):
+    """Nothing is forbidden in a step with zeros for ones, but then neither is anything in the prompt."""
+    whole = "later = torch.ones(T_new, T, dtype=torch.bool, device=tokens.device)"
+    two = f"{whole}\n    later = later.triu(diagonal=1)"
+    tests, _ = failed(workers, "variants", "generate", "generate", f"{whole}.triu(diagonal=T_past + 1)", two)
+    assert "but test_prompt_with_cache fails then: it takes another change. As it is:" in told(tests)
+
+
+def test_all_lines_that_fill_a_tensor_in_a_wrong_order_are_told(workers, without_trials):
+    old = "pe[:, 0::2] = torch.sin(angle)\n        pe[:, 1::2] = torch.cos(angle[:, : d_model // 2])"
+    new = "pe[:, : d_model // 2] = torch.sin(angle)\n        pe[:, d_model // 2 :] = torch.cos(angle)"
+    [test], line = failed(workers, "transformer", "pe", "pe", old, new)
+    assert f"Lines {line} and {line + 1} fill the table of sines and cosines with the right numbers" in told([test])
+
+
+def test_what_a_call_leaves_out_is_told(workers, without_trials):
+    old = "self.encoder_attn(x, encoder_out, encoder_out, key_padding_mask=encoder_padding_mask)"
+    new = "self.encoder_attn(x, encoder_out, encoder_out)"
+    tests, line = failed(workers, "transformer", "decoder", "decoder", old, new)
+    assert wrong_lines(tests[0]) == [line]
+    assert "It calls encoder_attn without something that it should be given." in tests[0].pointed
+
+
+def test_an_error_of_what_only_explains_costs_only_the_lines(workers, monkeypatch):
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a mistake of ours")
+
+    monkeypatch.setattr("autograder.diagnosis.first_fault.find", broken)
+    slip = "transformer", "encoder", "encoder", "self.dropout(attended)", "0.5 * attended"
+    with pytest.raises(ZeroDivisionError):
+        failed(workers, *slip)
+    monkeypatch.setattr("autograder.grading.stage_run.STRICT", False)
+    [test], _ = failed(workers, *slip)
+    assert test.status == "failed"
+    assert test.message
+    assert test.pointed == ()

@@ -29,6 +29,7 @@ class Called:
     wanted: tuple[str, ...] = ()  # those that it should be called with
     fewer: bool = True  # whether correct code gives more to it, perhaps
     opposite: str = ""  # the mask whose opposite it is called with
+    without: str = ""  # what correct code gives to it beside all this
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,14 @@ class Fault:
     turn: tuple[int, ...] = ()  # the order of its axes that would mend it
     exchange: tuple[str, ...] = ()  # what it uses in the place of another tensor, and that one
     operation: str = ""  # what makes the first wrong tensor on it, if that is not all that it does
-    breaks: str = ""  # with that small change this part of the test fails, which passes now
+    fillers: tuple[Line, ...] = ()  # all lines that fill the tensor whose numbers stand in another order
+    breaks: str = ""  # with that small change this fails, which passes now: a test, or a part of one
 
     @property
     def vague(self) -> bool:
         """Whether nothing is known but that its result is not right, or that something goes wrongly into its call."""
         if self.calls:
-            return not (self.calls.instead or self.calls.given or self.calls.opposite)
+            return not (self.calls.instead or self.calls.given or self.calls.opposite or self.calls.without)
         told = (
             self.missing
             or self.order

@@ -29,6 +29,7 @@ from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
 from autograder.diagnosis.right_results import (
     comes_back,
+    fillers,
     is_behind_the_end,
     is_in_other_order,
     is_put_beside,
@@ -146,9 +147,9 @@ class _Search:
         before = usual.made_before(node, line, steps[after[0]].after if after else ())
         idle = before is not None and usual.changes_nothing(before, node)
         after = after or (self.missing[:1] if idle else [])
-        skips = own in later and own != steps[after[0]].operation and not usual.as_usual(node)
-        # What forbids is no sum and no softmax, in whatever way it is written.
-        skips = skips or (bool(after) and own in OF_ROWS and steps[after[0]].operation in FORBIDDING)
+        # A sum or a softmax is no step of another kind, in whatever way it is written.
+        goes_on = own in later and own != steps[after[0]].operation and not usual.as_usual(node)
+        skips = bool(after) and own in OF_ROWS and (goes_on or steps[after[0]].operation in FORBIDDING)
         left_out, turned = (
             bool(after) and (idle or skips),
             (node if wanted else -1, steps[wanted[0]].row if wanted else -1),
@@ -160,7 +161,7 @@ class _Search:
                 turned = (skipped.node, skipped.row)
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
-            left_out = bool(before or missing)
+            left_out = bool(before or missing) and not (own in TOGETHER or seen.binary[node])
         if not left_out and after and own != steps[after[0]].operation and (round_before := usual.round_before(node)):
             left_out, before = True, round_before
         if not left_out and after and usual.nothing_new(node):
@@ -181,6 +182,7 @@ class _Search:
             exchange=exchange,
             again=self.again,
             operation=usual.within(node, line, steps[after[0]].operation if after else ""),
+            fillers=fillers(seen, node) if shown else (),
         )
 
     def _order_begins(self, node: int, line: Line) -> Fault | None:
@@ -202,7 +204,8 @@ class _Search:
         last = max(one for one in found if self.trace.lines[one] == first)
         moved = any(self.seen.rows[one] != self.seen.rows[last] for one in found if one > last)
         name = self.seen.names(missing & set(self.seen.alike_rows(last)))
-        return Fault(first, order=name[0] if name else UNNAMED, until=line if moved else None)
+        until = line if moved else None
+        return Fault(first, order=name[0] if name else UNNAMED, until=until, fillers=fillers(self.seen, last))
 
     def _once_too_often(self, node: int) -> bool:
         """Whether a node is made in a call of a module that one line has made as often as any correct code before.

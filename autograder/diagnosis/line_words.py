@@ -91,6 +91,12 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:
         told = [f"{where} calls {module_name(fault.twice)} twice; once would be right:", code]
+    elif fault.fillers:
+        lines = _and([str(line.number) for line in fault.fillers])
+        filled = fault.order if fault.order != UNNAMED else "a tensor"
+        where = f"Lines {lines}" + where.removeprefix(f"Line {fault.line.number}")
+        told = [f"{where} fill {filled} with the right numbers, but not all of them in the right places:"]
+        told += [CODE + text_of(line, sources) for line in fault.fillers]
     elif fault.drops:
         told = [f"{where} uses dropout in another place than correct code:", code]
         told += [f"It is given {_and(fault.given)}."] if fault.given else []
@@ -99,7 +105,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.exchanged:
             place = f"{fault.line.number} and {fault.exchanged}{place.removeprefix(str(fault.line.number))}"
         lines = "lines" if fault.exchanged else "line"
-        breaks = f", but the part {fault.breaks} fails then: it takes another change" if fault.breaks else ""
+        breaks = f", but {fault.breaks} fails then: it takes another change" if fault.breaks else ""
         told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:", code]
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
     elif fault.idle:
@@ -151,7 +157,8 @@ def _without(fault: Fault) -> str:
 
 def _used(fault: Fault, finding: Finding) -> list[str]:
     """What a line uses that other lines made: numbers, and all of it where nothing tells what is wrong with it."""
-    proven = {line.number for line, names in finding.right if names and line.file == fault.line.file}
+    right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
+    proven = {line.number for line, names in right if names or fault.calls}
     numbers, others = [], []
     for name, value, lines in finding.used.get(fault.line, ()):
         of = f"of line{'s' * (len(lines) > 1)} {_and([str(line) for line in lines])}"
@@ -211,6 +218,8 @@ def _called(called: Called) -> str:
     """What is wrong with a call."""
     if called.instead:
         return f"It calls {called.name} with what {called.instead} should be called with."
+    if called.without:
+        return f"It calls {called.name} without {called.without}."
     if called.opposite:
         return f"It calls {called.name} with the opposite of {called.opposite}."
     if called.given and called.wanted:

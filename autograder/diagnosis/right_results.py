@@ -8,6 +8,7 @@ from autograder.diagnosis.findings import Fault, Text
 from autograder.diagnosis.known_steps import LIMIT, ORDERED
 from autograder.diagnosis.right_steps import MOST, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
+from autograder.diagnosis.weak_tensors import WRITES
 from autograder.sandbox.plain_values import LOOPED
 from autograder.sandbox.traces import Line
 
@@ -65,6 +66,17 @@ def is_behind_the_end(seen: Comparison, suspect: int) -> bool:
     there = {int(seen.rows[node]) for node in telling if trace.made[node]}
     again = any(seen.proven[node] for node in range(suspect) if trace.lines[node] == trace.lines[suspect])
     return again and trace.lines[suspect] is not None and there.issuperset(seen.known.results)
+
+
+def fillers(seen: Comparison, node: int) -> tuple[Line, ...]:
+    """The lines of a file that write into a tensor one after the other, if these are several."""
+    trace, found = seen.trace, list[Line]()
+    line = trace.lines[node]
+    while trace.operations[node] == WRITES and trace.inputs[node]:
+        at = trace.lines[node]
+        found += [at] if at and line and at.file == line.file and at not in found else []
+        node = trace.inputs[node][0]
+    return tuple(sorted(found, key=lambda one: one.number)) if len(found) > 1 else ()
 
 
 def is_in_other_order(seen: Comparison) -> bool:

@@ -93,7 +93,20 @@ class WrongCalls:
             self.seen.names(set(sets[0]) - set(rows)) if len(sets) == 1 else (),
             any(len(one) > len(rows) for one in sets),
             self._opposite(entry),
+            self._without(entry),
         )
+
+    def _without(self, entry: Call) -> str:
+        """What a call is not given that correct code gives to it, beside all that it is given; nothing if that is not
+        seen, as of a mask that allows everything."""
+        rows = set(given_to(entry, self.seen.row))
+        if any(self.seen.alike[one] and not self.seen.plain[one] for one in entry.inputs):
+            return ""
+        lacking = [set(one) - rows for one in self.known.calls[entry.path] if rows < set(one)]
+        if not rows or not lacking:
+            return ""
+        names = self.seen.names(min(lacking, key=len))
+        return " and ".join(names) if 0 < len(names) <= 2 else "something that it should be given"
 
     def opposite_made(self, entry: Call, line: Line) -> Fault | None:
         """The earlier line of the same file that makes a mask whose opposite the call should be given."""

@@ -50,13 +50,18 @@ class Failed(NamedTuple):
     long: bool  # whether the test takes much longer than the call
 
 
-def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[str, TestResult]:
+def mended(
+    tests: Mapping[str, TestResult], failed: Sequence[Failed], passing: Mapping[str, Callable[[Student], bool]]
+) -> dict[str, TestResult]:
     """The results of tests of a stage that name another line now, or one at all.
 
     The calls that cost least come first: what mends them is tried in the others, too.
+
+    Args:
+        passing: the tests that pass, and whether they do with another student.
     """
     faults: dict[str, tuple[Failed, Fault]] = {}
-    trials = _StageTrials()
+    trials = _StageTrials(passing)
     try:
         for one in sorted(failed, key=lambda one: one.followed.trace.ran):
             if fault := trials.fault(one):
@@ -64,10 +69,10 @@ def mended(tests: Mapping[str, TestResult], failed: Sequence[Failed]) -> dict[st
     finally:
         trials.close()
     # What a change of a line breaks in one test does not mend the line in the others either.
-    broken = {fault.line: f"{fault.breaks} of {name}" for name, (_, fault) in faults.items() if fault.breaks}
+    broken = {fault.line: fault.breaks.replace("the test", name) for name, (_, fault) in faults.items() if fault.breaks}
     found = {}
     for name, (one, fault) in faults.items():
-        breaks = f"{fault.breaks} of the test" if fault.breaks else broken.get(fault.line, "")
+        breaks = fault.breaks or broken.get(fault.line, "")
         found[name] = _with_mending(tests[name], one.followed, replace(fault, breaks=breaks))
     return found | _less_sure({**tests, **found}, failed, found.keys())
 
@@ -132,7 +137,8 @@ def _ran(mark: LineMark, followed: Followed) -> bool:
 class _StageTrials:
     """The trials of one stage, in a worker of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, passing: Mapping[str, Callable[[Student], bool]]) -> None:
+        self.passing = passing
         self.left, self.end = OPERATIONS, time.monotonic() + SECONDS
         self.long = LONG_TESTS
         self.student: Student | None = None
@@ -172,10 +178,12 @@ class _StageTrials:
                         continue
                     further, breaks = self._further(failed, bool(found))
                     if further:
-                        (half if breaks else found)[at] = change, breaks
+                        (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
                         least = max(least, self.left - OTHERS)
                         if not breaks and (at in told or len(found) > 1):
                             break
+                if len(found) == 1 and found.keys().isdisjoint(told):
+                    found = {at: (change, self._breaks(change, trials)) for at, (change, _) in found.items()}
                 found = found or half
                 self.known += [change for change, _ in found.values() if change not in self.known]
         except StudentFault:
@@ -215,6 +223,15 @@ class _StageTrials:
             return some, ""
         self.student.kept.clear()
         return failed.further(self.student, whole or bool(no_tensor(known.rows[list(known.results)]).all()))
+
+    def _breaks(self, change: SmallChange, trials: Trials) -> str:
+        """The test that passes and fails with a change, if there is one."""
+        assert self.student is not None
+        if change in self.known:  # that was looked at
+            return ""
+        self._results(trials, change)
+        self.student.kept.clear()
+        return next((name for name, passes in self.passing.items() if not passes(self.student)), "")
 
     def _results(self, trials: Trials, change: SmallChange) -> tuple[Came, ...]:
         assert self.student is not None

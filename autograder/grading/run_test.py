@@ -12,7 +12,7 @@ from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.student_faults import Place, StudentFault
+from autograder.sandbox.student_faults import Place, Raised, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
 
 JUDGED = "This test does not judge it, but your instructor's hidden tests do."
@@ -165,6 +165,19 @@ def gets_further(
         passed = {name for name, (found, _) in kept[1].items() if found is None}
         breaks = next((name for name, (found, _) in case.outcomes.items() if name in passed and found), "")
         return passes, breaks
+    finally:
+        case.student = own
+        case.checks, case.outcomes, case.warnings = kept
+
+
+def passes(case: StageTestCase, student: Student) -> bool:
+    """Whether a test passes with another student, or it is not known. `case` is left as it is."""
+    own, kept = case.student, (case.checks, case.outcomes, case.warnings)
+    case.student = student
+    try:
+        error, _ = _outcome(case)
+        ended = [error, *(one for one, _ in case.outcomes.values())]
+        return not any(isinstance(one, (Incorrect, Raised)) for one in ended)
     finally:
         case.student = own
         case.checks, case.outcomes, case.warnings = kept
