@@ -179,7 +179,7 @@ def test_a_loop_that_is_never_entered(workers, without_trials):
     tests, line = failed(workers, "variants", "generate", "generate", old, new)
     test = next(test for test in tests if test.name == "test_generate")
     assert wrong_lines(test) == [line]
-    assert f"Line {line} of generate.py begins a loop that is never entered:" in test.pointed
+    assert f"Line {line} of generate.py begins a loop whose lines never run:" in test.pointed
 
 
 def test_no_step_is_missing_where_all_numbers_only_stand_in_another_order(workers, without_trials):
@@ -221,3 +221,40 @@ def test_the_statement_that_writes_into_a_list_of_the_caller(workers):
     assert test.message.endswith("the call changes its argument cache")
     line = changed[: changed.index("cache[layer] = k, v\n        scores")].count("\n") + 1
     assert test.pointed == (f"Line {line} of generate.py writes into cache:", "    cache[layer] = k, v")
+
+
+def test_what_a_call_is_given_is_told_where_its_code_is_not_the_students(workers, without_trials):
+    """The padding of the target is filled with zeros, which the decoder reads: not the line that calls it."""
+    old = """logits, _ = self.decoder(tgt, state, enc_outputs, src_lengths)
+        positions = torch.arange(tgt.size(1), device=tgt.device)
+        padding = positions >= tgt_lengths[:, None]  # (T_d,) and (B, 1) -> (B, T_d)
+        return logits.masked_fill(padding[:, :, None], 0.0)"""
+    new = """padding = torch.arange(tgt.size(1), device=tgt.device) >= tgt_lengths[:, None]
+        tgt = tgt.masked_fill(padding, 0)
+        logits, _ = self.decoder(tgt, state, enc_outputs, src_lengths)
+        return logits"""
+    tests, line = failed(workers, "attention", "bahdanau", "seq2seq", old, new)
+    test = next(test for test in tests if test.name == "test_seq2seq")
+    assert wrong_lines(test) == [line + 1]
+
+
+def test_weights_of_one_key_each_are_no_kernel(workers, without_trials):
+    """Zeros and ones, as a kernel that reaches nothing: the line that divides them is not called right."""
+    old = """reached = torch.where((reached == 0).all(dim=1, keepdim=True), nearest, reached)
+        weights = reached / reached.sum(dim=1, keepdim=True)
+        return weights @ values, weights
+        ### END"""
+    text = read_submission(assignment("attention").solution, assignment("attention")).sources["pooling"]
+    own = text.index("def leave_one_out")
+    first = text.index("own = torch.eye", own)
+    whole = text[first : text.index("### END", first)]
+    assert old.partition("return")[0].strip() in whole
+    new = """_, weights = self(keys, keys, values)
+        weights = weights.masked_fill(torch.eye(len(keys), dtype=torch.bool), 0.0)
+        weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-9)
+        return weights @ values, weights
+        """
+    tests, _ = failed(workers, "attention", "pooling", "pooling", whole, new)
+    [test] = [test for test in tests if test.name == "test_leave_one_out"]
+    assert "nothing has made" not in " ".join(test.pointed)
+    assert not any(mark.state == "right" and mark.steps for mark in test.marks)

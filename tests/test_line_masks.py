@@ -76,3 +76,27 @@ def test_the_opposite_of_a_mask_in_a_way_of_ones_own(workers, without_trials):
     tests, line = failed(workers, "variants", "tagger", "tagger", mask, mask.replace(">=", "<"))
     assert tests
     assert {number for test in tests for number in wrong_lines(test)} == {line}
+
+
+def test_a_mask_with_as_many_ones_as_the_opposite_of_the_right_one_is_told_itself(workers, without_trials):
+    """A position that may not see itself either: not the line that only passes the mask on."""
+    old = f"causal_mask = {CAUSAL}"
+    made = "positions = torch.arange(tgt.size(1))\n        future = positions[None, :] >= positions[:, None]"
+    tests, line = failed(
+        workers, "transformer", "decoder", "transformer", old, f"{made}\n        causal_mask = future[None]"
+    )
+    test = next(test for test in tests if test.name == "test_encoder_decoder_states")
+    assert wrong_lines(test) == [line + 1]
+
+
+def test_in_a_mask_no_step_is_missing(workers, without_trials):
+    """Only pairs of padding are forbidden: the padding itself is right, and no norm is left out."""
+    old = "mask = positions >= lengths[:, None, None]"
+    made = "padding = positions >= lengths[:, None]"
+    new = f"{made}\n        mask = padding[:, :, None] & padding[:, None, :]"
+    tests, line = failed(workers, "variants", "tagger", "tagger", old, new)
+    assert tests
+    for test in tests:
+        assert wrong_lines(test) in ([line + 1], [])
+        assert "missing" not in " ".join(test.pointed)
+        assert "nothing has made" not in " ".join(test.pointed)

@@ -81,9 +81,13 @@ def test_a_function_that_is_given_a_model_is_followed(workers):
 
 def test_what_nothing_makes_is_said_where_no_line_is_wrong(workers, monkeypatch):
     monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})
-    test, _ = failed(workers, "variants", "training", "training", "if norm > max_norm:", "if norm < 0:")
+    loop = "        for gradient in gradients:\n            gradient.mul_(max_norm / norm)\n"
+    test, line = failed(workers, "variants", "training", "training", f"    if norm > max_norm:\n{loop}", "")
     assert "nothing makes the gradients, shortened" in " ".join(test.pointed)
     assert not wrong_lines(test)
+    # Of a loop that does nothing the head is told.
+    test, line = failed(workers, "variants", "training", "training", f"norm > max_norm:\n{loop}", f"norm < 0:\n{loop}")
+    assert f"Line {line + 1} of training.py begins a loop whose lines never run:" in test.pointed
 
 
 def test_a_return_that_only_passes_on_a_number_is_not_named(workers):

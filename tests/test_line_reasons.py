@@ -119,7 +119,7 @@ def test_a_step_at_the_end_of_a_round_is_missing_where_the_next_one_is_given_the
     old, new = "        if text.size(1) < model.max_len:\n", "        if False:\n"
     tests, line = failed(workers, "variants", "generate", "generate", old, new, "generate-loop-gumbel")
     assert wrong_lines(tests[0]) == [line - 1]
-    assert f"Line {line - 1} goes on, but nothing has made the new tokens plus their positions:" in told(tests)
+    assert f"Line {line - 1} goes on without a step, the new tokens plus their positions:" in told(tests)
 
 
 def test_the_line_of_a_number_that_other_lines_make_numbers_of(workers):

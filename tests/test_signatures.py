@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from autograder.diagnosis.known_steps import LIMIT, ORDERED
-from autograder.sandbox.signatures import BLOCK, looked_at, signature
+from autograder.sandbox.signature_weights import BLOCK
+from autograder.sandbox.signatures import looked_at, signature
 
 
 def far(one: torch.Tensor, other: torch.Tensor) -> np.ndarray:

@@ -59,21 +59,20 @@ def caller_of_helper(entry: Call, trace: Trace, known: Known) -> Line | None:
     return around.line if around and of_helper(around, known) else None
 
 
+def _calling_line(entry: Call, trace: Trace, known: Known) -> Line | None:
+    """The line of a call; that which calls the helper function around it tells more."""
+    return caller_of_helper(entry, trace, known) or entry.line
+
+
 def called_often(trace: Trace, known: Known) -> Often:
     """The modules that this code calls more often than any correct code, with the lines of all calls."""
     if trace.raised is not None or not trace.whole or not trace.results:
         return ()
     lines: dict[str, list[Line]] = {}
-    callers: dict[str, set[Line]] = {}
     for entry in trace.calls:
-        if entry.path in known.counts and entry.line:
-            lines.setdefault(entry.path, []).append(entry.line)
-            if caller := caller_of_helper(entry, trace, known):
-                callers.setdefault(entry.path, set()).add(caller)
+        if entry.path in known.counts and (line := _calling_line(entry, trace, known)):
+            lines.setdefault(entry.path, []).append(line)
     often = [path for path in lines if len(lines[path]) > known.counts[path]]
-    for path in often:  # those that call a helper function tell more than the line in it
-        if len(callers.get(path, ())) == len(lines[path]):
-            lines[path] = sorted(callers[path], key=lambda line: line.number)
     # A line that calls it again and again is in a loop, which may only end later since something else is wrong.
     often = [path for path in often if len(set(lines[path])) == len(lines[path]) or known.counts[path] == 1]
     # Of a module that is called too often, those in it need not be named.
@@ -86,7 +85,8 @@ def surplus_calls(seen: Comparison, often: Often) -> Often:
     found = []
     for path, lines in often:
         calls = [entry for entry in seen.trace.calls if entry.path == path]
-        odd = [one.line for one in calls if given_to(one, seen.row) not in seen.known.calls[path]]
+        lines_of = {id(one): _calling_line(one, seen.trace, seen.known) for one in calls}
+        odd = [lines_of[id(one)] for one in calls if given_to(one, seen.row) not in seen.known.calls[path]]
         told = tuple(line for line in lines if line in odd)
         found.append((path, told if told and len(calls) - len(odd) == seen.known.counts[path] else lines))
     return tuple(found)

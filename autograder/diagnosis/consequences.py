@@ -1,6 +1,6 @@
-"""Faults that only follow from other ones: they are not told."""
+"""Wrong results that only follow from what other lines have made: these are told."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.right_steps import Comparison
@@ -31,6 +31,26 @@ def drop_consequences(faults: dict[Line, Fault], seen: Comparison, suspects: Seq
             del faults[line]
     if any(_is_made_by(seen, suspects, first, line) for line in faults):
         del faults[first]
+
+
+def given_wrongly(seen: Comparison, node: int, given: Callable[[Line], bool]) -> Line | None:
+    """The line that makes what a call is given, if nothing else of that is in doubt, and the call's result is wrong
+    although no line of the student's is in there: what torch and stand-ins make of right inputs is right.
+
+    Args:
+        given: whether a line is of a given function.
+    """
+    trace = seen.trace
+    around = [one for one in seen.around(int(trace.around[node])) if trace.calls[one].line == trace.lines[node]]
+    if not around:
+        return None
+    entry = trace.calls[around[-1]]
+    inside = [one for one in range(node) if around[-1] in seen.around(int(trace.around[one]))]
+    if any(at and at != entry.line and not given(at) for at in (trace.lines[one] for one in inside)):
+        return None
+    unknown = [one for one in entry.inputs if seen.rows[one] < 0 and not seen.unknown[one] and not seen.plain[one]]
+    line = trace.lines[unknown[0]] if len(unknown) == 1 and trace.made[unknown[0]] else None
+    return line if line and line != entry.line and len(entry.inputs) > 1 and not given(line) else None
 
 
 def _is_made_by(seen: Comparison, suspects: Sequence[int], line: Line, other: Line) -> bool:

@@ -42,6 +42,7 @@ class Fault:
     order: str = ""  # the numbers are right, in another order: those of this step
     calls: Called | None = None  # it calls something with the wrong inputs
     left_out: bool = False  # it is the step after the missing one: that was left out
+    mask: bool = False  # what it makes is one, in which a step cannot be missing
     elsewhere: bool = False  # the missing step is made, but not for this line
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
     tensors: tuple[int, ...] = ()  # how many it gives back, and how many correct code does at most
@@ -49,7 +50,7 @@ class Fault:
     nan: bool = False  # it is the first that makes NaN
     short: bool = False  # it is the head of a loop that ends too early
     often: int = 0  # how many times more often than it should that loop runs, if that is known
-    idle: bool = False  # it is the head of a loop that is never entered
+    idle: bool = False  # it is the head of a loop whose lines never run
     until: Line | None = None  # the order is wrong from its line to this one
     mends: bool = False  # a small change of it, and of no other line, would mend the call
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
@@ -93,6 +94,7 @@ class Finding:
     faults: tuple[Fault, ...] = ()
     raised: bool = False  # the call ended with an exception
     missing: tuple[str, ...] = ()  # the first steps that nothing made
+    made: frozenset[str] = frozenset()  # steps that are made somewhere, each perhaps not as often as it should be
     usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
     either_way: tuple[int, ...] = ()  # masks that correct code has, and their opposites as well; where no line is wrong

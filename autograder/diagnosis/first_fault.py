@@ -24,7 +24,7 @@ from autograder.diagnosis.beside_fault import (
     unused_lines,
     without_gaps,
 )
-from autograder.diagnosis.consequences import drop_consequences
+from autograder.diagnosis.consequences import drop_consequences, given_wrongly
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
 from autograder.diagnosis.right_results import (
@@ -38,7 +38,7 @@ from autograder.diagnosis.right_results import (
 )
 from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
-from autograder.diagnosis.weak_tensors import rests_on_weak
+from autograder.diagnosis.weak_tensors import is_opposite, rests_on_weak
 from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
@@ -116,6 +116,9 @@ class _Search:
             if began.line.file == line.file and not self.text.given(began.line):
                 self.faults[began.line] = began
             return
+        if not call and (made := given_wrongly(seen, node, self.text.given)):
+            self.faults.setdefault(made, Fault(made))
+            return
         if usual.drops_elsewhere(node):
             names = seen.names({*map(seen.row, trace.inputs[node])})
             self.faults.setdefault(line, Fault(line, given=names, drops=True))
@@ -161,17 +164,18 @@ class _Search:
                 turned = (skipped.node, skipped.row)
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
-            left_out = bool(before or missing) and not (own in TOGETHER or seen.binary[node])
+            left_out = bool(before or missing) and own not in TOGETHER
         if not left_out and after and own != steps[after[0]].operation and (round_before := usual.round_before(node)):
             left_out, before = True, round_before
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
         exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
+        mask = bool(seen.binary[node]) and not idle
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         self.faults[line] = Fault(
             line,
-            missing,
+            "" if mask and left_out else missing,
             direct,
             shown,
             self.calls.told(call) if call else None,
@@ -183,6 +187,7 @@ class _Search:
             again=self.again,
             operation=usual.within(node, line, steps[after[0]].operation if after else ""),
             fillers=fillers(seen, node) if shown else (),
+            mask=mask,
         )
 
     def _order_begins(self, node: int, line: Line) -> Fault | None:
@@ -318,17 +323,19 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     lines = [(int(node), trace.lines[node]) for node in masks]
-    opposites = tuple(node for node in search.suspects if seen.either_way[node] and seen.rows[node] < 0)
+    opposites = tuple(node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node])
+    opposites = tuple(node for node in opposites if is_opposite(seen, node))
     often = surplus_calls(seen, called_often(trace, known))
     faults, never = without_gaps(faults, often), never_called(trace, known)
     if (fault := in_place_of(seen, often, never)) and fault.line not in faults and not text.given(fault.line):
         faults, often, never = {fault.line: fault}, (), ()
-    made = set(seen.names({int(row) for row in seen.rows if row >= 0}))
+    made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}, min(search.suspects, default=trace.size)),
         faults=tuple(replace(fault, elsewhere=fault.missing in made) for fault in faults.values()),
         raised=trace.raised is not None,
         missing=tuple(step.name for step in map(known.steps.__getitem__, search.missing) if could_make(seen, step)),
+        made=frozenset(made),
         usual=trace.whole and is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
         opposites=opposites if len(opposites) == len(search.suspects) else (),

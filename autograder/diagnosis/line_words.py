@@ -109,7 +109,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:", code]
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
     elif fault.idle:
-        told = [f"{where} begins a loop that is never entered:", code]
+        told = [f"{where} begins a loop whose lines never run:", code]
     elif fault.short:
         often = (
             f"runs {'more' if fault.often > 0 else 'less'} often than it should" if fault.often else "ends too early"
@@ -131,7 +131,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         )
         said = " ".join(one for one in (back, many, should) if one)
         told = [f"{where} returns something else than it should:", code, *([said] if said else [])]
-    elif fault.left_out:
+    elif fault.left_out and not fault.mask:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
@@ -210,7 +210,7 @@ def _what(fault: Fault, within: str) -> list[str]:
         instead = f"{used} in the place of {wanted}" if used != wanted else f"another part of {used} than it should"
         return [f"It uses {instead}, and so does not make {fault.missing}."]
     given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
-    told = [f"{given}What should come next: {fault.missing}."] if fault.missing else []
+    told = [f"{given}What should come next: {fault.missing}."] if fault.missing else [given.strip()] if given else []
     return [*told, *([f"The first of its operations that is not right is {within}."] if within else [])]
 
 
@@ -238,7 +238,7 @@ def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, .
         return (f"With the opposite of what {where} makes, the call gives what it should:", code)
     if finding.missing and finding.usual and not finding.raised:
         [step, *_] = finding.missing
-        often = any(step in names for _, names in finding.right)  # a loop may have ended too early
+        often = step in finding.made  # a loop may have ended too early
         lacks = f"correct code makes {step} more often" if often else f"nothing makes {step}"
         return (f"No line is wrong for sure, but {lacks}.",)
     return _calls_of_modules(finding)

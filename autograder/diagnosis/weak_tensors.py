@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import LIMIT, MEANS, arguments, given_to
+from autograder.diagnosis.known_steps import LIMIT, MEANS, ORDERED, arguments, given_to
+from autograder.sandbox.signature_weights import BLOCK, PRIME, WEIGHTS
 from autograder.sandbox.traces import TRAINED, Trace
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def weak(seen: "Comparison") -> np.ndarray:
         size = np.abs(means[:, 0])
         extreme = ((size > 1e-12) & (size < 1e-4)) | ((size > 1 - 1e-3) & (size < 1 - 1e-7))
     # A mask is sure if correct code has it, and nowhere its opposite.
-    mask = seen.binary & ~seen.alike & ((seen.rows < 0) | _by_chance(seen)) | seen.either_way
+    mask = seen.binary & ~seen.alike & ((seen.rows < 0) | _by_chance(seen) | _computed(seen)) | seen.either_way
     users = [[user for user in found if seen.proven[user]] for found in seen.consumers]
     proven = np.array([any(seen.shows(user, node) for user in found) for node, found in enumerate(users)], dtype=bool)
     found: np.ndarray = (seen.alike & ~seen.plain & extreme) | mask | _from_unlike(seen)
@@ -56,6 +57,27 @@ def either_way(seen: "Comparison") -> np.ndarray:
     computed = np.array([name in COMPUTED for name in seen.trace.operations], dtype=bool)
     found: np.ndarray = seen.binary & ~seen.alike & ~computed & (seen.known.find(opposite, MEANS) >= 0)
     return found
+
+
+def is_opposite(seen: "Comparison", node: int) -> bool:
+    """Whether correct code has the opposite of a mask, in the same order; of a very large one that is not seen."""
+    own = seen.trace.signatures[node]
+    size = round(float(own[MEANS]) * PRIME)
+    if not 0 < size <= BLOCK:
+        return False
+    means = (0.5 - own[0]) * 0.5 ** np.arange(MEANS)
+    order = 0.5 * WEIGHTS[:, :size].sum(axis=1) / size - own[ORDERED : ORDERED + len(WEIGHTS)]
+    opposite = np.concatenate([means, own[MEANS:ORDERED], order, own[ORDERED + len(WEIGHTS) :]])
+    return bool(seen.known.find(opposite[None])[0] >= 0)
+
+
+def _computed(seen: "Comparison") -> np.ndarray:
+    """Zeros and ones that come of arithmetic by which no correct code makes such ones: weights of a single key each."""
+    makes: dict[int, set[str]] = {}
+    for _, operation, row in seen.known.made_from:
+        makes.setdefault(row, set()).add(operation)
+    names = zip(seen.trace.operations, seen.rows.tolist(), strict=True)
+    return np.array([name in COMPUTED and name not in makes.get(row, ()) for name, row in names], dtype=bool)
 
 
 def _chosen(trace: Trace) -> np.ndarray:

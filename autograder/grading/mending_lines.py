@@ -191,8 +191,8 @@ class _StageTrials:
         if len(found) != 1 or found.keys() <= told:
             return None
         [(line, (change, breaks))] = found.items()
-        made = {name for _, names in finding.right for name in names}  # elsewhere, or not often enough
-        missing = next((name for name in finding.missing[:1] if finding.usual and not raised and name not in made), "")
+        told_missing = finding.usual and not raised and not finding.made.issuperset(finding.missing[:1])
+        missing = finding.missing[0] if told_missing else ""
         return Fault(_statement(recipe.code, *line), missing, mends=True, exchanged=change.other, breaks=breaks)
 
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:

@@ -211,10 +211,12 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         early_returns(sources),
     )
     finding = first_fault.find(trace, known, text)
+    if nan and not finding.faults:  # what is made may be there, and not finite
+        finding = replace(finding, missing=())
     if trace.raised is None:
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
-    finding = _with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources)
+    finding = _with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources, text)
     used = {
         fault.line: names_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
@@ -235,15 +237,17 @@ def _with_doubtful_axes(finding: Finding, trace: Trace, sources: Mapping[str, st
     return replace(finding, right=right, unsure=finding.unsure | doubtful)
 
 
-def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
-    """What follows, with the only loop that is never entered in place of the `return` of what was made before it."""
+def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], text: Text) -> Finding:
+    """What follows, with the only loop that is never entered, where nothing is made that is wrong, but too little; in
+    place of the `return` of what was made before it, too."""
     told = finding.faults[0] if len(finding.faults) == 1 else None
-    if told is None or told.returns is None or trace.raised is not None:
+    if trace.raised is not None or (finding.faults and (told is None or told.returns is None)):
         return finding
-    if told.before is None and trace.made[list(trace.results)].any():
+    made = trace.made[list(trace.results)].any()
+    if (told and told.before is None and made) or not (told or (finding.missing and finding.usual)):
         return finding
     ran = {line for line in (*trace.lines, *trace.callers, *(call.line for call in trace.calls)) if line}
-    loops = idle_loops(sources, told.line, ran)
+    loops = [line for line in idle_loops(sources, ran, told.line if told else None) if not text.given(line)]
     return replace(finding, faults=(Fault(loops[0], idle=True),)) if len(loops) == 1 else finding
 
 

@@ -64,7 +64,7 @@ def unfilled_lists(sources: Mapping[str, str], ran: Collection[Line]) -> list[tu
         (Line(file, at, at), made, name)
         for file, text in sources.items()
         for function in _functions(file, text).values()
-        if any(line.file == file and function.first <= line.number <= function.last for line in ran)
+        if _inside(function, file, ran)
         for at, made, name in function.unfilled
     ]
 
@@ -79,21 +79,30 @@ def written_arguments(sources: Mapping[str, str], ran: Collection[Line]) -> list
         Line(file, first, last)
         for file, text in sources.items()
         for function in _functions(file, text).values()
-        if any(line.file == file and function.first <= line.number <= function.last for line in ran)
+        if _inside(function, file, ran)
         for first, last in function.writes
     ]
 
 
-def idle_loops(sources: Mapping[str, str], end: Line, ran: Collection[Line]) -> list[Line]:
-    """The heads of loops before a line of the same function, of which no line has run that makes something."""
-    numbers = {line.number for line in ran if line.file == end.file}
+def idle_loops(sources: Mapping[str, str], ran: Collection[Line], end: Line | None = None) -> list[Line]:
+    """The heads of loops of functions that have run, of which no line has run that makes something.
+
+    Args:
+        end: a line of the only function that is looked at, before which the loops are.
+    """
+    numbers = {(line.file, line.number) for line in ran}
     return [
-        Line(end.file, head, head)
-        for function in _functions(end.file, sources.get(end.file, "")).values()
-        if function.first <= end.number <= function.last
+        Line(file, head, head)
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        if _inside(function, file, [end] if end else ran)
         for head, first, last in function.loops
-        if last < end.number and numbers.isdisjoint(range(first, last + 1))
+        if (end is None or last < end.number) and not any((file, one) in numbers for one in range(first, last + 1))
     ]
+
+
+def _inside(function: "_Function", file: str, lines: Iterable[Line]) -> bool:
+    return any(line.file == file and function.first <= line.number <= function.last for line in lines)
 
 
 def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
@@ -242,7 +251,9 @@ def _read(function: ast.FunctionDef) -> _Function:
 
 
 def _makes(body: list[ast.stmt]) -> bool:
-    return any(isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) for one in body for node in ast.walk(one))
+    return any(
+        isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)) for one in body for node in ast.walk(one)
+    )
 
 
 def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:

@@ -9,16 +9,14 @@ import numpy as np
 import torch
 
 from autograder.sandbox.limits import TURNED_AXES
+from autograder.sandbox.signature_weights import BLOCK, PRIME, STEPS, WEIGHTS
 
 COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
 TURNED = 24 * WHOLE  # elements of a tensor in all orders of its axes
 NESTED = 4  # lists in lists
-BLOCK = 8192  # elements that are looked at together
 LARGE = 1e30
 SIGN, TWO = np.uint32(1 << 31), np.float32(2)
-STEPS = 0.6180339887498949, 0.4142135623730951
-WEIGHTS = np.stack([np.arange(1, BLOCK + 1) * step % 1 - 0.5 for step in STEPS])  # by which the order is told
 
 
 def signature(tensor: torch.Tensor) -> tuple[float, ...]:
@@ -38,7 +36,7 @@ def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
         return (float("nan"),) * COLUMNS, False
     shape = 0
     for size in tensor.shape:
-        shape = shape if size == 1 else (shape * 1009 + size) % 9973
+        shape = shape if size == 1 else (shape * 1009 + size) % PRIME
     with torch._C.DisableTorchFunction(), torch.no_grad():
         x = tensor.detach().as_subclass(torch.Tensor)
         x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
@@ -53,7 +51,7 @@ def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
     if np.isnan(found[0]):  # it holds NaN, or numbers that are too large
         nan = bool(np.isnan(elements).any())
         found = _means(np.clip(np.nan_to_num(elements.astype(np.float64), nan=0.5), -LARGE, LARGE))
-    return (*found[:4], tensor.numel() % 9973 / 9973, *found[4:], shape / 9973), nan
+    return (*found[:4], tensor.numel() % PRIME / PRIME, *found[4:], shape / PRIME), nan
 
 
 def _means(elements: np.ndarray) -> list[float]:

@@ -238,6 +238,16 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again=ALONE,
     ),
     Mistake(
+        id="pooling.own-weight-shared-out",
+        module="pooling",
+        old=LEFT_OUT,
+        new="_, weights = self(keys, keys, values)\n        weights = weights.masked_fill(own, 0)\n"
+        "        weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-12)",
+        looks_like="A pair that reaches no other one gets no weight at all: its own weight is dropped too late.",
+        read_again="Which keys are near is decided while the own one still counts: nothing but itself is left then. "
+        + ALONE,
+    ),
+    Mistake(
         id="pooling.own-pair-far-away",
         module="pooling",
         old=OTHERS,
