@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 import torch
 
+from autograder.authoring.stored_steps import other_code, recipes
 from autograder.grading import point_at_line
+from autograder.grading.point_at_line import followed
+from autograder.manifest import assignment
 from autograder.sandbox import ready_made
 from autograder.sandbox import traces as traces_of
 from autograder.sandbox.follow import Tracer
+from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.remote_modules import Student
 from tests.slips import failed
 
 
@@ -74,3 +79,24 @@ def test_a_standin_that_runs_code_of_the_student_is_looked_into(own, monkeypatch
     with tracer.running(part):
         part(torch.randn(3))
     assert ("exp" in tracer.labels, "Part" in tracer.labels, "relu" in tracer.labels) == (own, not own, False)
+
+
+def test_a_record_is_the_same_each_time_whatever_modules_a_stand_in_makes(workers):
+    """Modules that live only for a while: another one may stand where one of them stood."""
+    chosen = assignment("transformer")
+    stage = chosen.stage("inference")
+    code = other_code(chosen, stage)["step-projections-of-the-last-query"]
+    calls = recipes(stage, code, workers).values()
+    call = min((one for one in calls if one.requests[-1][0].get("method") == "inference"), key=size)
+    student = Student(workers, code)
+    try:
+        records = [followed(call, student) for _ in range(6)]
+    finally:
+        student.close()
+    assert records[0].size > 1000
+    assert len({one.operations for one in records}) == 1
+
+
+def size(recipe: Recipe) -> int:
+    """The elements of all tensors of a call."""
+    return sum(tensor.size for _, tensors in recipe.requests for tensor in tensors.values())

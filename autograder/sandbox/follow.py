@@ -68,7 +68,7 @@ class Tracer(Record, TorchFunctionMode):
         self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._unseen = False  # while a stand-in runs
-        self._standins: dict[int, bool] = {}  # modules by their ids
+        self._standins: dict[int, tuple[torch.nn.Module, bool]] = {}  # by ids; kept, so that no id is used again
         self.plain_result: tuple[int, Any] = (-1, None)  # the number, text or list that a function has returned last
         self.functions: FunctionCalls | None = None  # while a call runs
         self._series: dict[tuple[int, str], Series] = {}  # of a statement and a name
@@ -256,14 +256,14 @@ class Tracer(Record, TorchFunctionMode):
 
     def _is_standin(self, module: torch.nn.Module) -> bool:
         """Whether all that a call of a module runs is a stand-in's, or torch's."""
-        if (known := self._standins.get(id(module))) is None:
+        if (seen := self._standins.get(id(module))) is None:
             parts = [*module.modules()]
             codes = [code for part in parts for code in methods(type(part))]
             codes += [one.__code__ for part in parts for one in vars(part).values() if isinstance(one, FunctionType)]
             names = {code.co_filename for code in codes}
             known = any(map(is_trusted, methods(type(module)))) and names.isdisjoint(self.files)
-            self._standins[id(module)] = known
-        return known
+            seen = self._standins[id(module)] = module, known
+        return seen[1]
 
     def entered(self, name: str, caller: FrameType | None, given: list[Any]) -> tuple[int, int] | None:
         """A call of a function: its number, and that of the call around it. None if there are too many already."""
