@@ -80,6 +80,7 @@ class Fault:
             or self.fills
             or self.nan
             or self.short
+            or self.drops
             or self.idle
             or self.mends
         )
