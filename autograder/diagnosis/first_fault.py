@@ -33,6 +33,7 @@ from autograder.diagnosis.right_results import (
     is_behind_the_end,
     is_in_other_order,
     is_put_beside,
+    order_begins,
     wrong_number,
     wrong_order,
 )
@@ -93,7 +94,8 @@ class _Search:
         return self.faults
 
     def _suspect(self, node: int) -> None:
-        trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
+        """Find the line to which a suspect leads, and what it does wrong, if anything follows from that."""
+        trace, seen, usual = self.trace, self.seen, self.usual
         self.again = None
         line, call = self._blamed(node)
         # What is computed element by element stands in the order of what it is computed from; but of a symmetric matrix
@@ -112,7 +114,7 @@ class _Search:
         # Where the numbers of Python come from that a tensor is made of is not seen.
         if trace.operations[node] in NUMBERS and not trace.inputs[node] and not call:
             return
-        if order and order != UNNAMED and not call and (began := self._order_begins(node, line)):
+        if order and order != UNNAMED and not call and (began := order_begins(seen, self.missing, node, line)):
             if began.line.file == line.file and not self.text.given(began.line):
                 self.faults[began.line] = began
             return
@@ -129,6 +131,16 @@ class _Search:
         ):
             self.faults.setdefault(found.line, found)
             return
+        self._add(node, line, call, order)
+
+    def _add(self, node: int, line: Line, call: Call | None, order: str) -> None:
+        """Add the fault of a line that makes a suspect: the step that is missing, before it or on it, and what it uses.
+
+        Args:
+            call: what the line calls with something wrong, if that is it.
+            order: the step whose numbers the suspect holds in another order, if it does.
+        """
+        trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
         given = seen.nearest(node)
         direct = tuple(dict.fromkeys(steps[number].name for number in sorted(given & usual.direct(node))))
         own = trace.operations[node]
@@ -189,28 +201,6 @@ class _Search:
             fillers=fillers(seen, node) if shown else (),
             mask=mask,
         )
-
-    def _order_begins(self, node: int, line: Line) -> Fault | None:
-        """The earlier line on which the numbers of a missing step begin to stand in another order, if a node that holds
-        others is made of these."""
-        missing = {self.known.steps[number].row for number in self.missing} - set(self.seen.alike_rows(node))
-        first, found = None, list[int]()
-        waiting = list(self.trace.inputs[node])
-        while waiting:
-            source = waiting.pop()
-            at = self.trace.lines[source]
-            if source in found or self.seen.plain[source] or missing.isdisjoint(self.seen.alike_rows(source)):
-                continue
-            found.append(source)
-            waiting += self.trace.inputs[source]
-            first = at if at and at != line and (not first or at.number < first.number) else first
-        if first is None:
-            return None
-        last = max(one for one in found if self.trace.lines[one] == first)
-        moved = any(self.seen.rows[one] != self.seen.rows[last] for one in found if one > last)
-        name = self.seen.names(missing & set(self.seen.alike_rows(last)))
-        until = line if moved else None
-        return Fault(first, order=name[0] if name else UNNAMED, until=until, fillers=fillers(self.seen, last))
 
     def _once_too_often(self, node: int) -> bool:
         """Whether a node is made in a call of a module that one line has made as often as any correct code before.

@@ -1,6 +1,6 @@
 """Results whose numbers are right, but stand in another order, or are too few or too many."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -105,6 +105,29 @@ def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
             own = Fault(line, order=UNNAMED, node=node, rows=(right,))
             found[first] = own if first == line else Fault(first, order=UNNAMED, until=line)
     return found
+
+
+def order_begins(seen: Comparison, missing: Sequence[int], node: int, line: Line) -> Fault | None:
+    """The earlier line on which the numbers of a missing step begin to stand in another order, if a node that holds
+    others is made of these."""
+    rows = {seen.known.steps[number].row for number in missing} - set(seen.alike_rows(node))
+    first, found = None, list[int]()
+    waiting = list(seen.trace.inputs[node])
+    while waiting:
+        source = waiting.pop()
+        at = seen.trace.lines[source]
+        if source in found or seen.plain[source] or rows.isdisjoint(seen.alike_rows(source)):
+            continue
+        found.append(source)
+        waiting += seen.trace.inputs[source]
+        first = at if at and at != line and (not first or at.number < first.number) else first
+    if first is None:
+        return None
+    last = max(one for one in found if seen.trace.lines[one] == first)
+    moved = any(seen.rows[one] != seen.rows[last] for one in found if one > last)
+    name = seen.names(rows & set(seen.alike_rows(last)))
+    until = line if moved else None
+    return Fault(first, order=name[0] if name else UNNAMED, until=until, fillers=fillers(seen, last))
 
 
 def _begins(seen: Comparison, node: int, line: Line) -> Line:

@@ -246,8 +246,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=ATTEND,
         new="attended = self.self_attn(last, x, x, attention_mask=last_mask)",
-        looks_like="Your result equals a step whose self-attention does not use the padding mask of the target, or only "
-        "what it says of the last position.",
+        looks_like="Your result equals a step whose self-attention does not use the padding mask of the target, or "
+        "only what it says of the last position.",
         read_again="Greedy decoding of one sentence has no padding, but the layer must also work with it. See the "
         "arguments in the docstring.",
     ),
