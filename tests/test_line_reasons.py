@@ -5,8 +5,11 @@ import torch
 
 from autograder.diagnosis.findings import Fault, Finding
 from autograder.diagnosis.line_words import sentences
+from autograder.grading.grade_submission import grade
+from autograder.manifest import assignment
 from autograder.sandbox.signatures import turns
 from autograder.sandbox.traces import Line
+from autograder.submissions.read_submission import Submission, read_submission
 from tests.slips import failed, wrong_lines
 
 WEIGHTS = (
@@ -177,3 +180,34 @@ def test_an_error_of_what_only_explains_costs_only_the_lines(workers, monkeypatc
     assert test.status == "failed"
     assert test.message
     assert test.pointed == ()
+
+
+def test_a_road_of_ones_own_is_not_called_wrong(workers, without_trials):
+    """The logarithms of some of the scores, and then wrong shares of them: what comes first may be right."""
+    old = """surprise = -F.log_softmax(logits, dim=-1)  # (B, T, V): -log p
+    of_target = surprise.gather(-1, targets.unsqueeze(-1)).squeeze(-1)  # (B, T, V) -> (B, T)
+    of_all = surprise.mean(dim=-1)  # (B, T)
+    counted = targets != padding_idx
+    return ((1 - smoothing) * of_target + smoothing * of_all)[counted].mean()"""
+    new = """keep = targets != padding_idx
+    surprise = -F.log_softmax(logits[keep], dim=-1)
+    share = torch.full_like(surprise, smoothing / (logits.size(-1) - 2))
+    share = share.scatter(-1, targets[keep].unsqueeze(-1), 1 - smoothing)
+    return (share * surprise).sum(dim=-1).mean()"""
+    tests, _ = failed(workers, "variants", "training", "training", old, new)
+    told_first = " ".join(next(test for test in tests if test.name == "test_smoothed_loss").pointed)
+    assert "is the first whose result is not right" not in told_first
+
+
+def test_a_module_whose_parts_are_called_is_not_called_missing(workers, without_trials):
+    old = "later = torch.ones(T_new, T, dtype=torch.bool, device=tokens.device).triu(diagonal=T_past + 1)"
+    whole = "x = x + block.feed_forward(block.norm2(x))"
+    chosen = assignment("variants")
+    sources = read_submission(chosen.solution, chosen).sources
+    text = sources["generate"].replace(old, old.replace("T_past + 1", "1"))
+    parts = "block.feed_forward.fc2(torch.nn.functional.gelu(block.feed_forward.fc1(block.norm2(x))))"
+    assert whole in text
+    submission = Submission("", {**sources, "generate": text.replace(whole, f"x = x + {parts}")})
+    report = grade(submission, chosen, workers, [chosen.stage("generate")])
+    assert any(test.status == "failed" for test in report.tests)
+    assert "is never called" not in told(report.tests)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.diagnosis.findings import Called, Fault, module_name
+from autograder.diagnosis.findings import CLASS, Called, Fault, module_name
 from autograder.diagnosis.known_steps import Known, Step, given_to, modules_of
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
@@ -43,7 +43,8 @@ def never_called(trace: Trace, known: Known) -> tuple[str, ...]:
     if trace.raised is not None or not trace.whole or not trace.results:
         return ()
     touched = modules_of(trace)
-    missed = [path for path in known.counts if path not in touched]
+    # Of one that is known by its class only it is not seen whether its weights are used.
+    missed = [path for path in known.counts if path not in touched and not CLASS.fullmatch(path.rpartition(".")[2])]
     # Of a module that is never called, those in it need not be named.
     return tuple(path for path in missed if not any(path.startswith(f"{other}.") for other in missed))
 

@@ -1,9 +1,12 @@
 """What can follow from a followed call: its faults, each at a line, and what is right before them."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from autograder.sandbox.traces import Line
+
+CLASS = re.compile(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")  # Sequential; W_v is the name of a module
 
 
 @dataclass(frozen=True)

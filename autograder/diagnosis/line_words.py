@@ -139,7 +139,11 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         head = "gives a wrong result, too:" if another else first
+        own_way = fault.vague and fault.calls is None  # it may be right, on a road that nobody has taken yet
+        if own_way:
+            head = f"{'also makes' if another else 'is the first that makes'} what no correct code that we know makes:"
         told = [f"{where} {head}", code, *_what(fault, _within(fault, sources))]
+        told += ["If its result is as it should be, what is wrong comes later."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     return (*told, *_used(fault, finding))

@@ -1,16 +1,12 @@
 """Calls of modules and functions with something right that correct code does not give to them."""
 
-import re
-
 import numpy as np
 
 from autograder.diagnosis.beside_fault import caller_of_helper, of_helper
-from autograder.diagnosis.findings import Called, Fault, Text, module_name
+from autograder.diagnosis.findings import CLASS, Called, Fault, Text, module_name
 from autograder.diagnosis.known_steps import LIMIT, MEANS, given_to
 from autograder.diagnosis.usual_steps import Usual
 from autograder.sandbox.traces import Call, Line
-
-CLASS = re.compile(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")  # Sequential; W_v is the name of a module
 
 
 class WrongCalls:

@@ -103,8 +103,9 @@ def _less_sure(
     whole = [one.name for one in marked if one.followed.whole]
     less: dict[str, tuple[str, ...]] = dict.fromkeys(whole, ()) if len(whole) < len(marked) else {}
     vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
+    sure = [other for other in marked if other not in vague and other.name not in less]
     for one in vague:
-        own, others = tests[one.name], [tests[other.name] for other in marked if other not in vague]
+        own, others = tests[one.name], [tests[other.name] for other in sure]
         marks = [mark for other in others for mark in _wrong(other) if mark not in _wrong(own)]
         if behind := next((mark for mark in marks if _ran(mark, one.followed)), None):
             where = f"line {behind.line} of {behind.file}"
