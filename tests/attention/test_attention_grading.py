@@ -50,6 +50,29 @@ def test_correct_code_gets_all_points(workers, name):
     assert lost(graded(workers, submission.sources, stages, seed=3)) == {}
 
 
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        ("pooling.gradient-not-finite", "the gradient of the width is no finite number"),
+        ("pooling.regression-without-gradient", "no gradient reaches log_width"),
+    ],
+)
+def test_visible_tests_warn_of_gradients_that_only_hidden_tests_judge(workers, mistake, words):
+    sources = MISTAKES[mistake].apply(SOURCES)
+    report = graded(workers, sources, ["pooling"])
+    assert report.points == report.max_points
+    (told,) = [test.message for test in report.tests if test.message]
+    assert told.startswith("passes, but: ")
+    assert words in told
+    assert lost(graded(workers, sources, ["pooling"], seed=1))
+
+
+@pytest.mark.parametrize("name", correct_submissions(ASSIGNMENT))
+def test_correct_pooling_is_not_warned(workers, name):
+    report = graded(workers, correct_submissions(ASSIGNMENT)[name][0].sources, ["pooling"])
+    assert [test.message for test in report.tests if test.message] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_hidden_tests_pass_the_solution_with_every_seed(workers, seed):

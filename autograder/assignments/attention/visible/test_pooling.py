@@ -43,6 +43,18 @@ class TestPooling(StageTestCase):
             self.pool("equal", "constant")
         with self.part("unreached"):
             self.pool("unreached", "gaussian")
+            with self.only_warn():
+                self.differentiate("unreached", "gaussian")
+
+    def differentiate(self, case: str, kernel: str) -> None:
+        """Fail unless the gradient of the width consists of finite numbers."""
+        stored = self.stored(case)
+        inputs = {name: stored[name] for name in ("queries", "keys", "values", "width")}
+        outputs = [np.ones_like(stored[name]) for name in ("estimates", "weights")]
+        pooling = self.student.pooling.attention_pooling
+        gradient = pooling.gradients(outputs, **inputs, kernel=self.kernel(kernel)).inputs[-1]
+        if gradient is not None and not np.isfinite(gradient).all():
+            self.wrong("the gradient of the width is no finite number: is 0 divided by 0 on the way?")
 
     def test_kernel_regression(self):
         """Pool with the width that is learned."""
