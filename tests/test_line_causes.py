@@ -202,7 +202,7 @@ def test_what_a_stand_in_is_called_with(workers, without_trials):
     tests, line = failed(workers, "attention", "bahdanau", "seq2seq", old, new)
     test = next(test for test in tests if test.name == "test_teacher_forcing")
     assert wrong_lines(test) == [line]
-    assert "It calls step() with other inputs than it should." in test.pointed
+    assert "It calls step() with something else than the new state." in test.pointed
 
 
 def test_the_statement_that_writes_into_a_list_of_the_caller(workers):

@@ -29,11 +29,13 @@ def test_numbers_too_small_to_be_told_apart_prove_no_line_right(workers):
     assert wrong == ["variance = x.var(dim=-1, keepdim=True)"]
 
 
-def test_nan_names_no_line(workers):
+def test_nan_that_correct_code_comes_upon_too_is_shown_and_no_line_accused(workers):
     """Some correct programs come upon NaN on their way, and end without."""
     test = failed(workers, "heads", "heads", "torch.finfo(scores.dtype).min", 'float("-inf")')
     assert "NaN" in test.message
-    assert test.pointed == ()
+    assert test.pointed[0].startswith("NaN comes up first on line ")
+    assert "softmax(" in test.pointed[1]
+    assert not [mark for mark in test.marks if mark.state == "wrong"]
 
 
 def test_what_an_exception_kept_from_being_called_is_not_missed(workers):

@@ -45,6 +45,7 @@ class Fault:
     order: str = ""  # the numbers are right, in another order: those of this step
     calls: Called | None = None  # it calls something with the wrong inputs
     left_out: bool = False  # it is the step after the missing one: that was left out
+    enters: tuple[str, int] | None = None  # the module that it calls too early, and the line of this call
     mask: bool = False  # what it makes is one, in which a step cannot be missing
     elsewhere: bool = False  # the missing step is made, but not for this line
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
@@ -104,6 +105,7 @@ class Finding:
     either_way: tuple[int, ...] = ()  # masks that correct code has, and their opposites as well; where no line is wrong
     opposites: tuple[int, ...] = ()  # masks of which correct code has the opposite only, where nothing else is wrong
     opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
+    nan: Line | None = None  # where NaN comes up, as in correct code, or made of what says too little
     unsure: frozenset[Line] = frozenset()  # lines of masks, of what says too little or what raises: need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and lines of calls

@@ -271,22 +271,23 @@ class _Search:
         number = int(self.trace.around[node])
         return number >= 0 and of_helper(self.trace.calls[number], self.known)
 
-    def with_nan(self, faults: dict[Line, Fault]) -> dict[Line, Fault]:
+    def with_nan(self, faults: dict[Line, Fault]) -> tuple[dict[Line, Fault], Line | None]:
         """The faults of a call that gives back NaN: those before it, or the line that makes it.
 
-        None if correct code comes upon the same NaN.
+        None if correct code comes upon the same NaN, or what goes in says too little: then the line is only where it
+        comes up.
         """
         trace, seen = self.trace, self.seen
         made = np.flatnonzero(trace.nan & trace.made & seen.flows)
         first = next((int(node) for node in made if not trace.nan[list(trace.inputs[node])].any()), None)
-        if first is None or seen.rows[first] >= 0:
-            return {}
-        line = trace.lines[first]
-        if any(node < first for node in self.suspects):
-            return faults
-        if line is None or self.text.given(line) or rests_on_weak(seen, first):
-            return {}
-        return {line: replace(faults.get(line, Fault(line)), nan=True)}
+        line = trace.lines[first] if first is not None else None
+        if first is None or line is None or self.text.given(line):
+            return {}, None
+        if seen.rows[first] < 0 and any(node < first for node in self.suspects):
+            return faults, None
+        if seen.rows[first] >= 0 or rests_on_weak(seen, first):
+            return {}, line
+        return {line: replace(faults.get(line, Fault(line)), nan=True)}, None
 
 
 def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = ()) -> Finding:
@@ -299,9 +300,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     seen = search.seen
     if gives_what_it_should(trace, known):
         return Finding()  # the call gives the right numbers: what is wrong is something else
-    faults = search.search()
+    faults, nan = search.search(), None
     if trace.raised is None and trace.nan[list(trace.results)].any():
-        faults = search.with_nan(faults)
+        faults, nan = search.with_nan(faults)
     if not faults and (twice := called_twice(trace, known)) and not text.given(twice[1]):
         faults = {twice[1]: Fault(twice[1], twice=twice[0])}
     if unused := unused_lines(seen, text.bare):
@@ -335,4 +336,5 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         ).union(filter(None, (trace.lines[node] for node in trace.raised or ()))),  # their shapes may be wrong
         never=never,
         often=often,
+        nan=nan if not faults else None,
     )

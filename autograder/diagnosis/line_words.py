@@ -131,6 +131,14 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         )
         said = " ".join(one for one in (back, many, should) if one)
         told = [f"{where} returns something else than it should:", code, *([said] if said else [])]
+    elif fault.enters and fault.missing:
+        name, number = fault.enters
+        after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
+        if number == fault.line.number:
+            told = [f"{where} goes on{after}{_without(fault)}:", code, f"It calls {name}, which should be given that."]
+        else:  # what the function makes by itself may be meant for this step
+            told = [f"{where} goes on too early{after}:", code]
+            told += [f"It calls {name} in line {number}, which should be called with {fault.missing}."]
     elif fault.left_out and not fault.mask:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
@@ -228,6 +236,8 @@ def _called(called: Called) -> str:
         return f"It calls {called.name} with the opposite of {called.opposite}."
     if called.given and called.wanted:
         return f"It calls {called.name} with {_and(called.given)}; it should be called with {_and(called.wanted)}."
+    if called.wanted:
+        return f"It calls {called.name} with something else than {_and(called.wanted)}."
     return f"It calls {called.name} with other inputs than it should{', or leaves some out' if called.fewer else ''}."
 
 
@@ -240,6 +250,10 @@ def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, .
         where = f"line {finding.opposite.number} of {finding.opposite.file}"
         code = CODE + text_of(finding.opposite, sources)
         return (f"With the opposite of what {where} makes, the call gives what it should:", code)
+    if finding.nan:
+        where, code = f"line {finding.nan.number} of {finding.nan.file}", CODE + text_of(finding.nan, sources)
+        also = "Either what goes in there is not what it should be, or NaN has to be replaced behind it."
+        return (f"NaN comes up first on {where}:", code, also)
     if finding.missing and finding.usual and not finding.raised:
         [step, *_] = finding.missing
         often = step in finding.made  # a loop may have ended too early

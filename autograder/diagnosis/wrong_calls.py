@@ -86,11 +86,21 @@ class WrongCalls:
             name,
             beside[0] if beside and not f"{beside[0]}{name}".count("()") else "",
             self.seen.names(set(rows).difference(*sets)),
-            self.seen.names(set(sets[0]) - set(rows)) if len(sets) == 1 else (),
+            self.seen.names(self._lacking(entry)),
             any(len(one) > len(rows) for one in sets),
             self._opposite(entry),
             self._without(entry),
         )
+
+    def _lacking(self, entry: Call) -> set[int]:
+        """What a call should be given and is not, if that is clear: by what correct code gives to it, where this
+        record has no such call yet, and which shares most with what it is given."""
+        rows, calls = set(given_to(entry, self.seen.row)), self.trace.calls
+        made = {given_to(one, self.seen.row) for one in calls if one.path == entry.path}
+        left = [set(one) for one in self.known.calls[entry.path] if one not in made]
+        most = max((len(one & rows) for one in left), default=0)
+        lacking = {frozenset(one - rows) for one in left if len(one & rows) == most}
+        return set(lacking.pop()) if len(lacking) == 1 else set()
 
     def _without(self, entry: Call) -> str:
         """What a call is not given that correct code gives to it, beside all that it is given; nothing if that is not
@@ -126,6 +136,7 @@ class WrongCalls:
         before = next(self.trace.lines[node] for node in entry.inputs if self.seen.row(node) in extra)
         missing = self.seen.names(lacking)
         own = before is None or before.file == line.file
-        return (
-            Fault(line, missing[0], self.seen.names(extra), left_out=True, before=before) if missing and own else None
-        )
+        if not missing or not own:
+            return None
+        enters = module_name(entry.path), (entry.line or line).number
+        return Fault(line, missing[0], self.seen.names(extra), left_out=True, before=before, enters=enters)

@@ -15,12 +15,13 @@ from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import Any
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
 from autograder.sandbox.function_calls import FunctionCalls, numbers_of
 from autograder.sandbox.limits import TRACE_NODES, TRACE_SECONDS
-from autograder.sandbox.plain_values import REPEATED, Series, plain
+from autograder.sandbox.plain_values import REPEATED, Series, is_array, plain
 from autograder.sandbox.ready_made import is_trusted, methods
 from autograder.sandbox.record import GIVEN, MADE, Record
 from autograder.sandbox.signatures import COLUMNS, looked_at, signature, tensors_in, turns
@@ -48,6 +49,11 @@ def _memory(tensor: torch.Tensor) -> int:
         return tensor.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):
         return 0
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    with torch._C.DisableTorchFunction():
+        return torch.from_numpy(np.array(array))
 
 
 def _opposite(mask: torch.Tensor) -> torch.Tensor:
@@ -133,8 +139,8 @@ class Tracer(Record, TorchFunctionMode):
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
         if made or changed:
-            fractions = [one for one in (*args, *kwargs.values()) if type(one) is float]
-            self._operation(name, used, before, made, changed, fractions)
+            others = [one for one in (*args, *kwargs.values()) if type(one) is float or is_array(one)]
+            self._operation(name, used, before, made, changed, others)
             if self.opposite >= 0 and made and made[0] is value and self._node(value) == self.opposite:
                 self.opposite, self.blind, value = -1, True, _opposite(value)
                 self._know(value, self._add(MADE, name, self.place(sys._getframe(1)), [self._node(made[0])], value))
@@ -147,13 +153,14 @@ class Tracer(Record, TorchFunctionMode):
         before: list[int],
         made: list[torch.Tensor],
         changed: list[torch.Tensor],
-        fractions: list[float],
+        others: list[Any],
     ) -> None:
         known = {id(tensor) for tensor in used}
         inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
         place = self.place(sys._getframe(2))
         if self.functions and self.functions.open:
-            inputs += self.functions.open[-1][0].fractions(fractions)
+            running = self.functions.open[-1][0]
+            inputs += [*running.fractions([one for one in others if type(one) is float]), *running.of_arrays(others)]
         for tensor in {id(x): x for x in changed}.values():
             trained = isinstance(tensor, torch.nn.Parameter)
             node = self._add(MADE, TRAINED if trained else name, place, inputs, tensor)
@@ -220,9 +227,17 @@ class Tracer(Record, TorchFunctionMode):
             place = number, self.place(frame.f_back)[0]
         series = self._series.setdefault((place[0], label), Series())
         if series.runs < REPEATED and (self.whole or not series.runs):
-            found = series.of(value)
-            series.node = self.append(GIVEN if frame is None else MADE, label, place, inputs, found)
+            kind = GIVEN if frame is None else MADE
+            if is_array(value):
+                series.runs += 1
+                series.node = self._add(kind, label, place, inputs, _tensor(value))
+            else:
+                series.node = self.append(kind, label, place, inputs, series.of(value))
         return series.node
+
+    def look_again(self, node: int, array: np.ndarray) -> None:
+        """An array whose node is known has been filled further."""
+        self.signatures[node] = signature(_tensor(array))
 
     def node_of(self, value: Any) -> int:
         """The node of a tensor as it is now; -1 of anything else."""

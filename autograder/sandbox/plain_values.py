@@ -1,14 +1,17 @@
-"""What the statements of a followed call make that is no tensor: numbers, texts, and lists of them.
+"""What the statements of a followed call make that is no tensor: numbers, texts, lists of them, and NumPy's arrays.
 
 A rate, a BLEU or a decoded sentence is computed in Python's own numbers, which no torch function shows. So each
 statement of the student's files is looked at when it has run: the names that it makes get nodes of the record, made
-from those that it uses. A number that a loop makes again and again is known by all its values so far.
+from those that it uses. A number that a loop makes again and again is known by all its values so far; an array by the
+signature that a tensor of its numbers has.
 """
 
 import math
 import zlib
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from autograder.sandbox.statements import Statement
 
@@ -23,6 +26,8 @@ PASSED = "return"  # the label of what is given back as it is
 REPEATED = 40  # times that a statement is looked at
 LIKE_AN_ID = 1 << 32  # another one each time: such a number says nothing of what was computed
 MOST_TEXT = 4000  # characters of what is no number
+ARRAY, FILLED = "array", "__setitem__"  # labels of arrays: a new one, one into which a statement writes
+LARGEST = 1 << 22  # elements of an array that is looked at
 
 
 class Series:
@@ -80,6 +85,16 @@ def plain(value: Any, depth: int = 0) -> bool:
     return all(plain(one, depth + 1) for one in value)
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of numbers that is not too large."""
+    return type(value) is np.ndarray and value.dtype.kind in "biuf" and value.size <= LARGEST
+
+
+def followed(value: Any) -> bool:
+    """Whether a value that is no tensor gets a node."""
+    return is_array(value) or plain(value)
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is one number of Python."""
     return isinstance(value, (bool, int, float)) and not (isinstance(value, int) and abs(value) > 1 << 200)
@@ -116,6 +131,8 @@ class Frame:
         self.statements = tracer.statements(frame.f_code.co_filename)
         self.nodes: dict[str, int] = {}
         self.numbers: dict[str, int] = {}  # of these nodes those of fractions
+        self.arrays: dict[str, np.ndarray] = {}  # what the names of arrays stand for
+        self.written: dict[tuple[str, int], int] = {}  # how often the statement of a line has written into an array
         self.running: Statement | None = None
         self.since = 0  # the node at which it began
         self.came_back: list[int] = []  # what the functions that the statement calls have returned
@@ -124,7 +141,7 @@ class Frame:
         """The function begins with these arguments; they are made by the statement that calls it."""
         statement = caller.running if caller else None
         for name, value in arguments.items():
-            if plain(value):
+            if followed(value):
                 inputs = caller.passed(statement, value) if caller and statement else []
                 frame, line = (caller.frame, statement.first) if caller and statement else (None, 0)
                 self.know(name, self.tracer.plain_node(name + NAMED, frame, line, inputs, value), value)
@@ -144,19 +161,29 @@ class Frame:
         low, high = statement.inside
         if not low or low <= line <= high:
             made = {name: self.frame.f_locals.get(name) for name in statement.makes}
-            inputs = self.inputs(statement) if any(map(plain, made.values())) else []
+            made = {name: value for name, value in made.items() if not self.goes_on(name, value, statement.first)}
+            inputs = self.inputs(statement) if any(map(followed, made.values())) else []
             for name, value in made.items():
-                self.nodes.pop(name, None)
-                self.numbers.pop(name, None)
-                if plain(value):
-                    label = name + (LOOPED if low else NAMED)
+                same = name in self.arrays and value is self.arrays[name]
+                for known in (self.nodes, self.numbers, self.arrays):
+                    known.pop(name, None)
+                if followed(value):
+                    label = FILLED if same else ARRAY if is_array(value) else name + (LOOPED if low else NAMED)
                     self.know(name, self.tracer.plain_node(label, self.frame, statement.first, inputs, value), value)
         self.came_back = []
+
+    def goes_on(self, name: str, value: Any, line: int) -> bool:
+        """Whether a statement writes into an array once more that it has filled for long: the last node stands for
+        all that is still to come, and is looked at again when the array is used."""
+        if name not in self.arrays or value is not self.arrays[name]:
+            return False
+        self.written[name, line] = self.written.get((name, line), 0) + 1
+        return self.written[name, line] > REPEATED
 
     def returned(self, value: Any) -> int:
         """The function returns: the node of what it gives back, or -1."""
         statement = self.running
-        if statement is None or not statement.returns or not plain(value):
+        if statement is None or not statement.returns or not followed(value):
             return -1
         inputs, kept = self.inputs(statement), self.kept(statement, value)
         label = PASSED if kept else "return" + NAMED
@@ -167,11 +194,14 @@ class Frame:
         self.nodes[name] = node
         if isinstance(value, float):
             self.numbers[name] = node
+        if is_array(value):
+            self.arrays[name] = value
 
     def inputs(self, statement: Statement) -> list[int]:
         """The nodes that a statement uses."""
         found = list(self.came_back)
         for name in statement.uses:
+            self.look_again(name)
             node = self.nodes[name] if name in self.nodes else self.tracer.node_of(self.frame.f_locals.get(name))
             if node >= 0:
                 found.append(node)
@@ -185,6 +215,22 @@ class Frame:
         """The node of a name that stands for this very value, if the statement uses one."""
         same = [name for name in statement.uses if name in self.nodes and self.frame.f_locals.get(name) is value]
         return [self.nodes[same[0]]] if same else []
+
+    def look_again(self, name: str) -> None:
+        """An array is used that was written into more often than was looked at."""
+        if name in self.arrays and any(key[0] == name and often > REPEATED for key, often in self.written.items()):
+            self.written = {key: often for key, often in self.written.items() if key[0] != name}
+            self.tracer.look_again(self.nodes[name], self.arrays[name])
+
+    def of_arrays(self, values: list[Any]) -> list[int]:
+        """The nodes of these arrays; of one without a name those of the arrays of which the statement makes it."""
+        if self.running is None or not any(map(is_array, values)):
+            return []
+        names = [name for name in self.running.uses if name in self.arrays]
+        names = [name for name in names if any(self.arrays[name] is one for one in values)] or names
+        for name in names:
+            self.look_again(name)
+        return [self.nodes[name] for name in names]
 
     def fractions(self, values: list[float]) -> list[int]:
         """The nodes of the names that stand for these very fractions, where the running statement uses them."""
