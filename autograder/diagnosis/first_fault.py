@@ -34,6 +34,7 @@ from autograder.diagnosis.right_results import (
     is_in_other_order,
     is_put_beside,
     order_begins,
+    spread_wrongly,
     wrong_number,
     wrong_order,
 )
@@ -100,10 +101,15 @@ class _Search:
         line, call = self._blamed(node)
         # What is computed element by element stands in the order of what it is computed from; but of a symmetric matrix
         # any axis may look like the other one.
-        order = "" if seen.plain[node] or trace.operations[node] in BY_ELEMENT else seen.order(node)
+        by_element = trace.operations[node] in BY_ELEMENT
+        order = "" if seen.plain[node] or by_element else seen.order(node)
+        spread = spread_wrongly(seen, node) if by_element and not call else None
         if line is None or line in self.faults or self.text.given(line) or self._once_too_often(node):
             return
         if call and self.returns.gave(call):
+            return
+        if spread is not None:
+            self._add(spread, line, None, seen.order(spread))
             return
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:

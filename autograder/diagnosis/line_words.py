@@ -108,6 +108,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         breaks = f", but {fault.breaks} fails then: it takes another change" if fault.breaks else ""
         told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:", code]
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
+        if fault.before and fault.order not in ("", UNNAMED):
+            told += [f"What line {fault.before.number} makes are the numbers of {fault.order}, in another order."]
     elif fault.idle:
         told = [f"{where} begins a loop whose lines never run:", code]
     elif fault.short:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from autograder.diagnosis.findings import Fault, Text
-from autograder.diagnosis.known_steps import LIMIT, ORDERED
+from autograder.diagnosis.known_steps import LIMIT, MEANS, ORDERED
 from autograder.diagnosis.right_steps import MOST, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import WRITES
@@ -128,6 +128,21 @@ def order_begins(seen: Comparison, missing: Sequence[int], node: int, line: Line
     name = seen.names(rows & set(seen.alike_rows(last)))
     until = line if moved else None
     return Fault(first, order=name[0] if name else UNNAMED, until=until, fillers=fillers(seen, last))
+
+
+def spread_wrongly(seen: Comparison, node: int) -> int | None:
+    """The tensor with the numbers of a named step in another order that comes of two which are put together element by
+    element, each along axes of its own: the axes of size 1 stand where those of the other one should."""
+    size = seen.trace.signatures[:, MEANS]
+    given = [source for source in seen.trace.inputs[node] if not seen.plain[source] and not seen.alike[source]]
+    if len(given) != 2 or size[node] <= size[given].max():
+        return None
+    waiting = [node]
+    for one in waiting:
+        if seen.order(one) not in ("", UNNAMED):
+            return one
+        waiting += [] if len(waiting) > MOST else [user for user in seen.consumers[one] if seen.trace.lines[user] == seen.trace.lines[node]]
+    return None
 
 
 def _begins(seen: Comparison, node: int, line: Line) -> Line:

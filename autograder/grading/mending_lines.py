@@ -85,6 +85,9 @@ def _with_mending(result: TestResult, followed: Followed, fault: Fault) -> TestR
     right = [(line, steps) for line, steps in finding.right if line not in {fault.line, *finding.unsure}]
     if fault.breaks:  # lines behind it may have to change with it
         right = [one for one in right if one[0].file == fault.line.file and one[0].number < fault.line.number]
+    told = finding.faults[0] if finding.faults else fault
+    if told.order and told.line != fault.line and told.line.file == fault.line.file:
+        fault = replace(fault, order=told.order, before=told.line)
     only = replace(finding, faults=(fault,), right=tuple(right), missing=())
     return with_finding(result, only, own_files(followed.recipe.code))
 
