@@ -10,6 +10,8 @@ MOST = 2  # faults that are told at once
 CODE = "    "  # what a line of code begins with among the sentences
 MOST_USED = 4  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
+LINES = 4  # of a statement that are shown
+OPENED = {"(": ")", "[": "]", "{": "}"}
 
 
 def sentences(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
@@ -44,6 +46,18 @@ def text_of(line: Line, sources: Mapping[str, str]) -> str:
     text = lines[line.number - 1].strip() if line.number <= len(lines) else ""
     code, _, comment = text.rpartition("  #")
     return (code.rstrip() if code and not any(quote in comment for quote in "'\"") else text)[:160]
+
+
+def statement_text(line: Line, sources: Mapping[str, str]) -> str:
+    """A statement whose brackets close on later lines, without comments, on one line; of a long one the beginning."""
+    told = text_of(line, sources)
+    for number in range(line.number + 1, line.number + LINES):
+        if sum(map(told.count, OPENED)) <= sum(map(told.count, OPENED.values())):
+            break
+        more = text_of(Line(line.file, number, number), sources)
+        told = told.removesuffix(",") if more[:1] in OPENED.values() else told
+        told += more if told[-1:] in OPENED or more[:1] in OPENED.values() else f" {more}"
+    return told
 
 
 def _several(finding: Finding) -> bool:
@@ -84,7 +98,7 @@ def _and(items: Sequence[str]) -> str:
 
 def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool) -> tuple[str, ...]:
     where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if _several(finding) or not led else "")
-    code = CODE + text_of(fault.line, sources)
+    code = CODE + statement_text(fault.line, sources)
     if fault.unused:
         told = [f"{where} computes something that is used nowhere: its result gets no name.", code]
     elif fault.opposite:
@@ -101,12 +115,17 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} uses dropout in another place than correct code:", code]
         told += [f"It is given {_and(fault.given)}."] if fault.given else []
     elif fault.mends:
-        place = where.removeprefix("Line ")
+        at = fault.part or fault.line.number
+        shown = [code if at == fault.line.number else CODE + text_of(Line(fault.line.file, at, at), sources)]
+        place = str(at)
         if fault.exchanged:
-            place = f"{fault.line.number} and {fault.exchanged}{place.removeprefix(str(fault.line.number))}"
+            place = f"{at} and {fault.exchanged}"
+            shown.append(CODE + statement_text(Line(fault.line.file, fault.exchanged, fault.exchanged), sources))
+        place += where.removeprefix(f"Line {fault.line.number}")
         lines = "lines" if fault.exchanged else "line"
         breaks = f", but {fault.breaks} fails then: it takes another change" if fault.breaks else ""
-        told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:", code]
+        told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:"]
+        told += shown
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
         if fault.before and fault.order not in ("", UNNAMED):
             told += [f"What line {fault.before.number} makes are the numbers of {fault.order}, in another order."]
@@ -250,10 +269,10 @@ def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, .
         return told
     if finding.opposite:
         where = f"line {finding.opposite.number} of {finding.opposite.file}"
-        code = CODE + text_of(finding.opposite, sources)
+        code = CODE + statement_text(finding.opposite, sources)
         return (f"With the opposite of what {where} makes, the call gives what it should:", code)
     if finding.nan:
-        where, code = f"line {finding.nan.number} of {finding.nan.file}", CODE + text_of(finding.nan, sources)
+        where, code = f"line {finding.nan.number} of {finding.nan.file}", CODE + statement_text(finding.nan, sources)
         also = "Either what goes in there is not what it should be, or NaN has to be replaced behind it."
         return (f"NaN comes up first on {where}:", code, also)
     if finding.missing and finding.usual and not finding.raised:

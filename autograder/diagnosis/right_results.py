@@ -141,7 +141,11 @@ def spread_wrongly(seen: Comparison, node: int) -> int | None:
     for one in waiting:
         if seen.order(one) not in ("", UNNAMED):
             return one
-        waiting += [] if len(waiting) > MOST else [user for user in seen.consumers[one] if seen.trace.lines[user] == seen.trace.lines[node]]
+        waiting += (
+            []
+            if len(waiting) > MOST
+            else [user for user in seen.consumers[one] if seen.trace.lines[user] == seen.trace.lines[node]]
+        )
     return None
 
 

@@ -199,7 +199,10 @@ class _StageTrials:
         [(line, (change, breaks))] = found.items()
         told_missing = finding.usual and not raised and not finding.made.issuperset(finding.missing[:1])
         missing = finding.missing[0] if told_missing else ""
-        return Fault(_statement(recipe.code, *line), missing, mends=True, exchanged=change.other, breaks=breaks)
+        text = recipe.code.sources[change.module]
+        part = 0 if change.moves else text.count("\n", 0, change.start) + 1
+        statement = _statement(recipe.code, *line)
+        return Fault(statement, missing, mends=True, part=part, exchanged=change.other, breaks=breaks)
 
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change gives the call its right result."""
