@@ -64,6 +64,7 @@ class Fault:
     drops: bool = False  # it uses dropout on what correct code gives to no dropout
     twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
+    inside: Line | None = None  # the line of the function called there that makes it
     again: Line | None = None  # the line that calls its function, in another round with right results
     node: int = -1  # the tensor with the right numbers in another order
     rows: tuple[int, ...] = ()  # what it may have to be

@@ -85,11 +85,11 @@ def _right_so_far(
     for name, line in named[-NAMES:]:
         told.setdefault(line, []).append(name)
     places = [f"{'; '.join(names)} (line {line.number})" for line, names in told.items()]
-    shown = "; ".join([*(["..."] if len(named) > NAMES else []), *places])
+    shown, last = "; ".join(places), ", to name the last" if len(named) > NAMES else ""
     where = f" in {named[0][1].file}" if several and len({line.file for _, line in named}) == 1 else ""
     if raised:
-        return (f"Right numbers, whatever their shapes, until the exception{where}: {shown}.",)
-    return (f"Right so far{where}: {shown}.",)
+        return (f"Right numbers, whatever their shapes, until the exception{where}{last}: {shown}.",)
+    return (f"Right so far{where}{last}: {shown}.",)
 
 
 def _and(items: Sequence[str]) -> str:
@@ -171,7 +171,10 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         own_way = fault.vague and fault.calls is None  # it may be right, on a road that nobody has taken yet
         if own_way:
             head = f"{'also makes' if another else 'is the first that makes'} what no correct code that we know makes:"
-        told = [f"{where} {head}", code, *_what(fault, _within(fault, sources))]
+        told = [f"{where} {head}", code]
+        if fault.inside:
+            told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
+        told += _what(fault, _within(fault, sources))
         told += ["If its result is as it should be, what is wrong comes later."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")

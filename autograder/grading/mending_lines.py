@@ -7,7 +7,7 @@ it should and the test gets further than before. A line is named if it is the on
 
 import ast
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -63,9 +63,9 @@ def mended(
     faults: dict[str, tuple[Failed, Fault]] = {}
     trials = _StageTrials(passing)
     try:
-        for one in sorted(failed, key=lambda one: one.followed.trace.ran):
-            if fault := trials.fault(one):
-                faults[one.name] = one, fault
+        for waiting in _tails(sorted(failed, key=lambda one: one.followed.trace.ran)):
+            if fault := trials.fault(*waiting):
+                faults[waiting[0].name] = waiting[0], fault
     finally:
         trials.close()
     # What a change of a line breaks in one test does not mend the line in the others either.
@@ -77,6 +77,11 @@ def mended(
             continue
         found[name] = _with_mending(tests[name], one.followed, replace(fault, breaks=breaks))
     return found | _less_sure({**tests, **found}, failed, found.keys())
+
+
+def _tails(failed: Sequence[Failed]) -> Iterator[Sequence[Failed]]:
+    """Each test with those that come after it."""
+    return (failed[number:] for number in range(len(failed)))
 
 
 def _with_mending(result: TestResult, followed: Followed, fault: Fault) -> TestResult:
@@ -152,8 +157,12 @@ class _StageTrials:
         self.known: list[SmallChange] = []  # those that have mended another test
         self.tried: set[str] = set()  # the calls of which all is known by now
 
-    def fault(self, failed: Failed) -> Fault | None:
-        """The fault of the only line that a small change mends, if it is none of those that were found."""
+    def fault(self, failed: Failed, *later: Failed) -> Fault | None:
+        """The fault of the only line that a small change mends, if it is none of those that were found.
+
+        Args:
+            later: the tests that come after it, of which one may fail for another reason: they are left a part.
+        """
         recipe, known, _, finding, raised, _ = failed.followed
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
         if len(known.shapes) != len(known.results) or len(finding.faults) > 1:
@@ -166,6 +175,7 @@ class _StageTrials:
         # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
         least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
+        left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
@@ -176,7 +186,7 @@ class _StageTrials:
                 self.tried.add(recipe.digest)
                 for likely, change in candidates(failed.followed) if new and not found else ():
                     at = _place(change)
-                    if self.left <= (0 if likely else least) or time.monotonic() > self.end:
+                    if self.left <= max(left, 0 if likely else least) or time.monotonic() > self.end:
                         if likely:  # which other places would do is not known
                             return None
                         break

@@ -7,6 +7,7 @@ Changes of this kind are how programs are tested for what their tests see; here 
 import ast
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from autograder.submissions.moved_statements import moves
 from autograder.submissions.syntax_tree import Offsets, parse
@@ -77,12 +78,14 @@ def small_changes(
 
 
 def unused_attributes(tree: ast.Module) -> set[str]:
-    """The attributes that a constructor makes, not only keeps of its arguments, and nothing of the module uses."""
+    """The attributes that a constructor makes, of more than a name or a constant, and nothing of the module uses."""
     found: dict[type, set[str]] = {ast.Load: set(), ast.Store: set()}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             kept = [
-                one for one in ast.walk(function) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name)
+                one
+                for one in ast.walk(function)
+                if isinstance(one, ast.Assign) and isinstance(one.value, (ast.Name, ast.Constant))
             ]
             copies = {id(target) for one in kept for target in one.targets}
             for node in (one for one in ast.walk(function) if id(one) not in copies):
@@ -104,7 +107,8 @@ class _Editor:
     def __init__(self, text: Offsets, function: ast.FunctionDef, tree: ast.Module, idle: Collection[str]) -> None:
         self.text = text
         idle = sorted({*unused_attributes(tree), *idle})
-        self.idle = [name for name in idle if f"self.{name}" in text.source]
+        method = any(one.arg == "self" for one in function.args.args)
+        self.idle = [name for name in idle if method and f"self.{name}" in text.source]
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
         self.names = list(dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))]))
@@ -123,8 +127,16 @@ class _Editor:
             for kinds in (ast.While, (ast.While, ast.For))
         )
 
+        left = [node.test for node in statements(function.body) if self._leaves(node)]
+        self.leaving = {one.id for test in left for one in ast.walk(test) if isinstance(one, ast.Name)}
+
     def steers(self, node: ast.stmt) -> bool:
-        """Whether a statement is a condition on which a loop is left."""
+        """Whether a statement is a condition on which a loop is left, or makes in the loop what this uses."""
+        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
+            return id(node) in self.again and target.id in self.leaving
+        return self._leaves(node)
+
+    def _leaves(self, node: ast.stmt) -> TypeGuard[ast.If]:
         return (
             isinstance(node, ast.If) and id(node) in self.again and isinstance(node.body[-1], (ast.Break, ast.Return))
         )

@@ -35,8 +35,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=DECODE,
         new=DECODE.replace("            decoder_attention_mask=causal_mask,\n", ""),
-        looks_like="Your result equals a decoder without a causal mask: it is given none, or one that forbids nothing, "
-        "so every position sees the tokens that it shall predict.",
+        looks_like="Your result equals a decoder without a causal mask: it is given none, or one that does not keep a "
+        "position from seeing the tokens that it shall predict.",
         read_again="With teacher forcing the whole target is in the input, so only the mask hides the answer. Look up "
         "the arguments of the decoder's forward.",
     ),
