@@ -10,6 +10,7 @@ from collections.abc import Collection
 import numpy as np
 
 from autograder.diagnosis import weak_tensors
+from autograder.diagnosis.inside_arrays import inside_arrays
 from autograder.diagnosis.known_steps import (
     LIMIT,
     ORDERED,
@@ -21,7 +22,7 @@ from autograder.diagnosis.known_steps import (
     unusual,
 )
 from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WITH_PLACES, WRITES
-from autograder.sandbox.plain_values import ARRAY, LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
+from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
 from autograder.sandbox.traces import TRAINED, Line, Trace
 
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril", WRITES)
@@ -322,22 +323,9 @@ class Comparison:
         off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
         return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))
 
-    def _inside_arrays(self) -> set[int]:
-        """The rows of which correct code makes what a statement of NumPy has made, whose operations are not seen."""
-        sources: dict[int, list[int]] = {}
-        for source, _, row in self.known.made_from:
-            sources.setdefault(row, []).append(source)
-        made = [node for node, name in enumerate(self.trace.operations) if name == ARRAY and not self.alike[node]]
-        waiting, found = [int(self.rows[node]) for node in made], set[int]()
-        while waiting:
-            new = set(sources.get(waiting.pop(), ())) - found
-            found |= new
-            waiting += new
-        return found
-
     def missing(self) -> list[int]:
         """The first named steps that nothing made: what they need is there, and nothing after them."""
-        present = {int(row) for row in self.rows if row >= 0} | self._inside_arrays()
+        present = {int(row) for row in self.rows if row >= 0} | inside_arrays(self)
         steps = self.known.steps
         there = [step.row in present for step in steps]
         passed = list(there)  # made, or gone round: a later one is there

@@ -241,7 +241,8 @@ def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], 
     """What follows, with the only loop that is never entered, where nothing is made that is wrong, but too little; in
     place of the `return` of what was made before it, too."""
     told = finding.faults[0] if len(finding.faults) == 1 else None
-    if trace.raised is not None or (finding.faults and (told is None or told.returns is None)):
+    raised = trace.raised is not None or not trace.results  # what comes behind an exception never runs
+    if raised or (finding.faults and (told is None or told.returns is None)):
         return finding
     made = trace.made[list(trace.results)].any()
     if (told and told.before is None and made) or not (told or (finding.missing and finding.usual)):

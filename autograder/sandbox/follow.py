@@ -78,6 +78,7 @@ class Tracer(Record, TorchFunctionMode):
         self.plain_result: tuple[int, Any] = (-1, None)  # the number, text or list that a function has returned last
         self.functions: FunctionCalls | None = None  # while a call runs
         self._series: dict[tuple[int, str], Series] = {}  # of a statement and a name
+        self.arrays: set[int] = set()  # nodes of NumPy's
         self._modules: dict[int, str] = {}
         self._weights: dict[int, str] = {}
 
@@ -159,8 +160,9 @@ class Tracer(Record, TorchFunctionMode):
         inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
         place = self.place(sys._getframe(2))
         if self.functions and self.functions.open:
-            running = self.functions.open[-1][0]
-            inputs += [*running.fractions([one for one in others if type(one) is float]), *running.of_arrays(others)]
+            running, arrays = self.functions.open[-1][0], [one for one in others if is_array(one)]
+            inputs += running.fractions([one for one in others if type(one) is float])
+            inputs += running.of_arrays(arrays) if arrays else []
         for tensor in {id(x): x for x in changed}.values():
             trained = isinstance(tensor, torch.nn.Parameter)
             node = self._add(MADE, TRAINED if trained else name, place, inputs, tensor)
@@ -185,11 +187,19 @@ class Tracer(Record, TorchFunctionMode):
         now = _version(tensor) if version is None else version
         if (known := self._now.get(id(tensor))) and known[1] == now:
             return known[0]
-        node = self._add(GIVEN, self._weights.get(id(tensor), ""), (-1, -1), [], tensor)
+        node = self._from_numpy(tensor)
+        if node < 0:
+            node = self._add(GIVEN, self._weights.get(id(tensor), ""), (-1, -1), [], tensor)
         self._know(tensor, node)
         if version is not None:
             self._now[id(tensor)] = (node, version)
         return node
+
+    def _from_numpy(self, tensor: torch.Tensor) -> int:
+        """A node of a tensor that torch was not seen to make, on a line that uses arrays; -1 on others."""
+        own = self.functions.open[-1][0] if self.functions and self.functions.open else None
+        arrays = own.of_arrays([]) if own and not isinstance(tensor, torch.nn.Parameter) else []
+        return self._add(MADE, "from_numpy", self.place(own.frame), arrays, tensor) if own and arrays else -1
 
     def _unchanged(self, node: int, tensor: torch.Tensor) -> bool:
         """Whether a tensor is what it was, though something in the memory that it shares has changed."""
@@ -231,6 +241,7 @@ class Tracer(Record, TorchFunctionMode):
             if is_array(value):
                 series.runs += 1
                 series.node = self._add(kind, label, place, inputs, _tensor(value))
+                self.arrays.add(series.node)
             else:
                 series.node = self.append(kind, label, place, inputs, series.of(value))
         return series.node

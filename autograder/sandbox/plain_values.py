@@ -224,13 +224,13 @@ class Frame:
 
     def of_arrays(self, values: list[Any]) -> list[int]:
         """The nodes of these arrays; of one without a name those of the arrays of which the statement makes it."""
-        if self.running is None or not any(map(is_array, values)):
+        if self.running is None:
             return []
         names = [name for name in self.running.uses if name in self.arrays]
         names = [name for name in names if any(self.arrays[name] is one for one in values)] or names
         for name in names:
             self.look_again(name)
-        return [self.nodes[name] for name in names]
+        return [self.nodes[name] for name in names] or [one for one in self.came_back if one in self.tracer.arrays]
 
     def fractions(self, values: list[float]) -> list[int]:
         """The nodes of the names that stand for these very fractions, where the running statement uses them."""
