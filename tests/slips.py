@@ -17,6 +17,20 @@ def failed(workers, name: str, stage: str, module: str, old: str, new: str, form
     return [test for test in report.tests if test.status != "passed"], text[: text.index(old)].count("\n") + 1
 
 
+def source(name: str, module: str) -> str:
+    """The text of a module of a solution."""
+    chosen = assignment(name)
+    return read_submission(chosen.solution, chosen).sources[module]
+
+
+def failed_text(workers, name: str, stage: str, module: str, text: str):
+    """The failed tests of a solution with another text of one module."""
+    chosen = assignment(name)
+    sources = {**read_submission(chosen.solution, chosen).sources, module: text}
+    report = grade(Submission("", sources), chosen, workers, [chosen.stage(stage)])
+    return [test for test in report.tests if test.status != "passed"]
+
+
 def wrong_lines(test) -> list[int]:
     """The lines that a test calls wrong."""
     return [mark.line for mark in test.marks if mark.state == "wrong"]

@@ -65,6 +65,7 @@ class Fault:
     twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
     inside: Line | None = None  # the line of the function called there that makes it
+    proven: tuple[str, str] | None = None  # this function, and the test that calls it by itself and passes
     again: Line | None = None  # the line that calls its function, in another round with right results
     node: int = -1  # the tensor with the right numbers in another order
     rows: tuple[int, ...] = ()  # what it may have to be
@@ -81,6 +82,7 @@ class Fault:
             return not (self.calls.instead or self.calls.given or self.calls.opposite or self.calls.without)
         told = (
             self.missing
+            or self.proven
             or self.order
             or self.left_out
             or self.fills

@@ -175,6 +175,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.inside:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
         told += _what(fault, _within(fault, sources))
+        if fault.proven:
+            name, test = fault.proven
+            told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]
         told += ["If its result is as it should be, what is wrong comes later."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")

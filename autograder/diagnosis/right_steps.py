@@ -104,9 +104,15 @@ class Comparison:
             wrong = right != self.rows[node] if self.alike[node] else self.rows[node] < 0
             fine[node] &= not wrong or self.unknown[node]
         for node in range(n):  # of a tensor without numbers nothing is known: it is what its inputs are
-            if self.unknown[node] and not fine[node]:
+            if (self.unknown[node] or self._handed_on(node)) and not fine[node]:
                 fine[node] = all(fine[source] for source in self.trace.inputs[node])
         return proven, fine
+
+    def _handed_on(self, node: int) -> bool:
+        """Whether a number is only given another name, as that of an argument."""
+        inputs = self.trace.inputs[node]
+        same = self.trace.signatures[node] == self.trace.signatures[list(inputs)]
+        return bool(self.plain[node]) and len(inputs) == 1 and bool(same.all())
 
     def shows(self, user: int, node: int) -> bool:
         """Whether a node is right if what an operation makes of it is right."""

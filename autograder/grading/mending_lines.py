@@ -110,7 +110,7 @@ def _less_sure(
         mending: the tests whose line would mend the call.
     """
     marked = [one for one in failed if tests[one.name].marks]
-    whole = [one.name for one in marked if one.followed.whole]
+    whole = [one.name for one in marked if one.followed.whole and one.name not in mending]
     less: dict[str, tuple[str, ...]] = dict.fromkeys(whole, ()) if len(whole) < len(marked) else {}
     vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
     sure = [other for other in marked if other not in vague and other.name not in less]

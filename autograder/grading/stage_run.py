@@ -104,6 +104,7 @@ class StageRun:
         """Run tests; a hidden one together with the outcome of the visible one of its name."""
         failed: list[Any] = []
         passing: dict[str, Callable[[Student], bool]] = {}
+        calls: dict[str, str] = {}  # the last ones of the tests that pass
         for name, case in tests:
             visible = self.tests.get(name)
             if visible is not None and (visible.status == "fault" or not visible.points):
@@ -127,7 +128,7 @@ class StageRun:
                         further = functools.partial(gets_further, case, error, checks)
                         failed.append((name, followed, case.student, further, error.smaller is not None))
             if error is None and not case.hidden:
-                passing[name] = functools.partial(passes, case)
+                passing[name], calls[name] = functools.partial(passes, case), case.student.last_call
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)
             if (found := signature(error, checks)) is not None:
@@ -138,8 +139,11 @@ class StageRun:
         if failed:
             with _only_explains():
                 from autograder.grading.mending_lines import Failed, mended
+                from autograder.grading.tested_functions import called_directly, with_callers
 
-                self.tests |= mended(self.tests, [Failed(*one) for one in failed], passing)
+                tested = {called_directly(call): name for name, call in calls.items() if called_directly(call)}
+                self.tests, told = with_callers(self.tests, [Failed(*one) for one in failed], tested)
+                self.tests |= mended(self.tests, told, passing)
 
     def attempt(self, name: str, case: StageTestCase, number: int) -> Attempt:
         """Run a test with one of the students."""

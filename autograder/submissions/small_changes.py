@@ -127,7 +127,7 @@ class _Editor:
             for kinds in (ast.While, (ast.While, ast.For))
         )
 
-        left = [node.test for node in statements(function.body) if self._leaves(node)]
+        left = [node.test for node in statements(function.body) if isinstance(node, ast.While) or self._leaves(node)]
         self.leaving = {one.id for test in left for one in ast.walk(test) if isinstance(one, ast.Name)}
 
     def steers(self, node: ast.stmt) -> bool:
