@@ -1,4 +1,4 @@
-"""The line of a verdict where a call is to blame: what it lacks, what it is given too early, a function that is tested."""
+"""The line of a verdict where a call is to blame: what it lacks or is given too early, a function that is tested."""
 
 import pytest
 
