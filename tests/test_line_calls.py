@@ -115,3 +115,38 @@ def test_no_loop_is_idle_behind_an_exception(workers):
     tests, _ = slips.failed(workers, "variants", "tagger", "tagger", "x = block(x, mask)", "x = x(x, mask)")
     assert tests
     assert not any("never run" in JOIN(test.pointed) for test in tests)
+
+
+def test_random_numbers_that_are_not_drawn_from_the_given_generator(workers):
+    old = "unread = torch.multinomial(probabilities, 1, generator=generator)"
+    tests, line = slips.failed(
+        workers, "variants", "generate", "generate", old, "unread = torch.multinomial(probabilities, 1)"
+    )
+    (test,) = tests
+    assert slips.wrong_lines(test) == [line]
+    assert "draws random numbers, but not from the generator that its function is given" in JOIN(test.pointed)
+
+
+def test_a_loop_over_an_iterator_that_is_used_up(workers):
+    """Sums of numbers, added up in a way of one's own, do not hide that the loop behind them does nothing."""
+    source = slips.source("variants", "training")
+    start, end = source.index("    gradients = [parameter.grad"), source.index("    return norm")
+    text = source[:start] + CLIP + source[end:]
+    tests = slips.failed_text(workers, "variants", "training", "training", text)
+    test = next(test for test in tests if test.name == "test_clip_gradients")
+    line = text[: text.index("        for again in parameters")].count("\n") + 1
+    assert slips.wrong_lines(test) == [line]
+    assert "begins a loop whose lines never run" in JOIN(test.pointed)
+
+
+CLIP = """\
+    squares = 0.0
+    for parameter in parameters:
+        if parameter.grad is not None:
+            squares += parameter.grad.square().sum().item()
+    norm = math.sqrt(squares)
+    if norm > max_norm:
+        for again in parameters:
+            if again.grad is not None:
+                again.grad.mul_(max_norm / norm)
+"""

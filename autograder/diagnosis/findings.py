@@ -62,6 +62,7 @@ class Fault:
     unused: bool = False  # its result gets no name and goes nowhere
     opposite: str = ""  # the mask whose opposite it makes
     drops: bool = False  # it uses dropout on what correct code gives to no dropout
+    draws: str = ""  # it draws random numbers, and not from this argument of its function
     twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
     inside: Line | None = None  # the line of the function called there that makes it
@@ -89,6 +90,7 @@ class Fault:
             or self.nan
             or self.short
             or self.drops
+            or self.draws
             or self.idle
             or self.mends
         )

@@ -111,6 +111,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         where = f"Lines {lines}" + where.removeprefix(f"Line {fault.line.number}")
         told = [f"{where} fill {filled} with the right numbers, but not all of them in the right places:"]
         told += [CODE + text_of(line, sources) for line in fault.fillers]
+    elif fault.draws:
+        told = [f"{where} draws random numbers, but not from the {fault.draws} that its function is given:", code]
     elif fault.drops:
         told = [f"{where} uses dropout in another place than correct code:", code]
         told += [f"It is given {_and(fault.given)}."] if fault.given else []

@@ -110,7 +110,9 @@ def _less_sure(
         mending: the tests whose line would mend the call.
     """
     marked = [one for one in failed if tests[one.name].marks]
+    by_name = {one.name: one.followed.finding for one in marked}
     whole = [one.name for one in marked if one.followed.whole and one.name not in mending]
+    whole = [name for name in whole if not any(fault.draws for fault in by_name[name].faults)]
     less: dict[str, tuple[str, ...]] = dict.fromkeys(whole, ()) if len(whole) < len(marked) else {}
     vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
     sure = [other for other in marked if other not in vague and other.name not in less]

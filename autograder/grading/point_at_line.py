@@ -13,6 +13,7 @@ from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.grading.opposite_masks import with_masks
+from autograder.grading.other_generators import with_other_generator
 from autograder.grading.results import LineMark, TestResult
 from autograder.grading.source_lines import (
     bare_calls,
@@ -217,6 +218,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
     finding = _with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources, text)
+    finding = with_other_generator(finding, trace, sources)
     used = {
         fault.line: names_used(sources, fault.line, trace.numbers.get(fault.line, {}))
         for fault in finding.faults
