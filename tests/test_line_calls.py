@@ -109,6 +109,8 @@ def test_statements_of_several_lines_are_shown_whole():
     assert statement_text(Line("m.py", 1, 4), {"m.py": text}) == "x = wrap(norm, (a, b))"
     assert statement_text(Line("m.py", 5, 7), {"m.py": text}) == "y = [1, 2]"
     assert statement_text(Line("m.py", 8, 8), {"m.py": text}) == "z = f(x)"
+    long = "x = f(\n" + "".join(f"    {name},\n" for name in "abcdef") + ")\n"
+    assert statement_text(Line("m.py", 1, 8), {"m.py": long}) == "x = f(a, b, c, ..."
 
 
 def test_no_loop_is_idle_behind_an_exception(workers):

@@ -51,9 +51,11 @@ def text_of(line: Line, sources: Mapping[str, str]) -> str:
 def statement_text(line: Line, sources: Mapping[str, str]) -> str:
     """A statement whose brackets close on later lines, without comments, on one line; of a long one the beginning."""
     told = text_of(line, sources)
-    for number in range(line.number + 1, line.number + LINES):
+    for number in range(line.number + 1, line.end + 1):
         if sum(map(told.count, OPENED)) <= sum(map(told.count, OPENED.values())):
             break
+        if number == line.number + LINES:
+            return f"{told} ..."
         more = text_of(Line(line.file, number, number), sources)
         told = told.removesuffix(",") if more[:1] in OPENED.values() else told
         told += more if told[-1:] in OPENED or more[:1] in OPENED.values() else f" {more}"
@@ -180,7 +182,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]
-        told += ["If its result is as it should be, what is wrong comes later."] if own_way else []
+        told += ["If its result is as it should be, what is wrong is elsewhere, most likely later."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     return (*told, *_used(fault, finding))
