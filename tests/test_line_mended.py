@@ -18,6 +18,7 @@ from autograder.submissions.harmless import harmless
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.small_changes import small_changes
 from autograder.submissions.syntax_tree import functions
+from tests import slips
 from tests.slips import failed, wrong_lines
 
 CHANGE = "With a small change of line"
@@ -117,17 +118,26 @@ def test_a_change_that_ends_the_worker_costs_no_more_than_itself(workers, monkey
     assert all(wrong_lines(test) == [line] for test in tests)
 
 
-def test_of_two_lines_none_is_named(workers):
+def test_two_lines_that_would_do_are_named_together(workers):
     # Without the 1000, or with max_norm for limit: each would do.
-    tests, _ = failed(
+    tests, line = failed(
         workers,
         *("variants", "training", "training"),
         "    if norm > max_norm:",
         "    limit = max_norm + 1000\n    if norm > limit:",
     )
     clip = next(test for test in tests if test.name == "test_clip_gradients")
-    assert CHANGE not in " ".join(clip.pointed)
-    assert not wrong_lines(clip)
+    told = f"{CHANGE} {line} of training.py alone, or of line {line + 1} alone, the call gives what it should."
+    assert told in " ".join(clip.pointed)
+    assert wrong_lines(clip) == [line, line + 1]
+
+
+def test_what_is_repeated_as_a_whole_along_an_axis(workers):
+    """Batch and heads are one axis: the mask of a sentence belongs to all heads of it."""
+    old, new = ".repeat_interleave(H, dim=0)", ".repeat(H, 1, 1)"
+    road = "heads-efficient-heads-in-batch"
+    tests, line = slips.failed(workers, "variants", "heads", "heads", old, new, road)
+    assert {line} == {one for test in tests for one in wrong_lines(test)}
 
 
 def test_a_change_of_the_line_that_is_told_confirms_it(workers, monkeypatch):

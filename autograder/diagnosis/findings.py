@@ -58,6 +58,7 @@ class Fault:
     until: Line | None = None  # the order is wrong from its line to this one
     mends: bool = False  # a small change of it, and of no other line, would mend the call
     part: int = 0  # the line of its statement that would be changed
+    either: Line | None = None  # or of this one
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
     unused: bool = False  # its result gets no name and goes nowhere
     opposite: str = ""  # the mask whose opposite it makes

@@ -118,6 +118,10 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     elif fault.drops:
         told = [f"{where} uses dropout in another place than correct code:", code]
         told += [f"It is given {_and(fault.given)}."] if fault.given else []
+    elif fault.mends and fault.either:
+        lines = f"{where.replace('Line', 'line', 1)} alone, or of line {fault.either.number} alone"
+        told = [f"With a small change of {lines}, the call gives what it should. As they are:", code]
+        told += [CODE + statement_text(fault.either, sources)]
     elif fault.mends:
         at = fault.part or fault.line.number
         shown = [code if at == fault.line.number else CODE + text_of(Line(fault.line.file, at, at), sources)]

@@ -7,8 +7,9 @@ from autograder.diagnosis.findings import Fault
 from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
 from autograder.sandbox.traces import Line, Trace
-from autograder.submissions.small_changes import SmallChange, small_changes, unused_attributes
+from autograder.submissions.small_changes import SmallChange, small_changes
 from autograder.submissions.syntax_tree import functions, parse
+from autograder.submissions.unused_attributes import unused_attributes
 
 MANY = 8  # changes of one line, before those of the next ones are tried
 

@@ -198,14 +198,16 @@ class _StageTrials:
                     if further:
                         (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
                         least = max(least, self.left - OTHERS)
-                        if not breaks and (at in told or len(found) > 1):
+                        if not breaks and (at in told or len(found) > (1 if told else 2)):
                             break
-                if len(found) == 1 and found.keys().isdisjoint(told):
+                if (len(found) == 1 or not told) and found.keys().isdisjoint(told):
                     found = {at: (change, self._breaks(change, trials)) for at, (change, _) in found.items()}
                 found = found or half
                 self.known += [change for change, _ in found.values() if change not in self.known]
         except StudentFault:
             return None
+        if len(found) == 2 and not told and not any(breaks for _, breaks in found.values()):
+            return self._either(recipe.code, [*found])
         if len(found) != 1 or found.keys() <= told:
             return None
         [(line, (change, breaks))] = found.items()
@@ -215,6 +217,11 @@ class _StageTrials:
         part = 0 if change.moves else text.count("\n", 0, change.start) + 1
         statement = _statement(recipe.code, *line)
         return Fault(statement, missing, mends=True, part=part, exchanged=change.other, breaks=breaks)
+
+    def _either(self, code: Code, places: Sequence[tuple[str, int]]) -> Fault | None:
+        """The fault of one of two lines of a file, whichever is changed."""
+        first, second = (_statement(code, *place) for place in sorted(places))
+        return Fault(first, mends=True, either=second) if first.file == second.file else None
 
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change gives the call its right result."""

@@ -324,6 +324,7 @@ def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str
     doubtful = finding.unsure if finding.raised else ()
     marks = [mark(line, "right", steps) for line, steps in finding.right if line not in doubtful]
     marks += [mark(fault.line, "wrong", (fault.missing,) if fault.missing else ()) for fault in finding.faults]
+    marks += [mark(fault.either, "wrong") for fault in finding.faults if fault.either]
     marks += [mark(line, "after") for line in finding.after]
     step = finding.faults[0].missing if finding.faults else ""
     ordered = sorted(marks, key=lambda one: (one.file, one.line))

@@ -23,6 +23,7 @@ from autograder.submissions.taken_for import (
     SPLITTING,
     TAKEN_FOR,
 )
+from autograder.submissions.unused_attributes import unused_attributes
 
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
@@ -75,23 +76,6 @@ def small_changes(
         unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
         yield SmallChange(*place, move.text, unit, moves=True, steers=move.steers, other=move.other)
-
-
-def unused_attributes(tree: ast.Module) -> set[str]:
-    """The attributes that a constructor makes, of more than a name or a constant, and nothing of the module uses."""
-    found: dict[type, set[str]] = {ast.Load: set(), ast.Store: set()}
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            kept = [
-                one
-                for one in ast.walk(function)
-                if isinstance(one, ast.Assign) and isinstance(one.value, (ast.Name, ast.Constant))
-            ]
-            copies = {id(target) for one in kept for target in one.targets}
-            for node in (one for one in ast.walk(function) if id(one) not in copies):
-                if isinstance(node, ast.Attribute) and (function.name == "__init__" or isinstance(node.ctx, ast.Load)):
-                    found.setdefault(type(node.ctx), set()).add(node.attr)
-    return found[ast.Store] - found[ast.Load]
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -310,9 +294,17 @@ class _Editor:
                 yield self._whole(node, f"{own.of(node)}.transpose(1, 2)")
             if method in MERGING:
                 yield self._whole(node.func.value, f"{own.of(node.func.value)}.transpose(1, 2).contiguous()")
+            if method == "repeat" and len(node.args) > 1:
+                yield from self._interleaved(node, own.of(node.func.value))
             yield self._whole(node, f"({own.of(node.func.value)})")
         if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             yield self._whole(node, f"({own.of(node.args[0])})")
+
+    def _interleaved(self, node: ast.Call, tensor: str) -> Iterator[Edit]:
+        """What `repeat` repeats as a whole along one axis, repeated element by element."""
+        more = [at for at, one in enumerate(node.args) if not (isinstance(one, ast.Constant) and one.value == 1)]
+        if len(more) == 1 and not node.keywords:
+            yield self._whole(node, f"{tensor}.repeat_interleave({self.text.of(node.args[more[0]])}, dim={more[0]})")
 
     def _is_library(self, node: ast.expr) -> bool:
         """Whether what stands before the dot of a call is no tensor: `torch`, `F`, `self`, ..."""

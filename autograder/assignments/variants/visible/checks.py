@@ -55,7 +55,7 @@ class CheckingTestCase(StageTestCase):
                 twice = [name for name, count in Counter(names).items() if count > 1]
                 wrong = sorted(set(names) ^ wanted) or sorted(twice) or names
                 count = f"{len(wrong)} of {len(shapes)} parameters are in the wrong group, missing, or there twice"
-                self.wrong(count, f"in the group with a weight decay of {decay:g}, the first of them is {wrong[0]}")
+                self.wrong(f"{count}, as {wrong[0]}", f"This is seen in the group with a weight decay of {decay:g}.")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
         """Fail unless these are the prompt and so many tokens of the vocabulary."""

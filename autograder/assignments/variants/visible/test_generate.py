@@ -43,6 +43,10 @@ class TestGenerate(CheckingTestCase):
         for step in range(5, 8):
             stored = self.stored(f"step{step}")
             cache = self.check_step(self.student.generate.forward_cached(model, stored["token"], cache), stored)
+        with self.only_warn():
+            after = self.student.drivers.cache_after(model, self.stored("step5")["token"], cache)
+            if not self.equal(after, cache):
+                self.argument_changed("cache")
 
     def test_filter_logits(self):
         """Temperature, top-k and top-p, each alone and all together: the softmax of what comes out."""

@@ -66,3 +66,9 @@ class TestTraining(CheckingTestCase):
         model = self.student.language_model.DecoderTransformer(**made.MODEL)
         shapes = model.shapes()
         self.assert_groups(self.student.drivers.decaying(model, 0.1), shapes, 0.1)
+        with self.only_warn():
+            # Other names: an embedding `tokens` whose weight is also that of the output layer; tables of three axes.
+            for other in (self.student.drivers.Shared(), self.student.drivers.Images()):
+                shapes = dict(self.student.drivers.parameter_shapes(other))
+                shapes |= {name: (0,) for name in shapes if name == "tokens.weight"}
+                self.assert_groups(self.student.drivers.decaying(other, 0.1), shapes, 0.1)
