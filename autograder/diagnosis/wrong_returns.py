@@ -82,12 +82,13 @@ class WrongReturns:
         if filling := self._filling(entry):
             return Fault(filling, returns=back, fills=line)
         one_of_several = len(rows) < len(entry.outputs)
-        one_of_two = one_of_several and len(entry.outputs) == 2  # more are mostly those of lists that a loop fills
+        # More are mostly those of lists that a loop fills.
+        one_of_few = one_of_several and (len(entry.outputs) == 2 or (len(entry.outputs) == 3 and len(rows) == 1))
         # Names that a `return` only passes on, some of which hold no tensor: what they hold is decided elsewhere.
         least = min(len(own) for own in self.known.returns[entry.path])
         if (len(entry.outputs) < least and not self.text.makes(line)) or self.text.early(line):
             return None
-        if self.text.gathers(line) or not (back or should or one_of_two):
+        if self.text.gathers(line) or not (back or should or one_of_few):
             return None
         idle = any(path not in modules_of(self.trace) for path in self.known.counts)
         if idle and not self.trace.made[list(entry.outputs)].any():

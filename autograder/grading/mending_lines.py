@@ -117,7 +117,9 @@ def _less_sure(
     vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
     sure = [other for other in marked if other not in vague and other.name not in less]
     for one in vague:
-        own, others = tests[one.name], [tests[other.name] for other in sure]
+        # What raises on a condition that does not hold here has nothing to do with it.
+        alike = [other for other in sure if one.followed.raised or not other.followed.raised]
+        own, others = tests[one.name], [tests[other.name] for other in alike]
         marks = [mark for other in others for mark in _wrong(other) if mark not in _wrong(own)]
         if behind := next((mark for mark in marks if _ran(mark, one.followed)), None):
             where = f"line {behind.line} of {behind.file}"
