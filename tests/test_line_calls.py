@@ -152,3 +152,9 @@ CLIP = """\
             if again.grad is not None:
                 again.grad.mul_(max_norm / norm)
 """
+
+
+def test_a_loop_that_runs_and_does_nothing_is_not_idle(workers):
+    old, new = "gradient.mul_(max_norm / norm)", "gradient"
+    tests, _ = slips.failed(workers, "variants", "training", "training", old, new)
+    assert not any("never run" in JOIN(test.pointed) for test in tests)

@@ -252,7 +252,7 @@ def _read(function: ast.FunctionDef) -> _Function:
 
 def _makes(body: list[ast.stmt]) -> bool:
     return any(
-        isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)) for one in body for node in ast.walk(one)
+        isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Call)) for one in body for node in ast.walk(one)
     )
 
 
