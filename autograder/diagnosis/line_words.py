@@ -168,7 +168,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         else:  # what the function makes by itself may be meant for this step
             told = [f"{where} goes on too early{after}:", code]
             told += [f"It calls {name} in line {number}, which should be called with {fault.missing}."]
-    elif fault.left_out and not fault.mask:
+    elif fault.left_out and not fault.mask and not fault.calls:
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
