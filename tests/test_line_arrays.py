@@ -99,3 +99,13 @@ def test_an_array_that_is_written_into_often_is_looked_at_once_more_when_it_is_u
     """More writes than are looked at one by one: the table is right, and what is made of it is not."""
     test = graded(workers, WAYS["loops"].replace("torch.tensor(table,", "torch.tensor(table + 1,"))
     assert "Right so far: the table of sines and cosines (line" in " ".join(test.pointed)
+
+
+@pytest.mark.parametrize("kind", ["np.float16", "np.longdouble", "np.uint16", "'>f8'"])
+def test_arrays_of_types_that_torch_does_not_know_are_followed(workers, kind):
+    text = WAYS["at once"].replace(
+        "pairs = np.stack(", f"other = t.astype({kind})\npairs = np.stack(".replace("\n", "\n" + 8 * " ")
+    )
+    test = graded(workers, text.replace("axis=-1", "axis=1"))
+    assert "Right so far: " in " ".join(test.pointed)
+    assert "numbers are right, but" in " ".join(test.pointed)

@@ -53,7 +53,7 @@ def _memory(tensor: torch.Tensor) -> int:
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
     with torch._C.DisableTorchFunction():
-        return torch.from_numpy(np.array(array))
+        return torch.from_numpy(np.array(array, dtype=np.float64))  # torch knows fewer types
 
 
 def _opposite(mask: torch.Tensor) -> torch.Tensor:
