@@ -93,7 +93,7 @@ def test_a_wrong_call_is_told_though_a_later_round_raises(workers):
     tests, line = failed(workers, "variants", "generate", "generate", right, right.replace("=", "= unread =", 1))
     assert wrong_lines(tests[0]) == [line - 7]
     assert "It calls forward_cached() with other inputs than it should." in tests[0].pointed
-    assert f"unread of lines {line - 10} and {line}" in tests[0].pointed[-1]
+    assert f"unread (lines {line - 10} and {line})" in tests[0].pointed[-1]
 
 
 def test_an_order_in_the_place_of_the_one_that_undoes_it(workers):

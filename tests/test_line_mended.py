@@ -46,9 +46,8 @@ def test_the_line_that_a_small_change_mends(workers, name, stage, module, old, n
     assert tests
     for test in tests:
         assert wrong_lines(test) == [line]
-        assert f"{CHANGE} {line}" in " ".join(test.pointed)
-    nothing_makes = "Nothing makes the gradients, shortened." in " ".join(tests[0].pointed)
-    assert nothing_makes == ("norm" in old)
+        known = f"Line {line} of {module}.py has a part in it:"  # with another change of it, which is not the right one
+        assert f"{CHANGE} {line}" in " ".join(test.pointed) or (test.mistake and known in test.pointed)
 
 
 def test_two_statements_in_the_wrong_order(workers, monkeypatch):
@@ -61,7 +60,7 @@ def test_two_statements_in_the_wrong_order(workers, monkeypatch):
     old = text[text.index(appended) : text.index(ended)] + ended
     tests, line = failed(workers, "transformer", "inference", "transformer", old, ended + appended)
     told = " ".join(tests[0].pointed)
-    assert f"{CHANGE}s {line} and {line + 2} of transformer.py alone" in told
+    assert f"With lines {line} and {line + 2} of transformer.py in the other order" in told
 
 
 MOVED = """def f(x, n, out):

@@ -67,10 +67,7 @@ def test_a_change_that_mends_one_part_of_a_test_and_breaks_another_is_not_called
     """Both lines have to change: what is kept, and what the values are averaged with."""
     tests, line = failed(workers, "attention", "scoring", "scoring", WEIGHTS, DROPPED)
     assert wrong_lines(tests[0]) == [line]
-    assert (
-        "the call gives what it should, but the part result of the test fails then: it takes another change. As it is:"
-        in told(tests)
-    )
+    assert f"Line {line} has a part in it:" in told(tests)
     assert not any(mark.state == "right" and mark.line > line for mark in tests[0].marks)
 
 
@@ -148,8 +145,16 @@ def test_a_change_that_mends_one_test_and_breaks_another_is_not_called_enough(wo
     """Nothing is forbidden in a step with zeros for ones, but then neither is anything in the prompt."""
     whole = "later = torch.ones(T_new, T, dtype=torch.bool, device=tokens.device)"
     two = f"{whole}\n    later = later.triu(diagonal=1)"
-    tests, _ = failed(workers, "variants", "generate", "generate", f"{whole}.triu(diagonal=T_past + 1)", two)
-    assert "but test_prompt_with_cache fails then: it takes another change. As it is:" in told(tests)
+    tests, line = failed(workers, "variants", "generate", "generate", f"{whole}.triu(diagonal=T_past + 1)", two)
+    assert f"Line {line} has a part in it:" in told(tests)  # beside the known mistake
+
+
+def test_a_change_that_breaks_something_else_is_told_with_that(workers):
+    line = Line("heads.py", 2, 2)
+    finding = Finding(faults=(Fault(line, mends=True, breaks="the part cache of the test"),))
+    said, code = sentences(finding, {"heads.py": "\nx = 1"})
+    assert said.endswith("but the part cache of the test fails then: that alone does not mend it. As it is:")
+    assert code == "    x = 1"
 
 
 def test_all_lines_that_fill_a_tensor_in_a_wrong_order_are_told(workers, without_trials):

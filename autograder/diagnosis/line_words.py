@@ -14,18 +14,36 @@ LINES = 4  # of a statement that are shown
 OPENED = {"(": ")", "[": "]", "{": "}"}
 
 
-def sentences(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
+def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False) -> tuple[str, ...]:
     """The sentences; none if nothing is known for sure.
 
     Args:
         sources: the texts of the student's files, by their names.
+        named: whether a known mistake is told beside them: then a line that may be right, or that only goes on too
+            early, is told as the place where the mistake shows.
     """
     if not finding.faults:
         return _without_fault(finding, sources)
     told = [*_right_before(finding, finding.faults[0])]
     for number, fault in enumerate(finding.faults[:MOST]):
-        told += _fault(fault, finding, sources, bool(told), number > 0)
+        shown = _where_it_shows(fault, _several(finding) or not told) if named else ""
+        code = CODE + statement_text(fault.line, sources)
+        told += [shown, code] if shown else _fault(fault, finding, sources, bool(told), number > 0)
     return (*told, *_calls_of_modules(finding))
+
+
+def _where_it_shows(fault: Fault, with_file: bool) -> str:
+    """Where a known mistake shows, if the fault itself says less than that."""
+    where = f"line {fault.line.number}" + (f" of {fault.line.file}" if with_file else "")
+    if fault.breaks:  # its change mends one thing, and not all
+        return f"L{where[1:]} has a part in it:"
+    if fault.vague and not (fault.calls and fault.calls.wanted):
+        return f"The known mistake shows first on {where} or after it:"
+    early = fault.enters or (fault.left_out and not fault.mask and not fault.calls)
+    after = f", after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
+    if not early or fault.mends or fault.returns is not None or (after and fault.missing):
+        return ""
+    return f"The known mistake shows first on {where}{after}:"
 
 
 def _calls_of_modules(finding: Finding) -> tuple[str, ...]:
@@ -127,12 +145,13 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         shown = [code if at == fault.line.number else CODE + text_of(Line(fault.line.file, at, at), sources)]
         place = str(at)
         if fault.exchanged:
-            place = f"{at} and {fault.exchanged}"
             shown.append(CODE + statement_text(Line(fault.line.file, fault.exchanged, fault.exchanged), sources))
         place += where.removeprefix(f"Line {fault.line.number}")
-        lines = "lines" if fault.exchanged else "line"
-        breaks = f", but {fault.breaks} fails then: it takes another change" if fault.breaks else ""
-        told = [f"With a small change of {lines} {place} alone, the call gives what it should{breaks}. As it is:"]
+        breaks = f", but {fault.breaks} fails then: that alone does not mend it" if fault.breaks else ""
+        told = [f"With a small change of line {place} alone, the call gives what it should{breaks}. As it is:"]
+        if fault.exchanged:
+            both = f"lines {at} and {fault.exchanged}" + place.removeprefix(str(at))
+            told = [f"With {both} in the other order, the call gives what it should{breaks}. As they are:"]
         told += shown
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
         if fault.before and fault.order not in ("", UNNAMED):
@@ -186,7 +205,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]
-        told += ["If its result is as it should be, what is wrong is elsewhere, most likely later."] if own_way else []
+        told += ["Look at it first, then at the lines after it."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     return (*told, *_used(fault, finding))
@@ -206,15 +225,17 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
     """What a line uses that other lines made: numbers, and all of it where nothing tells what is wrong with it."""
     right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
     proven = {line.number for line, names in right if names or fault.calls}
-    numbers, others = [], []
+    numbers: list[str] = []
+    others: list[str] = []
     for name, value, lines in finding.used.get(fault.line, ()):
         of = f"of line{'s' * (len(lines) > 1)} {_and([str(line) for line in lines])}"
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
         elif fault.vague and not fault.operation and not proven.issuperset(lines):
-            others.append(f"{name} {of}")
-    told = [*numbers, *others][:MOST_USED]
-    return [f"It uses {_and(told)}."] if told else []
+            others.append(f"{name} (line{of.removeprefix('of line')})")
+    used = [f"It uses {_and(numbers[:MOST_USED])}."] if numbers else []
+    goes_in = others[: MOST_USED - len(numbers)] if len(numbers) < MOST_USED else []
+    return [*used, *([f"What goes in there: {_and(goes_in)}."] if goes_in else [])]
 
 
 # What operations look like where they are written as signs.

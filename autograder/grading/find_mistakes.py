@@ -8,6 +8,7 @@ from autograder.diagnosis.mistake_signatures import (
     Known,
     Named,
     Signature,
+    hints,
     known_signatures,
     name_mistakes,
     only_through,
@@ -59,6 +60,12 @@ def find_mistakes(
             if agrees := _agrees(one.mistake, test, stage, book, dtype, student):
                 names[test] = replace(one, sure=one.sure or agrees == "to the end")
     return names
+
+
+def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
+    """The result of a test that a known mistake explains, with what is told of its lines beside that, if it is sure."""
+    pointed = test.pointed if test.pointed_beside is None or not named.sure else test.pointed_beside
+    return replace(test, mistake=named.mistake, hints=hints(assignment, named), pointed=pointed)
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:

@@ -9,7 +9,7 @@ import ast
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,7 +124,8 @@ def _less_sure(
         if behind := next((mark for mark in marks if _ran(mark, one.followed)), None):
             where = f"line {behind.line} of {behind.file}"
             less[one.name] = (f"Another test points at {where}, whose function is called here, too.",)
-    return {name: replace(tests[name], pointed=told, marks=(), fault_step="") for name, told in less.items()}
+    nothing: dict[str, Any] = {"pointed_beside": (), "marks": (), "fault_step": ""}
+    return {name: replace(tests[name], pointed=told, **nothing) for name, told in less.items()}
 
 
 def _wrong(test: TestResult) -> list[LineMark]:

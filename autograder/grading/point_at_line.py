@@ -178,7 +178,8 @@ def _with_unfilled(result: TestResult, recipe: Recipe, trace: Trace) -> TestResu
         return result
     [(line, made, name)] = found
     said = f"Line {line.number} of {line.file} returns {name}, made empty on line {made}, and nothing is put into it:"
-    return replace(result, pointed=(said, f"    {text_of(line, own_files(recipe.code))}"), marks=(), fault_step="")
+    pointed = said, f"    {text_of(line, own_files(recipe.code))}"
+    return replace(result, pointed=pointed, pointed_beside=None, marks=(), fault_step="")
 
 
 def _only(lines: Collection[Line | None]) -> Line | None:
@@ -328,4 +329,6 @@ def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str
     marks += [mark(line, "after") for line in finding.after]
     step = finding.faults[0].missing if finding.faults else ""
     ordered = sorted(marks, key=lambda one: (one.file, one.line))
-    return replace(result, pointed=told, marks=tuple(ordered), fault_step=step)
+    beside = sentences(finding, sources, named=True)
+    beside_only = None if beside == told else beside
+    return replace(result, pointed=told, pointed_beside=beside_only, marks=tuple(ordered), fault_step=step)

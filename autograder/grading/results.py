@@ -54,6 +54,7 @@ class TestResult:
     reviewed: str = ""  # what the staff said about it, or how they changed its points
     parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
     pointed: tuple[str, ...] = ()  # which lines are right and which is the first that is not, in sentences
+    pointed_beside: tuple[str, ...] | None = None  # what of that is told beside a known mistake, if not all of it
     marks: tuple[LineMark, ...] = ()  # the same, line by line
     fault_step: str = ""  # the named step that the first wrong line should make
 
@@ -145,7 +146,7 @@ def from_json(entry: dict[str, Any]) -> Report:
         parts = tuple(PartResult(**part) for part in fields.get("parts", ()))  # older reports have none
         marks = tuple(LineMark(**{**mark, "steps": tuple(mark["steps"])}) for mark in fields.get("marks", ()))
         lists = {name: tuple(fields.get(name, ())) for name in ("details", "hints", "pointed")}
-        return TestResult(**{**fields, **lists, "parts": parts, "marks": marks})
+        return TestResult(**{**fields, **lists, "pointed_beside": None, "parts": parts, "marks": marks})
 
     def stage(fields: dict[str, Any]) -> StageResult:
         return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})

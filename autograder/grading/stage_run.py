@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.diagnosis.mistake_signatures import Signature, hints, signature
-from autograder.grading.find_mistakes import find_mistakes
+from autograder.diagnosis.mistake_signatures import Signature, signature
+from autograder.grading.find_mistakes import find_mistakes, with_mistake
 from autograder.grading.forbidden_parts import Checked, forbidden_stage
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import AnswerBook
@@ -176,9 +176,9 @@ class StageRun:
             self.run(stage_tests(stage, hidden=True).items())
         make = functools.partial(self.again, self.dtype)
         named = find_mistakes(self.tests, self.shown, stage, self.assignment, self.workers, self.book, self.dtype, make)
-        for name, one in named.items():
-            self.tests[name] = replace(self.tests[name], mistake=one.mistake, hints=hints(self.assignment.name, one))
-        return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(self.tests.values()))
+        self.tests |= {name: with_mistake(self.tests[name], one, self.assignment.name) for name, one in named.items()}
+        tests = tuple(replace(test, pointed_beside=None) for test in self.tests.values())
+        return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tests)
 
     @property
     def failure(self) -> str:

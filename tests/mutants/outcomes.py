@@ -25,8 +25,10 @@ VERDICTS = ("right", "uses", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
 LEFT_OUT = re.compile(
     r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes)(?: without a step|, but nothing has made)"
+    r"|The known mistake shows first on line \d+(?: of \w+\.py)?(?:, after line (\d+)|:)"
 )
-USED = re.compile(r"(?: of lines? | and )(\d+)")  # in the sentence "It uses ..."
+USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses
+USES = ("It uses ", "What goes in there: ")
 
 
 @cache
@@ -143,7 +145,7 @@ def _judged(
         # The lines of an exception lead to the place where it was raised; of others each is called wrong.
         return "right" if wrong >= set(lines) or test.status == "error" else "mixed"
     told = " ".join(test.pointed)
-    used = {int(found) for one in test.pointed if one.startswith("It uses ") for found in USED.findall(one)}
+    used = {int(found) for one in test.pointed if one.startswith(USES) for found in USED.findall(one)}
     if any(line in used for _, line in wrong):
         return "uses"
     left_out = LEFT_OUT.search(told)
