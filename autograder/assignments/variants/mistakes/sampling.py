@@ -9,6 +9,12 @@ CUT = "logits = logits.masked_fill(logits < smallest, -math.inf)"
 ORDERED = "ordered, order = logits.sort(dim=-1, descending=True)"
 BEFORE = "before = probabilities.cumsum(dim=-1) - probabilities"
 DROPPED = "dropped = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, before >= top_p)"
+FILTER = f"""{TEMPERATURE}
+    if top_k is not None:
+        {TOP_K}  # (..., 1)
+        {CUT}
+    if top_p is not None and top_p < 1:
+        {ORDERED}"""
 STEPS = "for _ in range(min(max_new_tokens, model.max_len - prompt.size(1))):"
 READ = "logits, cache = forward_cached(model, unread, cache)"
 LAST = "last = logits[:, -1]"
@@ -133,6 +139,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "    if top_p is not None and top_p < 1:\n        ordered, order = full.sort(dim=-1, descending=True)",
         "Your filter takes the probabilities for top-p from before top-k, when they belonged to all tokens.",
         "After top-k the probabilities of what is left add up to 1 again. " + ORDER,
+    ),
+    Mistake(
+        "generate.top-p-of-what-was-given",
+        "generate",
+        FILTER,
+        FILTER.replace(TEMPERATURE, f"given, {TEMPERATURE.replace('= ', '= logits, ')}").replace(
+            "ordered, order = logits", "ordered, order = given"
+        ),
+        "Your filter takes the probabilities for top-p from the logits as they were given, before the first two steps.",
+        ORDER,
     ),
     Mistake(
         "generate.filter-in-place",

@@ -7,11 +7,13 @@ CHECK = "if T > self.max_len:"
 RAISE = 'raise ValueError(f"the input has {T} tokens, but the model has only {self.max_len} positions")'
 EMBEDDED = "x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))"
 MASK = "mask = positions >= lengths[:, None, None]"
+LOOP = "for block in self.blocks:"
 LAYERS = "x = block(x, mask)"
 RETURN = "return self.output_layer(self.norm(x))"
 
 STEPS = "The docstring lists the steps of the model in their order."
 PADDING = "Positions are counted from 0, so a sequence of 3 tokens fills the positions 0, 1 and 2."
+ZEROS = "A key of zeros still gets a weight: its score is 0, and not -inf. Only a mask takes the weight away."
 NO_CAUSE = "A tagger knows the whole sentence before it begins, and words to the right say much about a word."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -39,6 +41,22 @@ MISTAKES: tuple[Mistake, ...] = (
         "x = block(x)",
         "Your tagger reads the padding.",
         "Sequences shorter than the longest are filled up; what stands there must not count. See the docstring.",
+    ),
+    Mistake(
+        "tagger.padding-set-to-zero",
+        "tagger",
+        f"{LOOP}\n            {LAYERS}",
+        f"x = x.masked_fill(mask.transpose(1, 2), 0.0)\n        {LOOP}\n            x = block(x)",
+        "Your tagger sets the padding to 0 and gives its layers no mask.",
+        ZEROS,
+    ),
+    Mistake(
+        "tagger.padding-set-to-zero-in-each-layer",
+        "tagger",
+        LAYERS,
+        "x = block(x.masked_fill(mask.transpose(1, 2), 0.0))",
+        "Your tagger sets the padding to 0 before each layer and gives its layers no mask.",
+        ZEROS,
     ),
     Mistake(
         "tagger.mask-inverted",
