@@ -177,7 +177,12 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         many = (
             "It gives back {} tensors in all; correct code at most {}.".format(*fault.tensors) if fault.tensors else ""
         )
-        said = " ".join(one for one in (back, many, should) if one)
+        wrong = (
+            f"Of what it gives back, what line {fault.made.number} makes is not what should come back."
+            if fault.made
+            else ""
+        )
+        said = " ".join(one for one in (back, many, wrong, should) if one)
         told = [f"{where} returns something else than it should:", code, *([said] if said else [])]
     elif fault.enters and fault.missing:
         name, number = fault.enters
@@ -194,6 +199,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told += ["Either a step is missing before this line, or this line does something else than it should."]
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
+        first = "puts together something else than correct code does:" if fault.together else first
         head = "gives a wrong result, too:" if another else first
         own_way = fault.vague and fault.calls is None  # it may be right, on a road that nobody has taken yet
         if own_way:

@@ -101,7 +101,14 @@ class WrongReturns:
         left_out = bool(missing) or (bool(should) and one_of_several)
         most = max(len(own) for own in self.known.returns[entry.path])
         tensors = (len(entry.outputs), most) if len(entry.outputs) > most else ()
-        return Fault(line, should, returns=back, left_out=left_out, before=before, tensors=tensors)
+        made = self._made_of_several(entry, rows) if one_of_several and not back else None
+        return Fault(line, should, returns=back, left_out=left_out, before=before, tensors=tensors, made=made)
+
+    def _made_of_several(self, entry: Call, rows: Sequence[int]) -> Line | None:
+        """The line that makes the only one of the results that is wrong, if it is not the `return` itself."""
+        nodes = [node for node in entry.outputs if self.seen.rows[node] in rows]
+        line = self.trace.lines[nodes[0]] if len(nodes) == 1 else None
+        return line if line and entry.returns and line != entry.returns and line.file == entry.returns.file else None
 
     def _made_last(self, entry: Call, step: str) -> Line | None:
         """The line that makes a step of which a later round is missing, if it is not the `return` itself."""

@@ -74,6 +74,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "The scale is that of a single head. See what `AttentionHead` divides by.",
     ),
     Mistake(
+        "heads.all-scale-without-root",
+        "heads",
+        SCORES,
+        SCORES.replace("math.sqrt(self.d_head)", "self.d_head"),
+        "All heads at once: the scores are divided by d_head instead of its root.",
+        "The scale is that of a single head. See what `AttentionHead` divides by.",
+    ),
+    Mistake(
         "heads.mask-for-one-sequence",
         "heads",
         "mask.unsqueeze(1)",
@@ -123,6 +131,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "All heads at once: the result is NaN where a query may attend to nothing.",
         "The softmax of a row that is minus infinity everywhere divides 0 by 0. The docstring asks for finite numbers "
         "there: think of a value that is low enough and yet a number.",
+    ),
+    Mistake(
+        "heads.all-mask-after-softmax",
+        "heads",
+        f"{FILLED}\n        {WEIGHTS}",
+        "pass\n        weights = torch.softmax(scores, dim=-1)\n        weights = self.attention_dropout("
+        "weights if mask is None else weights.masked_fill(mask.unsqueeze(1), 0.0))",
+        "All heads at once: you set weights to 0 after the softmax, so that the weights of a query do not add up to 1 "
+        "any more.",
+        "The softmax must not know of the forbidden keys, so the mask comes before it.",
     ),
     Mistake(
         "heads.softmax-over-heads",

@@ -1,5 +1,6 @@
 """Known mistakes of stage 8: parts of today's models."""
 
+from autograder.assignments.variants.mistakes import grouped_queries
 from autograder.diagnosis.mistakes import Mistake
 
 # Lines of the reference.
@@ -11,22 +12,9 @@ PAIRS = "even, odd = x[..., 0::2], x[..., 1::2]  # (..., T, d_head / 2)"
 TURNED = "turned = torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1)"
 FLAT = "return turned.flatten(-2)"
 GATE = "return self.W_down(F.silu(self.W_gate(x)) * self.W_up(x))"
-POSITIONS = "positions = torch.arange(T_past, T_past + T_new, device=x.device)"
-QUERIES = "q = rotate(split_heads(self.W_q(x)), positions)"
-KEYS = "k = rotate(split_heads(self.W_k(x)), positions)"
-VALUES = "v = split_heads(self.W_v(x))"
-JOINED = "k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)"
-GROUPED = "grouped = q.unflatten(1, (self.num_kv_heads, -1))"
-SCORES = "scores = grouped @ k.unsqueeze(2).transpose(-2, -1) / math.sqrt(self.d_head)"
-LATER = "later = torch.ones(T_new, k.size(2), dtype=torch.bool, device=x.device).triu(diagonal=T_past + 1)"
-WEIGHTS = "heads = torch.softmax(scores.masked_fill(later, -math.inf), dim=-1) @ v.unsqueeze(2)"
-MERGED = "merged = heads.flatten(1, 2).transpose(1, 2).flatten(2)"
-RETURN = "return self.W_o(merged), (k, v)"
 
 FORMULA = "Compare with the formula in the docstring, factor by factor."
 TURNING = "The docstring has both coordinates of a turned point, and the angle of a pair."
-CACHING = "The docstring says what the cache holds, and at which positions the new tokens stand."
-GROUPING = "The docstring of the class says, for 4 heads in 2 groups, which queries use which keys."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -214,133 +202,5 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your network applies silu to the product.",
         FORMULA,
     ),
-    Mistake(
-        "modern.heads-take-turns",
-        "modern",
-        GROUPED,
-        "grouped = q.unflatten(1, (-1, self.num_kv_heads)).transpose(1, 2)",
-        "Your groups are made of every G-th head.",
-        GROUPING,
-    ),
-    Mistake(
-        "modern.first-group-for-all",
-        "modern",
-        SCORES,
-        "scores = grouped @ k[:, :1].unsqueeze(2).transpose(-2, -1) / math.sqrt(self.d_head)",
-        "All of your queries use the keys of the first group.",
-        GROUPING,
-    ),
-    Mistake(
-        "modern.queries-not-turned",
-        "modern",
-        QUERIES,
-        "q = split_heads(self.W_q(x))",
-        "Your queries are not turned.",
-        "Only if both are turned does their product depend on the distance alone.",
-    ),
-    Mistake(
-        "modern.keys-not-turned",
-        "modern",
-        KEYS,
-        "k = split_heads(self.W_k(x))",
-        "Your keys are not turned.",
-        "Only if both are turned does their product depend on the distance alone.",
-    ),
-    Mistake(
-        "modern.values-turned",
-        "modern",
-        VALUES,
-        "v = rotate(split_heads(self.W_v(x)), positions)",
-        "Your values are turned too.",
-        "Positions decide where a query looks, not what it finds there. See the docstring.",
-    ),
-    Mistake(
-        "modern.positions-from-zero",
-        "modern",
-        POSITIONS,
-        "positions = torch.arange(T_new, device=x.device)",
-        "With a cache your new token is turned as if it were the first.",
-        CACHING,
-    ),
-    Mistake(
-        "modern.cache-turned-again",
-        "modern",
-        JOINED,
-        "k = torch.cat([rotate(cache[0], torch.arange(T_past, device=x.device)), k], dim=2)\n"
-        "            v = torch.cat([cache[1], v], dim=2)",
-        "You turn the keys of the cache once more in each step.",
-        CACHING,
-    ),
-    Mistake(
-        "modern.new-before-old",
-        "modern",
-        JOINED,
-        "k, v = torch.cat([k, cache[0]], dim=2), torch.cat([v, cache[1]], dim=2)",
-        "You put the new keys and values before those of the cache.",
-        CACHING,
-    ),
-    Mistake(
-        "modern.cache-of-new-tokens",
-        "modern",
-        RETURN,
-        "return self.W_o(merged), (k[:, :, -T_new:], v[:, :, -T_new:])",
-        "Your new cache holds keys and values of the new positions only.",
-        CACHING,
-    ),
-    Mistake(
-        "modern.pair-exchanged",
-        "modern",
-        RETURN,
-        "return self.W_o(merged), (v, k)",
-        "Your cache is (values, keys).",
-        CACHING,
-    ),
-    Mistake(
-        "modern.not-causal",
-        "modern",
-        WEIGHTS,
-        WEIGHTS.replace("scores.masked_fill(later, -math.inf)", "scores"),
-        "In your attention every position sees the later ones.",
-        "The first line of the docstring says what a position attends to.",
-    ),
-    Mistake(
-        "modern.mask-without-past",
-        "modern",
-        LATER,
-        LATER.replace("T_past + 1", "1"),
-        "With a cache your new token sees only the beginning of the text.",
-        "A row of the mask belongs to a new position, a column to any position up to now.",
-    ),
-    Mistake(
-        "modern.scale-missing",
-        "modern",
-        SCORES,
-        SCORES.replace(" / math.sqrt(self.d_head)", ""),
-        "Your scores are not scaled.",
-        "The docstring says what they are divided by.",
-    ),
-    Mistake(
-        "modern.scale-d-model",
-        "modern",
-        SCORES,
-        SCORES.replace("self.d_head", "x.size(-1)"),
-        "Your scores are divided by the root of d_model.",
-        "The docstring says what they are divided by.",
-    ),
-    Mistake(
-        "modern.merged-without-transpose",
-        "modern",
-        MERGED,
-        "merged = heads.flatten(1, 2).reshape(x.size(0), T_new, -1)",
-        "You merge the heads without moving their axis behind that of the positions first.",
-        "A view never moves a number. Undo the two steps that made the heads, in the opposite order.",
-    ),
-    Mistake(
-        "modern.heads-not-mixed",
-        "modern",
-        RETURN,
-        "return merged, (k, v)",
-        "Your attention does not mix the heads with W_o.",
-        "See under Returns in the docstring.",
-    ),
+    *grouped_queries.MISTAKES,
 )
