@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.diagnosis.findings import CLASS, Called, Fault, module_name
 from autograder.diagnosis.known_steps import Known, Step, given_to, modules_of
-from autograder.diagnosis.right_steps import Comparison
+from autograder.diagnosis.right_steps import PARTS, Comparison
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
 
 Often = tuple[tuple[str, tuple[Line, ...]], ...]  # modules, and lines that call them
@@ -147,11 +147,19 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
         row = int(seen.rows[node])
         if line and line not in wrong and seen.proven[node]:
             names = lines.setdefault(line, [])
-            telling = seen.telling[node] and not seen.weak[node]
+            telling = seen.telling[node] and not seen.weak[node] and not _beside_wrong_part(seen, node)
             if row in seen.named and row not in told and telling and seen.rows[last.get(line, node)] >= 0:
                 told.add(row)
                 names += [name for step in seen.named[row] if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())
+
+
+def _beside_wrong_part(seen: Comparison, node: int) -> bool:
+    """Whether a node is a part of a tensor of which another part is not right."""
+    parts = seen.trace.operations
+    wholes = [one for one in seen.trace.inputs[node] if seen.rows[one] < 0] if parts[node] in PARTS else []
+    beside = [one for whole in wholes for one in seen.consumers[whole] if parts[one] in PARTS]
+    return any(seen.rows[one] < 0 and not seen.proven[one] for one in beside)
 
 
 def is_usual(seen: Comparison) -> bool:

@@ -188,7 +188,7 @@ class _Search:
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
         exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
-        mask = bool(seen.binary[node]) and not idle
+        mask = (bool(seen.binary[node]) or (bool(after) and usual.is_aside(node, steps[after[0]], given))) and not idle
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         self.faults[line] = Fault(

@@ -211,7 +211,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]
-        told += ["Look at it first, then at the lines after it."] if own_way else []
+        told += ["Look at it first, then at the lines around it."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     return (*told, *_used(fault, finding))
@@ -237,7 +237,7 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
         of = f"of line{'s' * (len(lines) > 1)} {_and([str(line) for line in lines])}"
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
-        elif fault.vague and not fault.operation and not proven.issuperset(lines):
+        elif fault.vague and (fault.calls is None or not proven.issuperset(lines)):
             others.append(f"{name} (line{of.removeprefix('of line')})")
     used = [f"It uses {_and(numbers[:MOST_USED])}."] if numbers else []
     goes_in = others[: MOST_USED - len(numbers)] if len(numbers) < MOST_USED else []

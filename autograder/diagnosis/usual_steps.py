@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from autograder.diagnosis.known_steps import Step
 from autograder.diagnosis.right_steps import Comparison
 from autograder.sandbox.traces import Line
 
+COMBINING = ("add", "sub", "mul", "maximum", "minimum", "max", "min", "where")
 DROPOUT = ("dropout", "native_dropout", "feature_dropout", "alpha_dropout")
 STEPS = 3  # operations between what a line is given and a step that it should make
 LEFT_OUT = 8  # operations that may be left out
@@ -166,6 +168,14 @@ class Usual:
                 seen.add(source)
                 waiting += trace.inputs[source] if trace.lines[source] == trace.lines[node] else ()
         return seen
+
+    def is_aside(self, node: int, step: Step, given: Collection[int]) -> bool:
+        """Whether a node is made of nothing that a missing step is made from: masks that are put together as numbers.
+
+        Args:
+            given: the steps that went into the node.
+        """
+        return bool(step.after) and not given and self.trace.operations[node] in COMBINING
 
     def begins(self, node: int) -> bool:
         """Whether a node is made of nothing that an earlier line has computed."""

@@ -70,6 +70,14 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="A translation without a single right pair shall get 0 for k of 2. " + FORMULA,
     ),
     Mistake(
+        id="translate.zero-left-out",
+        module="seq2seq",
+        old=PRECISION,
+        new=f"{PRECISION} if shared else 1.0",
+        looks_like="Your BLEU leaves out the n of which no n-gram is shared, as if their precision were 1.",
+        read_again="A translation without a single right pair shall get 0 for k of 2. " + FORMULA,
+    ),
+    Mistake(
         id="translate.not-clipped",
         module="seq2seq",
         old=SHARED,
