@@ -50,6 +50,7 @@ class Fault:
     elsewhere: bool = False  # the missing step is made, but not for this line
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
     tensors: tuple[int, ...] = ()  # how many it gives back, and how many correct code does at most
+    anywhere: bool = False  # the missing step may be missing anywhere before it
     made: Line | None = None  # what this line makes is the only one of them that is wrong
     fills: Line | None = None  # it fills the list that the `return` of this line gives back
     together: bool = False  # it puts tensors together, of which one may not be what it should be

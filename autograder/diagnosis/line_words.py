@@ -38,7 +38,11 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
     if fault.breaks:  # its change mends one thing, and not all
         return f"L{where[1:]} has a part in it:"
     if fault.vague and not (fault.calls and fault.calls.wanted):
-        return f"The known mistake shows first on {where} or after it:"
+        return f"The known mistake shows first on {where} or near it:"
+    if fault.enters and fault.enters[1] != fault.line.number:
+        return f"The known mistake shows first on {where}:"
+    if fault.anywhere:
+        return f"The known mistake shows on {where} or before it:"
     early = fault.enters or (fault.left_out and not fault.mask and not fault.calls)
     after = f", after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
     if not early or fault.mends or fault.returns is not None or (after and fault.missing):
@@ -174,6 +178,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
         step = "the same once more" if fault.missing in fault.returns else fault.missing
         should = f"{'What is missing' if fault.left_out else 'It should be'}: {step}." if step else ""
+        should = f"What is missing, there or anywhere before: {step}." if step and fault.anywhere else should
         many = (
             "It gives back {} tensors in all; correct code at most {}.".format(*fault.tensors) if fault.tensors else ""
         )
@@ -205,7 +210,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if own_way:
             head = f"{'also makes' if another else 'is the first that makes'} what no correct code that we know makes:"
         told = [f"{where} {head}", code]
-        if fault.inside:
+        if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
         told += _what(fault, _within(fault, sources))
         if fault.proven:
@@ -222,9 +227,9 @@ def _without(fault: Fault) -> str:
     turn = f", as by permute{fault.turn}" if fault.turn else ""
     if fault.missing and not fault.elsewhere:
         return f", but nothing has made {fault.missing}{turn}"
-    if fault.missing or not turn:
-        return f" without a step, {fault.missing or 'which should come between the two'}{turn}"
-    return f" without a step between the two{turn}"
+    if fault.missing or turn:
+        return f" without a step, {fault.missing or 'between the two'}{turn}"
+    return ", but correct code makes something else of that first"
 
 
 def _used(fault: Fault, finding: Finding) -> list[str]:

@@ -5,7 +5,7 @@ import numpy as np
 from autograder.diagnosis.beside_fault import caller_of_helper, of_helper
 from autograder.diagnosis.findings import CLASS, Called, Fault, Text, module_name
 from autograder.diagnosis.known_steps import LIMIT, MEANS, given_to
-from autograder.diagnosis.usual_steps import Usual
+from autograder.diagnosis.usual_steps import DROPOUT, Usual
 from autograder.sandbox.traces import Call, Line
 
 
@@ -134,9 +134,15 @@ class WrongCalls:
             return None
         extra, lacking = skipped[0]
         before = next(self.trace.lines[node] for node in entry.inputs if self.seen.row(node) in extra)
-        missing = self.seen.names(lacking)
+        missing = self.seen.names(lacking) or self._by_module(extra, lacking)
         own = before is None or before.file == line.file
-        if not missing or not own:
+        if not own or not (missing or (before and before.number < line.number)):
             return None
         enters = module_name(entry.path), (entry.line or line).number
-        return Fault(line, missing[0], self.seen.names(extra), left_out=True, before=before, enters=enters)
+        step = missing[0] if missing else ""
+        return Fault(line, step, self.seen.names(extra), left_out=True, before=before, enters=enters)
+
+    def _by_module(self, given: set[int], wanted: set[int]) -> tuple[str, ...]:
+        """What makes a tensor of another one in correct code, if it is a module, or dropout."""
+        made = {name for source, name, row in self.known.made_from if source in given and row in wanted}
+        return tuple(f"the output of {name}" for name in sorted(made) if CLASS.fullmatch(name) or name in DROPOUT)

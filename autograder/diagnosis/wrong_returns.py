@@ -1,6 +1,7 @@
 """Functions that are given what is right, make nothing wrong of it, and return something else than they should."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from autograder.diagnosis.findings import Fault, Text
 from autograder.diagnosis.known_steps import given_to, modules_of
@@ -95,14 +96,18 @@ class WrongReturns:
             return None  # nothing has run that should have: a loop, or what a condition leads to
         if missing and any(self.seen.idle(node) for node in entry.outputs):
             return None  # the mask that changes nothing may come from another line
-        before = self._made_at(entry, line) if missing else None
+        made = self._made_of_several(entry, rows) if one_of_several and not back else None
+        before = made or self._made_at(entry, line) if missing else None
         if should in back and (last := self._made_last(entry, should)):
             return Fault(last, short=True, often=-1)
         left_out = bool(missing) or (bool(should) and one_of_several)
         most = max(len(own) for own in self.known.returns[entry.path])
         tensors = (len(entry.outputs), most) if len(entry.outputs) > most else ()
-        made = self._made_of_several(entry, rows) if one_of_several and not back else None
-        return Fault(line, should, returns=back, left_out=left_out, before=before, tensors=tensors, made=made)
+        made = None if before else made
+        # Where a loop ends too early, for instance, the step is missing anywhere before the `return`.
+        far = missing and before is None and not back and not one_of_several and steps[missing[0]].row not in wanted
+        fault = Fault(line, should, returns=back, left_out=left_out, before=before, anywhere=bool(far))
+        return replace(fault, tensors=tensors, made=made)
 
     def _made_of_several(self, entry: Call, rows: Sequence[int]) -> Line | None:
         """The line that makes the only one of the results that is wrong, if it is not the `return` itself."""

@@ -170,7 +170,7 @@ class _StageTrials:
         """
         recipe, known, _, finding, raised, _ = failed.followed
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
-        if len(known.shapes) != len(known.results) or len(finding.faults) > 1:
+        if len(known.shapes) != len(known.results):
             return None
         if not all(harmless(text, recipe.code.sources) for text in texts):
             return None
@@ -209,7 +209,10 @@ class _StageTrials:
                 self.known += [change for change, _ in found.values() if change not in self.known]
         except StudentFault:
             return None
-        if len(found) == 2 and not told and not any(breaks for _, breaks in found.values()):
+        if len(found) > 1:  # what is put behind something may stand in several places: a line that is changed says more
+            found = {at: one for at, one in found.items() if not _adds(one[0], recipe.code)} or found
+        apart = not told or (found.keys().isdisjoint(told) and not any(map(is_sure, finding.faults)))
+        if len(found) == 2 and apart and not any(breaks for _, breaks in found.values()):
             return self._either(recipe.code, [*found])
         if len(found) != 1 or found.keys() <= told:
             return None
@@ -285,6 +288,12 @@ class _StageTrials:
 
 def _place(change: SmallChange) -> tuple[str, int]:
     return f"{change.module}.py", change.line
+
+
+def _adds(change: SmallChange, code: Code) -> bool:
+    """Whether a change only puts a call behind what a line makes, such as one that turns axes."""
+    old = code.sources[change.module][change.start : change.end]
+    return change.text.startswith(f"{old}.")
 
 
 def _statement(code: Code, file: str, number: int) -> Line:

@@ -100,6 +100,12 @@ class _Editor:
         called = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
         own = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and self._of_self(node)]
         self.called = called
+        methods = {
+            node.func.attr
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        self.splits = not methods.isdisjoint(SPLITTING)
         self.attributes = {
             kind: list(dict.fromkeys([*idle, *(node.attr for node in own if (id(node) in called) == kind)]))
             for kind in (True, False)
@@ -164,6 +170,8 @@ class _Editor:
         if isinstance(node, ast.If):
             yield self._whole(node.test, "True")
             yield self._whole(node.test, "False")
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and self.splits:
+            yield self._whole(node.value, f"{node.value.id}.transpose(1, 2)")
         # Without a step of a `while` it would run for ever.
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
             yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))

@@ -24,7 +24,8 @@ from tests.mutants.changes import GONE, Change, changes
 VERDICTS = ("right", "uses", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
 LEFT_OUT = re.compile(
-    r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes)(?: without a step|, but nothing has made)"
+    r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes)"
+    r"(?: without a step|, but (?:nothing has made|correct code makes) )"
     r"|The known mistake shows first on line \d+(?: of \w+\.py)?(?:, after line (\d+)|:)"
 )
 USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses

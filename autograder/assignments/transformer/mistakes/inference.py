@@ -195,7 +195,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=CROSS,
         new="pass",
-        looks_like="Your result equals a decoder whose single step never looks at the source.",
+        looks_like="Your result equals a decoder whose single step does not look at the source in this call.",
         read_again="A step has the same three sub-layers as forward. The last position asks the encoder's output too.",
     ),
     Mistake(
