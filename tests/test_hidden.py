@@ -117,6 +117,9 @@ WARNED: dict[str, tuple[Any, ...]] = {
     "not a number": ("mha", ("return self.W_o(x)", "return self.W_o(x) * float('nan')"), "the output holds NaN"),
     "residual lost": ("decoder", ("x, encoder_out, encoder_out,", "x, encoder_out.detach(), encoder_out.detach(),"),
                       "no gradient reaches encoder_out"),
+    "list of caches": ("decoder", ("new_cache = []", "new_cache = cache if cache is not None else []"),
+                       ("new_cache.append(x)", "new_cache[index:] = [x, *new_cache[index + 1:]]"),
+                       "the call changes its argument cache"),
     "scores lost": ("mha", ("softmax(scores,", "softmax(scores.detach(),"), "no gradient reaches query"),
 }  # fmt: skip
 
@@ -128,15 +131,15 @@ def test_visible_tests_warn_of_what_only_hidden_tests_judge(workers, what):
         sources = {**SOURCES, module: SOURCES[module].replace(*changes[0])}
     else:
         sources = changed(module, *changes)
-    stages = [ASSIGNMENT.stage(module)]
-    report = grade(Submission(what, sources), ASSIGNMENT, workers, stages)
+    stage = "inference" if what == "list of caches" else module
+    report = grade(Submission(what, sources), ASSIGNMENT, workers, [ASSIGNMENT.stage(stage)])
     assert report.points == report.max_points
     (told,) = [test for test in report.tests if test.message]
     assert told.message.startswith("passes, but: ")
     assert words in told.message
     assert "hidden tests do" in told.details[-1]
     assert told.details[0].startswith("called    ")
-    assert lost(hidden_only(workers, sources, 1, [module]))
+    assert lost(hidden_only(workers, sources, 1, [stage]))
 
 
 def test_a_renamed_argument_costs_the_layer_and_leaves_the_model(workers):

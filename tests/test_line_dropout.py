@@ -89,3 +89,11 @@ def test_dropout_on_something_else_is_told_as_such_and_no_step_as_missing(worker
         "    hidden = self.dropout(gelu(self.fc1(x)))",
         "It is given the hidden layer, after GELU.",
     )
+
+
+def test_dropout_on_the_result_of_an_attention_is_told_with_its_line(workers):
+    old = "return self.dropout(self.attention_weights) @ values"
+    new = "return self.dropout(self.attention_weights @ values)"
+    [test], line = failed(workers, "attention", "scoring", "scoring", old, new)
+    assert "dropout belongs on the weights" in test.message
+    assert wrong_lines(test) == [line]

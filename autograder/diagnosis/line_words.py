@@ -38,7 +38,7 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
     if fault.breaks:  # its change mends one thing, and not all
         return f"L{where[1:]} has a part in it:"
     if fault.vague and not (fault.calls and fault.calls.wanted):
-        return f"The known mistake shows first on {where} or near it:"
+        return f"L{where[1:]} may have a part in it:"
     if fault.enters and fault.enters[1] != fault.line.number:
         return f"The known mistake shows first on {where}:"
     if fault.anywhere:

@@ -178,6 +178,8 @@ class WrongReturns:
                 later = self.usual.later(int(self.seen.rows[node]))
                 if entry.returns and self.text.makes(entry.returns) and right in later:
                     line = entry.returns
+                elif right in later and self.seen.named.get(int(self.seen.rows[node])):  # what came next is missing
+                    return None
                 name = self.seen.names({right})
                 return Fault(line, order=name[0] if name else UNNAMED, node=node, rows=(right,))
         return None

@@ -211,7 +211,7 @@ class StageTestCase(unittest.TestCase):
         Args:
             actual: the wrong numbers, if there are some.
             made_by: the submodules whose outputs the message is about, by their paths.
-            operation: what stands elsewhere than on these outputs; nothing if it is missing.
+            operation: what stands elsewhere than on these outputs, or than it should; nothing if it is missing.
             recipe: how the call that shows it came about, if this was not the last one.
         """
         if actual is not None:

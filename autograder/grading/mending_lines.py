@@ -71,7 +71,10 @@ def mended(
     # What a change of a line breaks in one test does not mend the line in the others either.
     broken = {fault.line: fault.breaks.replace("the test", name) for name, (_, fault) in faults.items() if fault.breaks}
     found = {}
+    sure = {fault.line: fault for _, fault in faults.values() if not fault.either}
     for name, (one, fault) in faults.items():
+        if fault.either:  # of two lines that would do, the one that mends another test, too
+            fault = next((sure[line] for line in (fault.line, fault.either) if line in sure), fault)
         breaks = fault.breaks or broken.get(fault.line, "")
         if breaks and one.followed.finding.nan:  # where it comes up says more than a change that is not the right one
             continue
@@ -160,6 +163,7 @@ class _StageTrials:
         self.student: Student | None = None
         self.lives = 0  # of the student, when the objects of the trials were made
         self.known: list[SmallChange] = []  # those that have mended another test
+        self.missing: set[SmallChange] = set()  # of those, the ones that call what is never called
         self.tried: set[str] = set()  # the calls of which all is known by now
 
     def fault(self, failed: Failed, *later: Failed) -> Fault | None:
@@ -199,6 +203,7 @@ class _StageTrials:
                         continue
                     further, breaks = self._further(failed, bool(found))
                     if further:
+                        self.missing |= {change} if likely else set()
                         (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
                         least = max(least, self.left - OTHERS)
                         if not breaks and (at in told or len(found) > (1 if told else 2)):
@@ -212,7 +217,8 @@ class _StageTrials:
         if len(found) > 1:  # what is put behind something may stand in several places: a line that is changed says more
             found = {at: one for at, one in found.items() if not _adds(one[0], recipe.code)} or found
         apart = not told or (found.keys().isdisjoint(told) and not any(map(is_sure, finding.faults)))
-        if len(found) == 2 and apart and not any(breaks for _, breaks in found.values()):
+        several = all(change in self.missing for change, _ in found.values())  # places of a missing call: none is told
+        if len(found) == 2 and apart and not several and not any(breaks for _, breaks in found.values()):
             return self._either(recipe.code, [*found])
         if len(found) != 1 or found.keys() <= told:
             return None

@@ -79,6 +79,12 @@ def point_at_line(
             return _changing(result, recipe, runs, error.wrong), None
         if isinstance(error, Incorrect) and error.made_by and not error.operation:
             return _used(result, recipe, runs, error.made_by), None
+        if isinstance(error, Incorrect) and error.operation and not error.made_by:
+            trace = followed(recipe, runs)
+            lines = {line for line, name in zip(trace.lines, trace.operations, strict=True) if name == error.operation}
+            return _with_line(
+                result, recipe, _only(lines), f"uses {error.operation} in another place than correct code"
+            ), None
         if isinstance(error, Incorrect) and error.changes:
             trace = followed(recipe, runs)
             written = written_arguments(own_files(recipe.code), {line for line in trace.lines if line})

@@ -10,6 +10,7 @@ from autograder.assignments.transformer.trained import (
     TINY,
     TINY_SENTENCES,
     TrainedTestCase,
+    numbers,
     small_arguments,
     small_weights,
     tiny_weights,
@@ -90,6 +91,16 @@ class TestInference(TrainedTestCase):
         with self.shown_by(self.check_tiny):
             _, caches = self.translate()
             self.check_caches(caches, self.stored("sentences"))
+        with self.only_warn():
+            self.check_new_list()
+
+    def check_new_list(self) -> None:
+        """Fail if a step of a small decoder changes the list of caches that it is given."""
+        stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
+        stack.load_state(small_weights(stack.shapes()))
+        x = numbers(2, 3, SMALL[0])
+        known = [x[:, :2].copy(), x[:, 1:].copy()]
+        self.keeps_arguments(stack, {"x": x, "encoder_out": x, "cache": known}, "forward_one_step_ec")
 
     def check_caches(self, caches: list[Any], stored: dict[str, np.ndarray]) -> None:
         """Fail unless the caches of all sentences are the stored ones."""
