@@ -302,3 +302,13 @@ def test_results_are_read():
     (one,) = _read([[[0.5, 0.25], [2, 3], True]])
     assert np.array_equal(one.signature, [0.5, 0.25])
     assert (one.shape, one.fractions) == ((2, 3), True)
+
+
+def test_a_trial_that_trains_leaves_the_weights_to_the_next_one(workers):
+    """Both tests call the function that is to be mended, one of them while weights change."""
+    old, new = "    if norm > max_norm:", "    limit = max_norm + 1000\n    if norm > limit:"
+    tests, line = failed(workers, "variants", "training", "training", old, new)
+    assert {test.name: wrong_lines(test) for test in tests} == {
+        "test_clip_gradients": [line, line + 1],
+        "test_train_step": [line, line + 1],
+    }

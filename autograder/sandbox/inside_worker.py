@@ -47,6 +47,11 @@ from autograder.sandbox.where_it_was import saying_where
 from autograder.sandbox.wire import flatten, pack_tensors, read_frame, unflatten, write_frame
 
 
+def versions_of(target: Any) -> int:
+    """How often the weights of an object were changed in place."""
+    return sum(tensor._version for tensor in target.state_dict(keep_vars=True).values())
+
+
 class Worker:
     """The modules and objects of one submission."""
 
@@ -55,6 +60,7 @@ class Worker:
         self.objects: dict[int, Any] = {}
         self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
         self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
+        self.versions: dict[int, int] = {}  # of these, how often they had been changed when a trial began
         self.finder: SourceFinder | None = None
         self.tracer: Any = None  # while calls are followed
         self.changed: Any = None  # the function that is changed
@@ -72,6 +78,7 @@ class Worker:
         self.objects.clear()
         self.makers.clear()
         self.weights.clear()
+        self.versions.clear()
         self.finder = SourceFinder(request)
         import_all([*request["sources"].values(), *request["lent"].values()], request["sources"])
         self.end_reading()
@@ -95,6 +102,8 @@ class Worker:
         from autograder.sandbox.count_rows import CountRows
         from autograder.sandbox.without_chance import without_chance
 
+        if request.get("signed"):
+            self.restore()
         if request.get("change"):
             self.change(request["change"], b"")
         tensors = load(body) if body else {}
@@ -169,6 +178,17 @@ class Worker:
         target.load_state_dict(weights, strict=True)
         target.eval()
         self.weights[id(target)] = weights
+        self.versions.pop(id(target), None)
+
+    def restore(self) -> None:
+        """Give all objects the weights again that they were loaded with, where a trial has changed them."""
+        for target in self.objects.values():
+            if (weights := self.weights.get(id(target))) is None:
+                continue
+            if self.versions.get(id(target), found := versions_of(target)) != found:
+                target.load_state_dict(weights, strict=True)
+                target.zero_grad()
+            self.versions[id(target)] = versions_of(target)
 
     def fresh(self, target: Any) -> Any:
         """A new object in evaluation mode, made and loaded as this one was: nothing has been called on it."""
