@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.authoring.formulations import correct_submissions
-from autograder.diagnosis.known_steps import LIMIT, Known, known_from, pack, stored_file
+from autograder.diagnosis.known_steps import LIMIT, Known, known_from, no_tensor, pack, stored_file
 from autograder.grading.named_steps import given_functions, named_reference, read_names
 from autograder.grading.point_at_line import followed
 from autograder.grading.run_test import run_test, stage_tests
@@ -61,11 +61,13 @@ def traces(wanted: Iterable[Recipe], code: Code, workers: Workers) -> dict[str, 
 def steady(first: Trace, second: Trace) -> Trace | None:
     """A record without the numbers that change from time to time; None if those of a result do, or the operations.
 
-    Dropout draws random numbers, and the number of an object (`id`) is another one each time.
+    Dropout draws random numbers, and the number of an object (`id`) is another one each time. A time is, too, by little:
+    numbers of Python have to be the same.
     """
     if first.operations != second.operations:
         return None
     changed = ~np.isclose(first.signatures, second.signatures, rtol=0, atol=LIMIT, equal_nan=True).all(axis=1)
+    changed |= no_tensor(first.signatures) & (first.signatures != second.signatures).any(axis=1)
     if changed[list(first.results)].any():
         return None
     return replace(first, signatures=np.where(changed[:, None], np.nan, first.signatures))
