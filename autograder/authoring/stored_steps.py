@@ -61,8 +61,8 @@ def traces(wanted: Iterable[Recipe], code: Code, workers: Workers) -> dict[str, 
 def steady(first: Trace, second: Trace) -> Trace | None:
     """A record without the numbers that change from time to time; None if those of a result do, or the operations.
 
-    Dropout draws random numbers, and the number of an object (`id`) is another one each time. A time is, too, by little:
-    numbers of Python have to be the same.
+    Dropout draws random numbers, and the number of an object (`id`) is another one each time; so is a time, by little,
+    and therefore numbers of Python have to be the same.
     """
     if first.operations != second.operations:
         return None
