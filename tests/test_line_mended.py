@@ -312,3 +312,10 @@ def test_a_trial_that_trains_leaves_the_weights_to_the_next_one(workers):
         "test_clip_gradients": [line, line + 1],
         "test_train_step": [line, line + 1],
     }
+
+
+def test_a_condition_is_tried_before_all_changes_of_what_it_leads_to(workers):
+    """The rate of the first step is computed as if the warmup were over."""
+    name, stage, module, formulation = "variants", "training", "training", "training-cosine-half-angle"
+    tests, line = failed(workers, name, stage, module, "if step < warmup:", "if step < floor:", formulation)
+    assert wrong_lines(tests[0]) == [line]

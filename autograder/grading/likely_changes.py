@@ -1,5 +1,6 @@
 """Small changes of the functions that ran in a failed call, in the order in which they are tried."""
 
+import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -44,6 +45,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
     likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
     calls = tuple(f"self.{name}(" for name in likely)
+    vague = next((fault.line.number for fault in finding.faults if fault.vague), 0)
     found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
         file = f"{module}.py"
@@ -55,11 +57,15 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 continue
             inside = end is not None and end.file == file and node.lineno <= end.number <= last
             of_line = Counter[int]()
+            # What is never reached does not show: it may be the condition before it that is wrong.
+            asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
             for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
                 if (file, change.line) in way:
                     late, far = 0, way[file, change.line] + 2 * int(seen)
+                elif vague and inside and change.line in asked and change.line < vague:
+                    late, far = 0, 1 + vague - change.line
                 elif end is not None and inside:
                     late, far = 2 + int(change.line > end.number), abs(end.number - change.line)
                 else:
