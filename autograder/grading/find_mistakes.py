@@ -65,7 +65,8 @@ def find_mistakes(
 def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
     """The result of a test that a known mistake explains, with what is told of its lines beside that, if it is sure."""
     pointed = test.pointed if test.pointed_beside is None or not named.sure else test.pointed_beside
-    return replace(test, mistake=named.mistake, hints=hints(assignment, named), pointed=pointed)
+    marks = test.marks if pointed else tuple(mark for mark in test.marks if mark.state == "right")
+    return replace(test, mistake=named.mistake, hints=hints(assignment, named), pointed=pointed, marks=marks)
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:

@@ -111,6 +111,8 @@ def point_at_line(
     actual = error.actual if isinstance(error, Incorrect) else None
     whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
     told = with_finding(result, finding, own_files(recipe.code))
+    if whole and all(fault.vague for fault in finding.faults):  # a wrong choice, which a known mistake explains better
+        told = replace(told, pointed_beside=())
     if not raised and all(fault.returns is not None for fault in finding.faults):
         told = _with_unfilled(told, recipe, trace)
     return told, Followed(recipe, known, trace, finding, raised, whole)
