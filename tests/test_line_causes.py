@@ -33,9 +33,9 @@ def test_of_several_results_the_wrong_one_is_told(workers, without_trials):
     assert test.pointed[-1] == "What is missing: the new state."
 
 
-def test_of_two_tests_the_one_that_tells_more_names_the_line(workers, without_trials):
+def test_of_two_tests_the_one_that_tells_more_names_the_line(workers):
     """Queries and keys are both turned wrongly, so the scores are right; the keys seem to be called with wrongly."""
-    old, new, form = "even * cos - odd * sin", "odd * sin - even * cos", "modern-attention-einsum"
+    old, new, form = "even * cos - odd * sin", "(-even) * cos + odd * sin", "modern-attention-einsum"
     tests, line = failed(workers, "variants", "modern", "modern", old, new, form)
     assert {test.name: wrong_lines(test) for test in tests} == {"test_rotate": [line], "test_grouped_queries": []}
     assert tests[1].pointed == (
