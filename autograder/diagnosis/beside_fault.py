@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.diagnosis.findings import CLASS, Called, Fault, module_name
+from autograder.diagnosis.findings import CLASS, Called, Fault, Text, module_name
 from autograder.diagnosis.known_steps import Known, Step, given_to, modules_of
 from autograder.diagnosis.right_steps import PARTS, Comparison
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
@@ -60,18 +60,20 @@ def caller_of_helper(entry: Call, trace: Trace, known: Known) -> Line | None:
     return around.line if around and of_helper(around, known) else None
 
 
-def _calling_line(entry: Call, trace: Trace, known: Known) -> Line | None:
-    """The line of a call; that which calls the helper function around it tells more."""
+def _calling_line(entry: Call, trace: Trace, known: Known, text: Text) -> Line | None:
+    """The line that says which module is called: in a helper function that is given it, the one that calls this."""
+    if entry.line and text.names(entry.line, module_name(entry.path)):
+        return entry.line
     return caller_of_helper(entry, trace, known) or entry.line
 
 
-def called_often(trace: Trace, known: Known) -> Often:
+def called_often(trace: Trace, known: Known, text: Text) -> Often:
     """The modules that this code calls more often than any correct code, with the lines of all calls."""
     if trace.raised is not None or not trace.whole or not trace.results:
         return ()
     lines: dict[str, list[Line]] = {}
     for entry in trace.calls:
-        if entry.path in known.counts and (line := _calling_line(entry, trace, known)):
+        if entry.path in known.counts and (line := _calling_line(entry, trace, known, text)):
             lines.setdefault(entry.path, []).append(line)
     often = [path for path in lines if len(lines[path]) > known.counts[path]]
     # A line that calls it again and again is in a loop, which may only end later since something else is wrong.
@@ -80,13 +82,13 @@ def called_often(trace: Trace, known: Known) -> Often:
     return tuple((path, tuple(lines[path])) for path in often if not any(path.startswith(f"{one}.") for one in often))
 
 
-def surplus_calls(seen: Comparison, often: Often) -> Often:
+def surplus_calls(seen: Comparison, often: Often, text: Text) -> Often:
     """Of modules that are called too often, with the lines of all calls, the lines that call them with something else
     than correct code does, if as many calls as should be are as they should be."""
     found = []
     for path, lines in often:
         calls = [entry for entry in seen.trace.calls if entry.path == path]
-        lines_of = {id(one): _calling_line(one, seen.trace, seen.known) for one in calls}
+        lines_of = {id(one): _calling_line(one, seen.trace, seen.known, text) for one in calls}
         odd = [lines_of[id(one)] for one in calls if given_to(one, seen.row) not in seen.known.calls[path]]
         told = tuple(line for line in lines if line in odd)
         found.append((path, told if told and len(calls) - len(odd) == seen.known.counts[path] else lines))
@@ -117,9 +119,9 @@ def without_gaps(faults: Mapping[Line, Fault], often: Often) -> dict[Line, Fault
     }
 
 
-def called_twice(trace: Trace, known: Known) -> tuple[str, Line] | None:
+def called_twice(trace: Trace, known: Known, text: Text) -> tuple[str, Line] | None:
     """A module that one line calls twice, and correct code once, if only that line calls modules too often."""
-    often = called_often(trace, known)
+    often = called_often(trace, known, text)
     if len({line for _, lines in often for line in lines}) == 1:
         path, lines = often[0]
         return (path, lines[0]) if len(lines) == 2 and known.counts[path] == 1 else None

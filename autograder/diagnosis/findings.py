@@ -20,6 +20,7 @@ class Text:
     gathers: Callable[[Line], bool] = lambda line: False  # it is a `return` of names, of lists that several lines fill
     makes: Callable[[Line], bool] = lambda line: False  # it is a `return` that does something with what it gives back
     early: Callable[[Line], bool] = lambda line: False  # it is a `return` of names in a block
+    names: Callable[[Line, str], bool] = lambda line, attribute: False  # it has this attribute of its object
 
 
 @dataclass(frozen=True)

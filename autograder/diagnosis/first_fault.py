@@ -311,7 +311,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     faults, nan = search.search(), None
     if trace.raised is None and trace.nan[list(trace.results)].any():
         faults, nan = search.with_nan(faults)
-    if not faults and (twice := called_twice(trace, known)) and not text.given(twice[1]):
+    if not faults and (twice := called_twice(trace, known, text)) and not text.given(twice[1]):
         faults = {twice[1]: Fault(twice[1], twice=twice[0])}
     if unused := unused_lines(seen, text.bare):
         faults = {line: Fault(line, unused=True) for line in unused}
@@ -324,7 +324,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     lines = [(int(node), trace.lines[node]) for node in masks]
     opposites = tuple(node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node])
     opposites = tuple(node for node in opposites if is_opposite(seen, node))
-    often = surplus_calls(seen, called_often(trace, known))
+    often = surplus_calls(seen, called_often(trace, known, text), text)
     faults, never = without_gaps(faults, often), never_called(trace, known)
     if (fault := in_place_of(seen, often, never)) and fault.line not in faults and not text.given(fault.line):
         faults, often, never = {fault.line: fault}, (), ()

@@ -45,7 +45,12 @@ class WrongCalls:
         return fits and any(self.trace.made[one] for one in alike)
 
     def line(self, entry: Call, line: Line) -> Line:
-        """The line that calls a helper function, if this passes on what it was given, or is right in another call."""
+        """The line that calls a helper function, if this passes on what it was given, or is right in another call.
+
+        Where another module of that object is meant, it is the line that has its name.
+        """
+        if self.text.names(line, module_name(entry.path)) and self.told(entry).instead:
+            return line
         for number in self.seen.around(entry.around):
             around = self.trace.calls[number]
             if not of_helper(around, self.known) or not around.line:

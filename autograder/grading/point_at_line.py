@@ -23,6 +23,7 @@ from autograder.grading.source_lines import (
     idle_loops,
     in_given,
     making_returns,
+    named_attributes,
     names_used,
     unfilled_lists,
     written_arguments,
@@ -219,6 +220,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         gathering_returns(sources),
         making_returns(sources),
         early_returns(sources),
+        named_attributes(sources),
     )
     finding = first_fault.find(trace, known, text)
     if nan and not finding.faults:  # what is made may be there, and not finite

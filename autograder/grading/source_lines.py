@@ -1,6 +1,7 @@
 """What the text of a submission says about a line: whether its function is given, and which numbers it uses."""
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -141,6 +142,16 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
             told = {name: value for name, value in values.items() if name not in function.changing}
             return tuple((name, told.get(name), made[name] + later.get(name, ())) for name in known)
     return ()
+
+
+def named_attributes(sources: Mapping[str, str]) -> Callable[[Line, str], bool]:
+    """Whether a statement has an attribute of `self` (the 0 of "layers.0" is none)."""
+
+    def names(line: Line, attribute: str) -> bool:
+        lines = sources.get(line.file, "").splitlines()[line.number - 1 : line.end]
+        return any(re.search(rf"\bself\.{re.escape(attribute)}\b", one) for one in lines)
+
+    return names
 
 
 def early_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
