@@ -23,7 +23,7 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
             early, is told as the place where the mistake shows.
     """
     if not finding.faults:
-        return _without_fault(finding, sources)
+        return _without_fault(finding, sources, named)
     told = [*_right_before(finding, finding.faults[0])]
     for number, fault in enumerate(finding.faults[:MOST]):
         shown = _where_it_shows(fault, _several(finding) or not told) if named else ""
@@ -308,7 +308,7 @@ def _called(called: Called) -> str:
     return f"It calls {called.name} with other inputs than it should{', or leaves some out' if called.fewer else ''}."
 
 
-def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, ...]:
+def _without_fault(finding: Finding, sources: Mapping[str, str], named: bool) -> tuple[str, ...]:
     files = [line.file for line, names in finding.right if names] if finding.raised else []
     right = [(line, names) for line, names in finding.right if line.file in files[-1:]]  # of the file that ran last
     if told := _right_so_far(right, len({line.file for line, _ in finding.right}) > 1, raised=True):
@@ -319,8 +319,8 @@ def _without_fault(finding: Finding, sources: Mapping[str, str]) -> tuple[str, .
         return (f"With the opposite of what {where} makes, the call gives what it should:", code)
     if finding.nan:
         where, code = f"line {finding.nan.number} of {finding.nan.file}", CODE + statement_text(finding.nan, sources)
-        also = "Either what goes in there is not what it should be, or NaN has to be replaced behind it."
-        return (f"NaN comes up first on {where}:", code, also)
+        also = "Either what goes in there is not what it should be, or NaN has to be kept from coming up."
+        return (f"NaN comes up first on {where}:", code, *(() if named else (also,)))
     if finding.missing and finding.usual and not finding.raised:
         [step, *_] = finding.missing
         often = step in finding.made  # a loop may have ended too early

@@ -12,6 +12,8 @@ PRECISIONS: Cases = (
     # p_1 = 3/4, p_2 = 2/3
     ("he has a cold", "he has a cat", 2, (3 / 4) ** 0.5 * (2 / 3) ** 0.25),
     ("a cat sits", "the dog sleeps", 2, 0.0),
+    # p_1 = 1, p_2 = 2/3, p_3 = 0
+    ("a dog a cat", "a cat a dog", 3, 0.0),
     # "the" counts twice, for the reference has two of them: p_1 = 2/5
     ("the the the the the", "the dog and the cat", 1, (2 / 5) ** 0.5),
 )
