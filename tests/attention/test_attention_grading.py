@@ -50,6 +50,16 @@ def test_correct_code_gets_all_points(workers, name):
     assert lost(graded(workers, submission.sources, stages, seed=3)) == {}
 
 
+WAITS = {
+    "not finished.all():": "not (token == self.eos_idx).all():",
+    "token = logits.argmax(dim=-1).masked_fill(finished, self.pad_idx)": "token = logits.argmax(dim=-1)",
+    "return torch.stack(tokens, dim=1)  #": "made = torch.stack(tokens, dim=1)\n        "
+    "ends = (made == self.eos_idx).cumsum(dim=1)\n        "
+    "behind = torch.nn.functional.pad(ends, (1, -1)) > 0\n        "
+    "return made.masked_fill(behind, self.pad_idx)  #",
+}
+
+
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
@@ -67,9 +77,22 @@ def test_visible_tests_warn_of_gradients_that_only_hidden_tests_judge(workers, m
     assert lost(graded(workers, sources, ["pooling"], seed=1))
 
 
+def test_a_translation_that_waits_for_an_end_of_all_at_once_is_warned(workers):
+    """The trained model writes eos again and again, so that all sentences end together at last; others do not."""
+    text = SOURCES["seq2seq"]
+    for old, new in WAITS.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    report = graded(workers, {**SOURCES, "seq2seq": text}, ["translate"])
+    assert report.points == report.max_points
+    (told,) = [test.message for test in report.tests if test.message]
+    assert told == "passes, but: the tokens of 2 sentences, of which one ends earlier, has the wrong shape"
+
+
+@pytest.mark.parametrize("stage", ["pooling", "translate"])
 @pytest.mark.parametrize("name", correct_submissions(ASSIGNMENT))
-def test_correct_pooling_is_not_warned(workers, name):
-    report = graded(workers, correct_submissions(ASSIGNMENT)[name][0].sources, ["pooling"])
+def test_correct_code_is_not_warned(workers, name, stage):
+    report = graded(workers, correct_submissions(ASSIGNMENT)[name][0].sources, [stage])
     assert [test.message for test in report.tests if test.message] == []
 
 

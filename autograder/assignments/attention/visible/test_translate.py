@@ -27,15 +27,28 @@ class TestTranslate(TrainedTestCase):
         with self.part("limit"), self.shown_by(self.check_tiny):
             shorter = model.translate(**inputs, max_output_length=3)
             self.assert_tensor(shorter, expected[:, :4], "the tokens with max_output_length = 3", "B T")
+        if not any(error for error, _ in self.outcomes.values()):
+            with self.only_warn():
+                self.check_end()
 
-    def check_tiny(self) -> None:
-        """Fail unless a small model translates three short sentences as it should."""
+    def check_tiny(self, sentences: int | None = None) -> None:
+        """Fail unless a small model translates short sentences as it should: three of them, or the first ones."""
         stored = self.stored("tiny")
         model = self.student.seq2seq.Seq2Seq(**TINY, eos_idx=int(stored["eos_idx"]))
         model.load_state({name: stored[f"weights.{name}"] for name in model.shapes()})
-        call = {name: stored[name] for name in ("src", "src_lengths")}
+        call = {name: stored[name][:sentences] for name in ("src", "src_lengths")}
         tokens = model.translate(**call, max_output_length=int(stored["max_output_length"]))
-        self.assert_tensor(tokens, stored["tokens"], "the tokens", "B T")
+        expected = stored["tokens"][:sentences]
+        expected = expected[:, (expected != TINY["pad_idx"]).any(axis=0)]
+        some = f" of {sentences} sentences, of which one ends earlier," if sentences else ""
+        self.assert_tensor(tokens, expected, f"the tokens{some}", "B T")
+
+    def check_end(self) -> None:
+        """Fail unless a translation ends when each of two sentences has had its eos, one of them earlier.
+
+        Behind its eos the small model writes other tokens. The trained one writes eos again and again.
+        """
+        self.check_tiny(sentences=2)
 
     def test_sentence_bleu_extra_credit(self):
         """Measure translations: n-grams, what they share, and the penalty for being short."""
