@@ -38,7 +38,7 @@ from autograder.diagnosis.right_results import (
     wrong_number,
     wrong_order,
 )
-from autograder.diagnosis.right_steps import NUMBERS, TOGETHER, UNNAMED, Comparison
+from autograder.diagnosis.right_steps import NUMBERS, PARTS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import is_opposite, rests_on_weak
 from autograder.diagnosis.wrong_calls import WrongCalls
@@ -176,7 +176,8 @@ class _Search:
             (node if wanted else -1, steps[wanted[0]].row if wanted else -1),
         )
         missing = steps[after[0]].name if after else ""
-        if not left_out and line == trace.lines[node] and (skipped := usual.skipped(node)):
+        skipped = usual.skipped(node) if not left_out and line == trace.lines[node] else None
+        if skipped and (skipped.line or own not in PARTS):  # a part of an argument may be taken anywhere
             missing = "".join(self.seen.names({skipped.row})) or missing
             if skipped.row in self.seen.alike_rows(skipped.node):  # else no order of the axes would do
                 turned = (skipped.node, skipped.row)
@@ -188,7 +189,7 @@ class _Search:
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
         exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
-        mask = (bool(seen.binary[node]) or (bool(after) and usual.is_aside(node, steps[after[0]], given))) and not idle
+        mask = (bool(seen.binary[node]) and not idle) or (bool(after) and usual.is_aside(node, steps[after[0]], given))
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         self.faults[line] = Fault(
