@@ -6,6 +6,7 @@ import pytest
 
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import read_submission
+from tests import slips
 from tests.slips import failed, wrong_lines
 
 
@@ -128,3 +129,17 @@ def test_a_step_left_out_before_a_mask_that_forbids_nothing(workers):
     tests, line = failed(workers, "variants", "generate", "generate", old, "scores = q @ k.transpose(-2, -1) / 1.0")
     (told,) = [" ".join(test.pointed) for test in tests if test.name == "test_steps_with_cache"]
     assert f"Line {line} is the first" in told or f"after line {line}, but nothing has made" in told
+
+
+def test_keys_put_together_before_they_are_turned(workers):
+    """The line that puts them together is right in itself: one of them should have been turned."""
+    old = "k = rotate(split_heads(self.W_k(x)), positions)"
+    source = slips.source("variants", "modern")
+    scores = "scores = grouped @ k.unsqueeze"
+    assert old in source
+    assert scores in source
+    text = source.replace(old, "k = split_heads(self.W_k(x))")
+    text = text.replace(scores, f"k = rotate(k, torch.arange(k.size(2), device=x.device))\n        {scores}")
+    tests = slips.failed_text(workers, "variants", "modern", "modern", text)
+    told = [sentence for test in tests for sentence in test.pointed]
+    assert any("puts together something else than correct code does" in sentence for sentence in told), told

@@ -207,7 +207,7 @@ class _Search:
             operation=usual.within(node, line, steps[after[0]].operation if after else ""),
             fillers=fillers(seen, node) if shown else (),
             mask=mask,
-            together=bool(after) and own in TOGETHER and own != steps[after[0]].operation,
+            together=own in TOGETHER and bool(missing) and (not after or own != steps[after[0]].operation),
             inside=trace.lines[node] if call is None and line != trace.lines[node] and not self.again else None,
         )
 

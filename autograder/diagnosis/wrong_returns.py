@@ -112,7 +112,10 @@ class WrongReturns:
     def _made_of_several(self, entry: Call, rows: Sequence[int]) -> Line | None:
         """The line that makes the only one of the results that is wrong, if it is not the `return` itself."""
         nodes = [node for node in entry.outputs if self.seen.rows[node] in rows]
-        line = self.trace.lines[nodes[0]] if len(nodes) == 1 else None
+        if len(nodes) != 1:
+            return None
+        own = int(self.trace.around[nodes[0]]) == self._place(entry)  # or a helper function makes it, for that line
+        line = self.trace.lines[nodes[0]] if own else self.trace.callers[nodes[0]]
         return line if line and entry.returns and line != entry.returns and line.file == entry.returns.file else None
 
     def _made_last(self, entry: Call, step: str) -> Line | None:
