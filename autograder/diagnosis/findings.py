@@ -102,6 +102,17 @@ class Fault:
         return not (told or self.unused or self.opposite or self.twice or self.until) and self.returns is None
 
 
+def goes_own_way(fault: Fault) -> bool:
+    """Whether a line may be right, on a road that nobody has taken yet."""
+    return fault.vague and fault.calls is None
+
+
+def without_own_ways(faults: Mapping[Line, Fault]) -> dict[Line, Fault]:
+    """The faults without lines that may be right, where more is known of another line."""
+    known = {line: fault for line, fault in faults.items() if not goes_own_way(fault)}
+    return known or dict(faults)
+
+
 @dataclass(frozen=True)
 class Finding:
     """What follows from a trace."""

@@ -25,7 +25,7 @@ from autograder.diagnosis.beside_fault import (
     without_gaps,
 )
 from autograder.diagnosis.consequences import drop_consequences, given_wrongly
-from autograder.diagnosis.findings import Fault, Finding, Text
+from autograder.diagnosis.findings import Fault, Finding, Text, without_own_ways
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
 from autograder.diagnosis.right_results import (
     comes_back,
@@ -329,6 +329,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     faults, never = without_gaps(faults, often), never_called(trace, known)
     if (fault := in_place_of(seen, often, never)) and fault.line not in faults and not text.given(fault.line):
         faults, often, never = {fault.line: fault}, (), ()
+    faults = without_own_ways(faults)
     made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}, min(search.suspects, default=trace.size)),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from autograder.diagnosis.findings import Called, Fault, Finding, module_name
+from autograder.diagnosis.findings import Called, Fault, Finding, goes_own_way, module_name
 from autograder.diagnosis.right_steps import UNNAMED
 from autograder.sandbox.traces import Line
 
@@ -94,6 +94,8 @@ def _right_before(finding: Finding, fault: Fault) -> tuple[str, ...]:
     right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
     if fault.short or fault.idle or fault.mends:  # when their lines run is not known
         right = [(line, names) for line, names in right if line.number < fault.line.number]
+    if fault.nan:  # infinities that are as right as any other low number, as long as they make no NaN
+        right = [(line, tuple(name for name in names if name not in fault.given)) for line, names in right]
     return _right_so_far(right, _several(finding))
 
 
@@ -206,7 +208,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         first = "puts together something else than correct code does:" if fault.together else first
         head = "gives a wrong result, too:" if another else first
-        own_way = fault.vague and fault.calls is None  # it may be right, on a road that nobody has taken yet
+        own_way = goes_own_way(fault)
         if own_way:
             head = f"{'also makes' if another else 'is the first that makes'} what no correct code that we know makes:"
         told = [f"{where} {head}", code]
