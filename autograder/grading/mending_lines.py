@@ -29,7 +29,7 @@ from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
 # An operation takes about 12 microseconds.
-OPERATIONS, TOLD = 36_000, 18_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 34_000, 17_000  # where no line is told yet; where one is
 OTHERS = 12_000  # to look for another line, when one is found
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 100, 170, 1_000
@@ -185,6 +185,7 @@ class _StageTrials:
         least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
+        left = max(left, OPERATIONS - OTHERS // 2) if len(finding.faults) > 1 else left  # one change seldom mends them all
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
