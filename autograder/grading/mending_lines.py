@@ -185,7 +185,7 @@ class _StageTrials:
         least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
-        left = max(left, OPERATIONS - OTHERS // 2) if len(finding.faults) > 1 else left  # one change seldom mends them all
+        left = max(left, OPERATIONS - OTHERS // 2) if len(finding.faults) > 1 else left  # seldom one for all
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
