@@ -98,9 +98,8 @@ def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
         off = np.abs(known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max()
         # Axes of size 1 come and go on lines that are not seen, as by a name: only the order of numbers is told. They
         # decide about what is put together, too.
-        if (
-            trace.operations[node] in TOGETHER or int(seen.rows[node]) in seen.named
-        ):  # a step, behind which one is missing
+        # And of a step it is not the order that is wrong: the next one is missing.
+        if trace.operations[node] in TOGETHER or int(seen.rows[node]) in seen.named:
             continue
         if line and not text.given(line) and int(seen.rows[node]) != right and off <= LIMIT:
             first = _begins(seen, node, line)

@@ -112,7 +112,9 @@ def point_at_line(
     actual = error.actual if isinstance(error, Incorrect) else None
     whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
     told = with_finding(result, finding, own_files(recipe.code))
-    if whole and all(fault.vague for fault in finding.faults):  # a wrong choice, which a known mistake explains better
+    if (
+        whole and finding.faults and all(fault.vague for fault in finding.faults)
+    ):  # a wrong choice, which a known mistake explains better
         told = replace(told, pointed_beside=())
     if not raised and all(fault.returns is not None for fault in finding.faults):
         told = _with_unfilled(told, recipe, trace)
