@@ -285,6 +285,15 @@ def test_dropout_in_training_mode_is_not_said_to_be_left_on(workers):
     assert all("same inputs" not in test.message for test in results)
 
 
+def test_a_wrong_gradient_is_not_said_to_depend_on_earlier_calls(workers):
+    """The call is repeated on a new object: its own weights have the gradient then."""
+    half = ENCODER_MASK + "\n        attended = (attended + attended.detach()) / 2"
+    results = next(hidden_results(workers, changed("encoder", ENCODER_MASK, half), "encoder", [1]))
+    told = [test for test in results if test.status != "passed"]
+    assert any("gradient" in test.message for test in told), told
+    assert all("earlier calls" not in test.message for test in told), told
+
+
 # The seed
 
 

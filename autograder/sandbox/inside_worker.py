@@ -108,12 +108,10 @@ class Worker:
             self.change(request["change"], b"")
         tensors = load(body) if body else {}
         target = request["target"]
-        if isinstance(target, str):
-            function = named(target)
-        else:
-            function = self.fresh(self.objects[target]) if request.get("fresh") else self.objects[target]
-            if request["method"] is not None:
-                function = getattr(function, request["method"])
+        function = owner = named(target) if isinstance(target, str) else self.objects[target]
+        if not isinstance(target, str):
+            function = owner = self.fresh(owner) if request.get("fresh") else owner
+            function = owner if request["method"] is None else getattr(owner, request["method"])
 
         inputs: list[torch.Tensor] = []
 
@@ -148,7 +146,7 @@ class Worker:
             if request["arguments"]:  # functions and objects stay here
                 return [None if callable(argument) else argument for argument in (*arguments, *keywords.values())]
             return value
-        parameters = [] if isinstance(target, str) else list(self.objects[target].named_parameters())
+        parameters = [] if isinstance(target, str) else list(owner.named_parameters())
         for _, parameter in parameters:
             parameter.grad = None
         with chance:
