@@ -103,4 +103,112 @@ def test_a_call_that_goes_on_too_early_on_another_line(number):
     assert ("goes on too early" in said) == (number != line.number)
     assert "the norm" in said
     beside = " ".join(sentences(finding, sources, named=True))
-    assert beside == "The known mistake shows first on line 3 of m.py:     x = f(y)"
+    assert beside == "The known mistake shows on line 3 of m.py or before it:     x = f(y)"
+
+
+# What is tried, and where
+
+
+PROPERTY = """    @property
+    def width(self) -> torch.Tensor:
+        return nn.functional.softplus(self.log_width)
+
+    def forward("""
+
+
+def line_of(text: str, part: str) -> int:
+    """The line on which a part of a text begins."""
+    return text[: text.index(part)].count("\n") + 1
+
+
+def test_a_property_is_changed_in_trials_like_a_method(workers):
+    text = slips.source("attention", "pooling")
+    before, found, after = text.partition("class KernelRegression(")
+    after = after.replace("self.log_width.exp()", "self.width").replace("    def forward(", PROPERTY, 1)
+    changed = before + found + after
+    tests = slips.failed_text(workers, "attention", "pooling", "pooling", changed)
+    assert {test.name for test in tests} == {"test_kernel_regression", "test_leave_one_out"}
+    line = line_of(changed, "        return nn.functional.softplus(")
+    assert f"With a small change of line {line}" in told(tests)
+
+
+def test_a_batch_that_is_put_back_by_sorting_it_again(workers):
+    text = slips.source("attention", "seq2seq")
+    old = "enc_outputs, state = self.encoder(src, src_lengths)"
+    start = text.index(old, text.index("class Seq2Seq("))
+    end = text.index("### END SOLUTION", start)
+    new = (
+        "order = src_lengths.argsort()\n"
+        "        enc_outputs, state = self.encoder(src[order], src_lengths[order])\n"
+        "        logits, _ = self.decoder(tgt[order], state, enc_outputs, src_lengths[order])\n"
+        "        real = inside(tgt_lengths)[..., None]\n"
+        "        return logits[order] * real\n        "
+    )
+    new = new.replace("inside(tgt_lengths)", "(torch.arange(tgt.size(1)) < tgt_lengths[:, None])")
+    changed = text[:start] + new + text[end:]
+    tests = slips.failed_text(workers, "attention", "bahdanau", "seq2seq", changed)
+    [test] = [test for test in tests if test.name == "test_seq2seq"]
+    assert wrong_lines(test) == [line_of(changed, "        return logits[order] * real")]
+
+
+FILLED = """steps = tgt.size(1)
+        logits = state.new_zeros(len(tgt), steps, self.output.out_features)
+        weights = state.new_zeros(len(tgt), steps, enc_outputs.size(1))
+        for t in range(steps - 1):
+            scores, state, looked = self.step(tgt[:, t], state, enc_outputs, src_lengths)
+            logits[:, t] = scores
+            weights[:, t] = looked
+        return logits, weights
+        """
+
+
+def test_a_loop_that_fills_too_little_of_a_tensor_is_told_by_its_head(workers):
+    text = slips.source("attention", "seq2seq")
+    start = text.index("### BEGIN SOLUTION\n", text.index("weights: (B, T_d, T_e)")) + len(
+        "### BEGIN SOLUTION\n        "
+    )
+    changed = text[:start] + FILLED + text[text.index("### END SOLUTION", start) :]
+    tests = slips.failed_text(workers, "attention", "bahdanau", "seq2seq", changed)
+    [test] = [test for test in tests if test.name == "test_teacher_forcing"]
+    assert wrong_lines(test) == [line_of(changed, "        for t in range(steps - 1):")]
+
+
+TOO_MANY = """logits, cache = forward_cached(model, prompt)
+    pieces = [prompt, logits[:, -1].argmax(dim=-1, keepdim=True)]
+    for _ in range(min(max_new_tokens, model.max_len - prompt.shape[1]) - 1):
+        logits, cache = forward_cached(model, pieces[-1], cache)
+        scores = filter_logits(logits[:, -1], temperature, top_k, top_p)
+        drawn = torch.multinomial(torch.softmax(scores, dim=-1), 1, generator=generator) if generator else None
+        pieces.append(logits[:, -1].argmax(dim=-1, keepdim=True) if drawn is None else drawn)
+    return torch.cat(pieces, dim=1)
+    """
+
+
+def test_a_loop_in_a_function_that_is_called_does_not_make_too_many_tokens(workers):
+    """One token is added although there is no room: the loop over the layers has nothing to do with it."""
+    text = slips.source("variants", "generate")
+    start = text.index("### BEGIN SOLUTION\n", text.index("def generate(")) + len("### BEGIN SOLUTION\n    ")
+    changed = text[:start] + TOO_MANY + text[text.index("### END SOLUTION", start) :]
+    tests = slips.failed_text(workers, "variants", "generate", "generate", changed)
+    [test] = [test for test in tests if test.name == "test_generate"]
+    assert "the longest prompt" in test.message
+    assert line_of(changed, "logits, cache = forward_cached(model, prompt)") not in wrong_lines(test)
+
+
+PENALTY = """        penalty = 0.0
+        if key_padding_mask is not None:
+            penalty = penalty + key_padding_mask[:, None, None, :] * -1e9
+        if attention_mask is not None:
+            penalty = penalty + attention_mask[:, None, :, :] * -1e9
+        scores = scores + penalty
+"""
+
+
+def test_numbers_that_correct_code_has_too_and_zeros_are_not_told(workers):
+    """Both masks, times a low number, are added up, beginning with 0."""
+    text = slips.source("transformer", "mha")
+    start, end = text.index("        if key_padding_mask is not None:"), text.index("        x = torch.softmax(")
+    changed = text[:start] + PENALTY + text[end:]
+    tests = slips.failed_text(workers, "transformer", "mha", "mha", changed)
+    assert "penalty + key_padding_mask" in told(tests)
+    assert "penalty = 0" not in told(tests)

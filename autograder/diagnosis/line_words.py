@@ -39,14 +39,14 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
         return f"L{where[1:]} has a part in it:"
     if fault.vague and not (fault.calls and fault.calls.wanted):
         return f"L{where[1:]} may have a part in it:"
-    if fault.enters and fault.enters[1] != fault.line.number:
-        return f"The known mistake shows first on {where}:"
-    if fault.anywhere:
+    if fault.anywhere or (fault.enters and fault.enters[1] != fault.line.number):
         return f"The known mistake shows on {where} or before it:"
     early = fault.enters or (fault.left_out and not fault.mask and not fault.calls)
     after = f", after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
     if not early or fault.mends or fault.returns is not None or (after and fault.missing):
         return ""
+    if not after:  # it goes on without something that should have been made by then
+        return f"The known mistake shows on {where} or before it:"
     return f"The known mistake shows first on {where}{after}:"
 
 

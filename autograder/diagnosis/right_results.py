@@ -16,10 +16,14 @@ from autograder.sandbox.traces import Line
 def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
     """The loop that makes too few or too many of what is put together in a result, if there is only one loop."""
     trace = seen.trace
-    loops = {line for line, name in seen.series if line and name.endswith(LOOPED) and not text.given(line)}
     rows = seen.known.results
     for node, row, shape, right in zip(trace.results, rows, trace.shapes, seen.known.shapes, strict=True):
         inputs = trace.inputs[node]
+        loops = {
+            line
+            for (line, name), (first, *_) in seen.series.items()
+            if line and name.endswith(LOOPED) and not text.given(line) and trace.around[first] == trace.around[node]
+        }
         put_together = trace.operations[node] in TOGETHER and len(inputs) > 1 and all(seen.proven[list(inputs)])
         if len(shape) == len(right) and len(loops) == 1 and put_together:
             differ = [own - other for own, other in zip(shape, right, strict=True) if own != other]

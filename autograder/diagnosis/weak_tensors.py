@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import LIMIT, MEANS, ORDERED, arguments, given_to
+from autograder.diagnosis.known_steps import LIMIT, MEANS, ORDERED, Known, arguments, given_to, no_tensor
+from autograder.sandbox.plain_values import NAMED
 from autograder.sandbox.signature_weights import BLOCK, PRIME, WEIGHTS
-from autograder.sandbox.traces import TRAINED, Trace
+from autograder.sandbox.traces import TRAINED, Line, Trace
 
 if TYPE_CHECKING:
     from autograder.diagnosis.right_steps import Comparison
@@ -48,6 +49,18 @@ def weak(seen: "Comparison") -> np.ndarray:
     if len(trace.results) == len(seen.known.results):  # what these should be is known
         found[[node for node in trace.results if seen.rows[node] < 0]] = False
     return found
+
+
+def numbers_to_tell(trace: Trace, known: Known) -> dict[Line, dict[str, float]]:
+    """The local variables of lines that are numbers, without zeros and those that correct code has as well."""
+    named = np.array([name.endswith(NAMED) for name in trace.operations], dtype=bool) & no_tensor(trace.signatures)
+    nodes = np.flatnonzero(named)
+    rows = known.find(trace.signatures[nodes])
+    other = {trace.operations[node].removesuffix(NAMED) for node, row in zip(nodes, rows, strict=True) if row < 0}
+    return {
+        line: {name: value for name, value in numbers.items() if value and name in other}
+        for line, numbers in trace.numbers.items()
+    }
 
 
 def either_way(seen: "Comparison") -> np.ndarray:

@@ -59,6 +59,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             of_line = Counter[int]()
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
+            way |= _heads(node, {line: far for (own, line), far in way.items() if own == file}, file)
             for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
@@ -82,6 +83,26 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, block = 0, 2
                 found.append((late, block, far, change))
     yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
+
+
+def _heads(function: ast.FunctionDef, way: dict[int, int], file: str) -> dict[tuple[str, int], int]:
+    """The heads of loops on a way, or in which something that is used on it is filled: how far they are.
+
+    They say how often these run: of a loop that ends too early not all is seen to be missing.
+    """
+    used = {name for one in ast.walk(function) if getattr(one, "lineno", 0) in way for name in _loaded(one)}
+    found = {}
+    for loop in (one for one in ast.walk(function) if isinstance(one, ast.For) and one.lineno not in way):
+        inside = [far for at, far in way.items() if loop.lineno < at <= (loop.end_lineno or 0)]
+        stored = [one for one in ast.walk(loop) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
+        filled = {name for one in stored for name in _loaded(one.value)}
+        if inside or filled & used:
+            found[file, loop.lineno] = min(inside, default=0) + 1
+    return found
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {node.id} if isinstance(node, ast.Name) else set()
 
 
 def _ends_early(change: SmallChange, followed: Followed) -> bool:

@@ -12,6 +12,7 @@ from autograder.diagnosis.changing_lines import argument_line, kept_line, random
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
+from autograder.diagnosis.weak_tensors import numbers_to_tell
 from autograder.grading.opposite_masks import with_masks
 from autograder.grading.other_generators import with_other_generator
 from autograder.grading.results import LineMark, TestResult
@@ -232,8 +233,9 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
     finding = _with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources, text)
     finding = with_other_generator(finding, trace, sources)
+    telling = numbers_to_tell(trace, known)
     used = {
-        fault.line: names_used(sources, fault.line, trace.numbers.get(fault.line, {}))
+        fault.line: names_used(sources, fault.line, telling.get(fault.line, {}))
         for fault in finding.faults
         if fault.vague or (not (fault.calls or fault.order or fault.opposite or fault.twice) and fault.returns is None)
     }

@@ -30,7 +30,7 @@ class ChangedFunction:
             if name not in vars(found) or not inside:
                 raise LookupError(path)
             found, code = vars(found)[name], inside[0]
-        function = inspect.unwrap(getattr(found, "__func__", found))
+        function = inspect.unwrap(getattr(found, "__func__", None) or getattr(found, "fget", None) or found)
         if type(function) is not FunctionType:
             raise LookupError(path)
         self._function, self._code = function, function.__code__

@@ -20,6 +20,7 @@ from autograder.submissions.taken_for import (
     MASKING,
     MERGING,
     ORDER,
+    POSITIVE,
     SPLITTING,
     TAKEN_FOR,
 )
@@ -105,7 +106,7 @@ class _Editor:
             for node in ast.walk(function)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         }
-        self.splits = not methods.isdisjoint(SPLITTING)
+        self.splits, self.sorts = not methods.isdisjoint(SPLITTING), not methods.isdisjoint(("sort", "argsort"))
         self.attributes = {
             kind: list(dict.fromkeys([*idle, *(node.attr for node in own if (id(node) in called) == kind)]))
             for kind in (True, False)
@@ -307,6 +308,8 @@ class _Editor:
             yield self._whole(node, f"({own.of(node.func.value)})")
         if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             yield self._whole(node, f"({own.of(node.args[0])})")
+            if method in POSITIVE:
+                yield self._whole(node, f"({own.of(node.args[0])}).exp()")
 
     def _interleaved(self, node: ast.Call, tensor: str) -> Iterator[Edit]:
         """What `repeat` repeats as a whole along one axis, repeated element by element."""
@@ -334,6 +337,8 @@ class _Editor:
                     if one != f"{low}:{high}":
                         yield self._whole(axis, one)
         texts = [self.text.of(axis) for axis in axes]
+        if self.sorts and len(axes) == 1 and isinstance(axes[0], ast.Name):
+            yield self._whole(axes[0], f"{texts[0]}.argsort()")
         for at in range(len(axes) - 1):
             if texts[at] != texts[at + 1]:
                 yield self._whole(node.slice, ", ".join([*texts[:at], texts[at + 1], texts[at], *texts[at + 2 :]]))

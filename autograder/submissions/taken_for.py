@@ -35,5 +35,6 @@ FAMILIES = (
     ("repeat", "repeat_interleave"),
 )
 GATHERING, MASKING = ("gather", "scatter", "scatter_"), ("masked_fill", "masked_fill_", "where")
+POSITIVE = ("softplus", "relu", "sigmoid", "abs")  # what is taken for exp(), to make a number positive
 # Of heads, before axes are turned.
 SPLITTING, MERGING = ("view", "reshape", "unflatten"), ("view", "reshape", "flatten")

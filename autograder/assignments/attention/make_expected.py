@@ -69,11 +69,21 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
     tensors |= pool("near", module.gaussian, 0.7, random(rng, 6, 2), random(rng, 9, 2))
     tensors |= pool("equal", module.constant, 0.7, random(rng, 3, 4), random(rng, 5, 4))
     tensors |= pool("unreached", module.gaussian, 0.01, between, grid)
+    tensors |= pool("some_unreached", module.gaussian, 0.1, *some_unreached(rng))
     tensors |= pool("regression", module.gaussian, 0.4, random(rng, 7, 2), random(rng, 8, 2))
     tensors |= leave_out("others", module.gaussian, 0.6, random(rng, 8, 2))
     tensors |= leave_out("equal_others", module.constant, 0.6, random(rng, 5, 1))
     tensors |= leave_out("unreached_others", module.gaussian, 0.01, grid)
+    tensors |= leave_out("some_unreached_others", module.gaussian, 0.1, some_unreached(rng)[0])
     return tensors
+
+
+def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tensor]":
+    """Queries and keys for a width of 0.1: some are near, one is seven widths away, and one much too far."""
+    import torch
+
+    near, keys = 0.1 * random(rng, 3, 2), 0.1 * random(rng, 5, 2)
+    return torch.cat([near, torch.tensor([[0.7, 0.0], [9.0, 0.0]])]), keys
 
 
 def scoring(module: Any, rng: np.random.Generator) -> Tensors:
@@ -84,6 +94,7 @@ def scoring(module: Any, rng: np.random.Generator) -> Tensors:
     lengths = {"of_sequences": torch.tensor([4, 1, 5]), "of_queries": torch.tensor([[1, 3, 5], [5, 2, 2], [4, 4, 1]])}
     # Some of the scores are low, so that a fill value that is not far lower shows.
     scores = 2 * random(rng, B, T_q, T_k) - torch.tensor([0.0, 40.0, -10.0])[:, None, None]
+    scores[0, :, -1] += 1000  # beyond most lengths: a softmax that is put together by hand must not look there
     tensors = named("softmax", scores=scores)
     tensors |= named("softmax_no_lengths", weights=module.masked_softmax(scores))
     for name, valid_lens in lengths.items():
@@ -143,9 +154,9 @@ def bahdanau(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
     import torch
 
     model, tensors = small(modules.seq2seq, rng)
-    B, T_e, T_d, h = 3, 6, 5, SMALL["hidden_size"]
-    # Not in the order of their lengths: what is sorted by them has to be put back.
-    src_lengths, tgt_lengths = torch.tensor([4, 6, 1]), torch.tensor([3, 5, 4])
+    B, T_e, T_d, h = 4, 6, 5, SMALL["hidden_size"]
+    # Not in the order of their lengths: what is sorted by them, either way, has to be put back, not sorted once more.
+    src_lengths, tgt_lengths = torch.tensor([4, 1, 6, 2]), torch.tensor([3, 5, 4, 2])
     source = {"enc_outputs": random(rng, B, T_e, 2 * h), "src_lengths": src_lengths}
 
     def tokens(side: str, *shape: int) -> "torch.Tensor":

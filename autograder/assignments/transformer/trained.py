@@ -27,6 +27,8 @@ TINY: dict[str, Any] = {"src_vocab_size": 11, "tgt_vocab_size": 17, "sos_idx": 1
 TINY |= {"num_layers": 2, "d_ff": 20, "max_seq_length": 16, "dropout_prob": KEPT}
 TINY_SENTENCES: dict[str, Any] = {"src": np.array([[3, 7, 4, 2], [5, 9, 0, 0]]), "src_lengths": np.array([4, 2])}
 TINY_SENTENCES |= {"max_output_length": 4}
+# That of the target: no causal mask hides the padded key from the real one behind it.
+WITH_HOLE = np.array([[0, 0, 0, 0, 0], [0, 1, 0, 1, 1]])
 SUBLAYERS = {  # the linear layer that each sub-layer ends with
     "self-attention": "self_attn.W_o",
     "cross-attention": "encoder_attn.W_o",
@@ -69,7 +71,7 @@ def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.n
         "x": x,
         "encoder_out": x[::-1].copy(),
         "encoder_padding_mask": MASK,
-        "self_attn_padding_mask": MASK[:, ::-1].copy() if step else MASK,
+        "self_attn_padding_mask": MASK[:, ::-1].copy() if step else WITH_HOLE,
         "self_attn_mask": np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1),
     }
 

@@ -43,6 +43,12 @@ class TestPooling(AttentionTestCase):
         queries[:2] = keys[0], keys[0] + np.array([2.0, 0.0])
         return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
 
+    def some_unreached(self, n_q: int, n_k: int) -> Points:
+        """Points for a width of 0.1: some queries are near, one is seven widths away, and one much too far."""
+        points = {name: 0.1 * value for name, value in self.points(n_q + 2, n_k, 2, 2).items()}
+        points["queries"][-2:] = [0.7, 0.0], [9.0, 0.0]
+        return points
+
     def cases(self) -> list[tuple[str, float, Points]]:
         """Given kernels, widths, and points of which each query reaches some keys."""
         n_q, n_k = self.sizes(2)
@@ -72,6 +78,7 @@ class TestPooling(AttentionTestCase):
             self.leaves(self.student.pooling.attention_pooling, **arguments)
         with self.part("unreached"):
             self.pool("gaussian", NARROW, alone)
+            self.pool("gaussian", 0.1, self.some_unreached(*self.sizes(2)))
             self.learns_width(alone, NARROW)
 
     def pool(self, name: str, width: float, points: Points) -> None:
@@ -130,6 +137,8 @@ class TestPooling(AttentionTestCase):
                 self.leave_out(name, width, points)
         with self.part("unreached"):
             self.leave_out("gaussian", NARROW, alone)
+            points = self.some_unreached(n, n + 2)
+            self.leave_out("gaussian", 0.1, {"keys": points["queries"], "values": points["values"]})
 
     def leave_out(self, name: str, width: float, points: Points) -> None:
         """Fail unless each value is predicted from all other pairs."""

@@ -64,7 +64,7 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         lengths = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
         forbidden = np.arange(scores.shape[-1]) >= lengths[..., None]
         louder = softmax.student(np.where(forbidden, scores + 1e4, scores), valid_lens)
-        wrong = "forbidden keys have weight: other scores there change the weights"
+        wrong = "other scores at forbidden keys change the weights"
         self.unchanged(louder, weights, wrong, "weights", WEIGHTS)
 
     def attend(self, build: Any, query_size: int, key_size: int) -> None:

@@ -149,6 +149,20 @@ MISTAKES: tuple[Mistake, ...] = (
         UNREACHED,
     ),
     _pooling(
+        "unreached-all",
+        FALLBACK,
+        "reached = torch.where((reached == 0).all(dim=1).any(), nearest, reached)",
+        "As soon as one query reaches no key, all queries attend to their nearest keys only.",
+        "The choice is made for each query, by its own row of kernel values. " + UNREACHED,
+    ),
+    _pooling(
+        "unreached-tiny",
+        FALLBACK,
+        FALLBACK.replace("(reached == 0).all(dim=1, keepdim=True)", "reached.sum(dim=1, keepdim=True) < 1e-6"),
+        "A query whose kernel values are tiny, but not 0, attends to its nearest key as if it reached none.",
+        "However far the keys are, they are reached as long as one value of the kernel is above 0. " + UNREACHED,
+    ),
+    _pooling(
         "values-missing",
         RETURN,
         "return weights, weights",
@@ -176,7 +190,6 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FALLBACK}\n    weights = reached / (reached.sum(dim=1, keepdim=True) + 1e-8)",
         "Where all values of the kernel are tiny, your weights do not add up to 1: a small number is added to the sum.",
         "A tiny sum is still a sum to divide by; only a sum of 0 is another case. " + WEIGHT,
-        hidden=True,
     ),
     # The visible tests compute no gradients.
     _pooling(

@@ -29,13 +29,19 @@ class TestBahdanau(TrainedTestCase):
         """Make one step: look at the source with the previous state, go to the next state, score the next token."""
         stored = self.stored("step")
         inputs = {name: stored[name] for name in ("token", "state", "enc_outputs", "src_lengths")}
-        logits, state, weights = self.items(self.small_decoder().step(**inputs), 3, "step")
+        decoder = self.small_decoder()
+        logits, state, weights = self.items(decoder.step(**inputs), 3, "step")
         with self.part("weights"):
             self.assert_tensor(weights, stored["weights"], "weights", "B T_e")
         with self.part("state"):
             self.assert_tensor(state, stored["new_state"], "the new state", "B h")
         with self.part("logits"):
             self.assert_tensor(logits, stored["logits"], "logits", "B V")
+        with self.only_warn():
+            alone = decoder.step(**{name: value[:1] for name, value in inputs.items()})
+            logits, _, weights = self.items(alone, 3, "step")
+            self.assert_tensor(weights, stored["weights"][:1], "weights of one sentence alone", "B T_e")
+            self.assert_tensor(logits, stored["logits"][:1], "logits of one sentence alone", "B V")
 
     def test_teacher_forcing(self):
         """Decode known targets: each step reads the right token, and the state that the step before it left."""

@@ -43,6 +43,7 @@ class TestPooling(StageTestCase):
             self.pool("equal", "constant")
         with self.part("unreached"):
             self.pool("unreached", "gaussian")
+            self.pool("some_unreached", "gaussian")
             with self.only_warn():
                 self.differentiate("unreached", "gaussian")
 
@@ -85,3 +86,4 @@ class TestPooling(StageTestCase):
             self.leave_out("equal_others", "constant")
         with self.part("unreached"):
             self.leave_out("unreached_others", "gaussian")
+            self.leave_out("some_unreached_others", "gaussian")

@@ -1,7 +1,7 @@
 """Known mistakes of stage 4: the decoder."""
 
 from autograder.assignments.transformer.mistakes import decoder_masks
-from autograder.assignments.transformer.mistakes.decoder_masks import ATTEND, ATTEND_ENCODER, DECODE
+from autograder.assignments.transformer.mistakes.decoder_masks import ATTEND, ATTEND_ENCODER, DECODE, PADDING_MASK
 from autograder.assignments.transformer.mistakes.sublayers import POST_NORM, Sublayer
 from autograder.diagnosis.mistakes import Mistake
 
@@ -151,6 +151,17 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a decoder whose target is shifted by one more position.",
         read_again="The target that you get starts with the start token already, so it needs no further shift. See "
         "what the docstring says about position t.",
+    ),
+    Mistake(
+        id="decoder.target-shifted-again",
+        module="transformer",
+        old=PADDING_MASK,
+        new="tgt = torch.cat([torch.full_like(tgt[:, :1], self.sos_idx), tgt[:, :-1]], dim=1)\n"
+        "        tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))\n        "
+        + PADDING_MASK,
+        looks_like="Your decoder puts a start token in front of the target, which has one, and drops the last token.",
+        read_again="The target that you get starts with the start token already: whoever calls has made the inputs and "
+        "the labels. See what the docstring says about position t.",
     ),
     Mistake(
         id="decoder.last-position-dropped",

@@ -140,9 +140,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=MASK,
         new="src_padding_mask = length_to_padding_mask(torch.full_like(src_lengths, src.size(1)), device=src.device)",
-        looks_like="Your padding mask treats all sentences as equally long: nothing in it is padding.",
-        read_again="Each sentence has its own length, and the mask is made from these, not from the width of the "
-        "batch.",
+        looks_like="Nothing is padding in your padding mask, although most sentences end early.",
+        read_again="Each sentence has its own length, and the mask is made from src_lengths: not from the width of the "
+        "batch, and not from the tokens.",
     ),
     Mistake(
         id="encoder.returned-mask-inverted",

@@ -196,7 +196,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CROSS,
         new="pass",
         looks_like="Your result equals a decoder whose single step does not look at the source in this call.",
-        read_again="A step has the same three sub-layers as forward. The last position asks the encoder's output too.",
+        read_again="A step has the same three sub-layers as forward. The last position asks the encoder's output too, "
+        "also where there is no padding mask.",
     ),
     Mistake(
         id="inference.cross-attention-first-query",

@@ -41,6 +41,24 @@ class TestInference(TrainedTestCase):
             self.check_step()
         with self.part("translations"), self.shown_by(self.check_tiny):
             self.check_translations()
+            with self.only_warn():
+                self.check_start()
+
+    def check_start(self) -> None:
+        """Fail unless a small model starts with its own start token, which is none of the source."""
+        decoded, _ = self.items(
+            self.tiny_model(17).inference(**{**TINY_SENTENCES, "max_output_length": 1}), 2, "inference"
+        )
+        for number, tokens in enumerate(self.items(decoded, 2, "decoded"), start=1):
+            first = tokens.tolist()[:1] if isinstance(tokens, np.ndarray) and tokens.ndim == 1 else []
+            if first != [TINY["sos_idx"]]:
+                self.wrong(f"decoded sentence {number} does not start with sos_idx = {TINY['sos_idx']}")
+
+    def tiny_model(self, eos_idx: int) -> Any:
+        """A small model, with which decoding can be followed."""
+        model = self.student.transformer.Transformer(**TINY, eos_idx=eos_idx)
+        model.load_state(tiny_weights(model.shapes()))
+        return model
 
     def check_step(self) -> None:
         """Fail unless one step of a small layer, with a cache, gives what is stored."""
@@ -115,8 +133,7 @@ class TestInference(TrainedTestCase):
     def check_tiny(self) -> None:
         """Fail unless a small model decodes two short sentences as it should: tokens and caches."""
         stored = self.stored("tiny")
-        model = self.student.transformer.Transformer(**TINY, eos_idx=int(stored["eos_idx"]))
-        model.load_state(tiny_weights(model.shapes()))
+        model = self.tiny_model(int(stored["eos_idx"]))
         decoded, caches = self.items(model.inference(**TINY_SENTENCES), 2, "inference")
         self.check_tokens(self.items(decoded, 2, "decoded"), stored)
         self.check_caches(self.items(caches, 2, "the list of caches"), stored)

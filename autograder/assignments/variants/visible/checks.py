@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.sandbox.student_faults import Raised
 
 GELU_LIMIT = 4e-5  # in any precision: the approximation by tanh is up to 4.7e-4 off
+
+EMBEDDINGS = ("token_embedding.weight", "position_embedding.weight")
 
 
 class CheckingTestCase(StageTestCase):
@@ -36,26 +38,46 @@ class CheckingTestCase(StageTestCase):
         number = isinstance(actual, (int, float)) and not isinstance(actual, bool)
         self.assert_tensor(np.asarray(float(actual)) if number else actual, np.asarray(expected), name, "")
 
-    def assert_groups(self, found: Any, shapes: dict[str, tuple[int, ...]], weight_decay: float) -> None:
+    def assert_groups(
+        self,
+        found: Any,
+        shapes: dict[str, tuple[int, ...]],
+        weight_decay: float,
+        embeddings: Collection[str] | None = None,
+    ) -> None:
         """Fail unless those matrices decay that are no embeddings, and nothing else.
 
         Args:
             found: for each group its weight decay and the sorted names of its parameters.
             shapes: the shapes of all parameters by name.
+            embeddings: the names of those that belong to an `nn.Embedding`, in another model than the language model.
         """
-        matrices = {name for name, shape in shapes.items() if len(shape) == 2 and "embedding" not in name}
-        groups = self.items(found, 2, "parameter_groups")
-        for group, wanted, decay in zip(groups, (matrices, shapes.keys() - matrices), (weight_decay, 0.0), strict=True):
+        of, embeddings = ("", EMBEDDINGS) if embeddings is None else ("in another model, ", embeddings)
+        groups = []
+        for group, decay in zip(self.items(found, 2, "parameter_groups"), (weight_decay, 0.0), strict=True):
             strength, names = self.items(group, 2, "a group")
             self.assert_number(strength, decay, "the weight decay of a group")
-            self.checks += 1
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 self.wrong("the names of the parameters of a group cannot be read")
-            if names != sorted(wanted):
-                twice = [name for name, count in Counter(names).items() if count > 1]
-                wrong = sorted(set(names) ^ wanted) or sorted(twice) or names
-                count = f"{len(wrong)} of {len(shapes)} parameters are in the wrong group, missing, or there twice"
-                self.wrong(f"{count}, as {wrong[0]}", f"This is seen in the group with a weight decay of {decay:g}.")
+            groups.append(Counter(names))
+        self.checks += 1
+        decaying, others = groups
+        wrong = {}
+        for name in sorted({*shapes, *decaying, *others}):
+            times, axes = decaying[name] + others[name], len(shapes.get(name, ()))
+            if name not in shapes:
+                wrong[name] = "stands in the groups, but is no parameter of the model"
+            elif times != 1:
+                wrong[name] = f"stands in the groups {times} times" if times else "stands in neither group"
+            elif others[name] and axes == 2 and name not in embeddings:
+                wrong[name] = "does not decay, although it has two axes and belongs to no nn.Embedding"
+            elif decaying[name] and name in embeddings:
+                wrong[name] = "decays, although it belongs to an nn.Embedding"
+            elif decaying[name] and axes != 2:
+                wrong[name] = f"decays, although it does not have two axes, but {axes}"
+        if wrong:
+            name, what = next(iter(wrong.items()))
+            self.wrong(f"{of}{name} {what}", f"{len(wrong)} of {len(shapes)} parameters stand where they should not.")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
         """Fail unless these are the prompt and so many tokens of the vocabulary."""
