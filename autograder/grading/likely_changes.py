@@ -59,7 +59,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             of_line = Counter[int]()
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
-            way |= _heads(node, {line: far for (own, line), far in way.items() if own == file}, file)
+            idle_names = _idle_names(node)
+            way |= _filling(node, {line: far for (own, line), far in way.items() if own == file}, file)
             for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
@@ -79,29 +80,46 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 elif change.text.startswith(calls) or change.text in likely:
                     late = -1
                 block = of_line[change.line] // MANY if end else int(change.names or change.moves)
+                if change.text in idle_names and change.names:
+                    block = -1
                 if seen and not end and not block and times:  # it may lack something behind what is right
                     late, block = 0, 2
                 found.append((late, block, far, change))
     yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
 
 
-def _heads(function: ast.FunctionDef, way: dict[int, int], file: str) -> dict[tuple[str, int], int]:
-    """The heads of loops on a way, or in which something that is used on it is filled: how far they are.
+def _idle_names(function: ast.FunctionDef) -> set[str]:
+    """The names to which a function gives something that it uses nowhere: most likely they are meant somewhere."""
+    names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and not one.id.startswith("_")]
+    return {one.id for one in names if isinstance(one.ctx, ast.Store)} - {
+        one.id for one in names if isinstance(one.ctx, ast.Load)
+    }
 
-    They say how often these run: of a loop that ends too early not all is seen to be missing.
+
+def _filling(function: ast.FunctionDef, way: dict[int, int], file: str) -> dict[tuple[str, int], int]:
+    """The heads of loops on a way, and what fills in a loop something that is used on it: how far they are.
+
+    The head says how often the loop runs: of one that ends too early not all is seen to be missing. What is put into a
+    list is not followed.
     """
-    used = {name for one in ast.walk(function) if getattr(one, "lineno", 0) in way for name in _loaded(one)}
+    used = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and one.lineno in way}
     found = {}
-    for loop in (one for one in ast.walk(function) if isinstance(one, ast.For) and one.lineno not in way):
+    for loop in (one for one in ast.walk(function) if isinstance(one, ast.For)):
         inside = [far for at, far in way.items() if loop.lineno < at <= (loop.end_lineno or 0)]
-        stored = [one for one in ast.walk(loop) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
-        filled = {name for one in stored for name in _loaded(one.value)}
-        if inside or filled & used:
-            found[file, loop.lineno] = min(inside, default=0) + 1
-    return found
+        filling = [one.lineno for one in ast.walk(loop) if isinstance(one, ast.expr) and _filled(one) & used]
+        for line in (loop.lineno, *filling) if inside or filling else ():
+            found[file, line] = min(inside, default=0) + 1
+    return {(_, line): far for (_, line), far in found.items() if line not in way}
 
 
-def _loaded(node: ast.AST) -> set[str]:
+def _filled(node: ast.expr) -> set[str]:
+    """The name of what an expression writes into, or what it appends to."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend"):
+        return _name_of(node.func.value)
+    return _name_of(node.value) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else set()
+
+
+def _name_of(node: ast.expr) -> set[str]:
     return {node.id} if isinstance(node, ast.Name) else set()
 
 
