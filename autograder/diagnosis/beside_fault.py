@@ -152,7 +152,10 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
             telling = seen.telling[node] and not seen.weak[node] and not _beside_wrong_part(seen, node)
             if row in seen.named and row not in told and telling and seen.rows[last.get(line, node)] >= 0:
                 told.add(row)
-                names += [name for step in seen.named[row] if (name := seen.known.steps[step].name) not in names]
+                # Of steps that change nothing here it is not seen whether they were made: not of those after the first.
+                same = set(seen.named[row])
+                first = [step for step in seen.named[row] if same.isdisjoint(seen.known.steps[step].after)]
+                names += [name for step in first if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())
 
 

@@ -12,6 +12,7 @@ MOST_USED = 4  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
 LINES = 4  # of a statement that are shown
 OPENED = {"(": ")", "[": "]", "{": "}"}
+EITHER = "Either a step is missing before this line, or this line does something else than it should."
 
 
 def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False) -> tuple[str, ...]:
@@ -24,12 +25,21 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     """
     if not finding.faults:
         return _without_fault(finding, sources, named)
-    told = [*_right_before(finding, finding.faults[0])]
-    for number, fault in enumerate(finding.faults[:MOST]):
+    faults = [fault for fault in finding.faults if not (named and fault.left_out and not _says_what(fault))]
+    told = [*_right_before(finding, faults[0])] if faults else []
+    for number, fault in enumerate(faults[:MOST]):
         shown = _where_it_shows(fault, _several(finding) or not told) if named else ""
         code = CODE + statement_text(fault.line, sources)
         told += [shown, code] if shown else _fault(fault, finding, sources, bool(told), number > 0)
+    told = [sentence for sentence in told if sentence != EITHER] if named else told
     return (*told, *_calls_of_modules(finding))
+
+
+def _says_what(fault: Fault) -> bool:
+    """Whether it is known what a line goes on without, or with what."""
+    return bool(
+        fault.missing or fault.enters or fault.turn or fault.calls or fault.mends or fault.anywhere or fault.mask
+    )
 
 
 def _where_it_shows(fault: Fault, with_file: bool) -> str:
@@ -164,6 +174,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
             told += [f"What line {fault.before.number} makes are the numbers of {fault.order}, in another order."]
     elif fault.idle:
         told = [f"{where} begins a loop whose lines never run:", code]
+        if fault.before:
+            told.append(f"Line {fault.before.number} goes through the same: of an iterator nothing is left then.")
     elif fault.short:
         often = (
             f"runs {'more' if fault.often > 0 else 'less'} often than it should" if fault.often else "ends too early"
@@ -203,7 +215,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
-        told += ["Either a step is missing before this line, or this line does something else than it should."]
+        told.append(EITHER)
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         first = "puts together something else than correct code does:" if fault.together else first

@@ -30,6 +30,7 @@ from autograder.grading.source_lines import (
     written_arguments,
 )
 from autograder.grading.unsteady_results import CHANGING
+from autograder.grading.used_iterators import gone_through_before
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -266,7 +267,10 @@ def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], 
         return finding
     ran = {line for line in (*trace.lines, *trace.callers, *(call.line for call in trace.calls)) if line}
     loops = [line for line in idle_loops(sources, ran, told.line if told else None) if not text.given(line)]
-    return replace(finding, faults=(Fault(loops[0], idle=True),)) if len(loops) == 1 else finding
+    if len(loops) != 1:
+        return finding
+    earlier = gone_through_before(sources, loops[0])
+    return replace(finding, faults=(Fault(loops[0], idle=True, before=earlier if earlier in ran else None),))
 
 
 def _with_opposite(recipe: Recipe, runs: Student, node: int) -> Trace | None:

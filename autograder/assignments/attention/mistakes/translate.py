@@ -54,7 +54,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=WHILE,
         new="while len(tokens) <= max_output_length:",
-        looks_like="Your loop goes on when all sentences are complete, and adds columns of padding.",
+        looks_like="Behind the end of the longest of your translations there are columns of nothing but padding.",
         read_again="The docstring says how many columns the result has, and when the loop ends.",
     ),
     Mistake(

@@ -74,7 +74,7 @@ class TestTraining(VariantsTestCase):
         """Fail unless norm and gradients are right."""
 
         def call(modules: Any) -> Any:
-            return modules.drivers.clip(gradients, max_norm, as_iterator)
+            return modules.drivers.clip(gradients, max_norm, as_iterator=as_iterator)
 
         norm, *after = self.items(call(self.student), 1 + len(gradients), "clip_gradients")
         right_norm, *right = self.right(call, self.reference)

@@ -37,7 +37,7 @@ class TestTraining(CheckingTestCase):
         for case, max_norm in made.CLIPS.items():
             stored = self.stored(f"clip_{case}")
             with self.part(case):
-                result = self.student.drivers.clip(gradients, max_norm, True)
+                result = self.student.drivers.clip(gradients, max_norm, as_iterator=True)
                 norm, *after = self.items(result, 1 + len(gradients), "clip_gradients")
                 self.assert_number(norm, stored["norm"], f"the norm before clipping at {max_norm:g}")
                 for number, gradient in enumerate(after):
