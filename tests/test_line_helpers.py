@@ -212,3 +212,19 @@ def test_numbers_that_correct_code_has_too_and_zeros_are_not_told(workers):
     tests = slips.failed_text(workers, "transformer", "mha", "mha", changed)
     assert "penalty + key_padding_mask" in told(tests)
     assert "penalty = 0" not in told(tests)
+
+
+def test_of_an_iterator_nothing_is_left_for_a_second_loop(workers):
+    text = slips.source("variants", "training")
+    start = text.index("### BEGIN SOLUTION\n", text.index("def clip_gradients(")) + len("### BEGIN SOLUTION\n    ")
+    twice = (
+        "norm = math.sqrt(sum(float(p.grad.square().sum()) for p in parameters if p.grad is not None))\n"
+        "    if norm > max_norm:\n        for p in parameters:\n            if p.grad is not None:\n"
+        "                p.grad.mul_(max_norm / norm)\n    return norm\n    "
+    )
+    changed = text[:start] + twice + text[text.index("### END SOLUTION", start) :]
+    tests = slips.failed_text(workers, "variants", "training", "training", changed)
+    [test] = [test for test in tests if test.name == "test_clip_gradients"]
+    first = line_of(changed, "    norm = math.sqrt(sum(float(p.grad.square()")
+    assert wrong_lines(test) == [line_of(changed, "        for p in parameters:")]
+    assert f"Line {first} goes through the same: of an iterator nothing is left then." in told([test])

@@ -233,7 +233,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told += ["Look at it first, then at the lines around it."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
-    return (*told, *_used(fault, finding))
+    # Where the operation is told that is not right, what else the line uses only draws the eye away.
+    single = fault.vague and fault.operation and _within(fault, sources)
+    return (*told, *(() if single else _used(fault, finding)))
 
 
 def _without(fault: Fault) -> str:

@@ -117,18 +117,24 @@ def _less_sure(
     whole = [one.name for one in marked if one.followed.whole and one.name not in mending]
     whole = [name for name in whole if not any(fault.draws for fault in by_name[name].faults)]
     less: dict[str, tuple[str, ...]] = dict.fromkeys(whole, ()) if len(whole) < len(marked) else {}
+    alike_tests: dict[str, TestResult] = {}
     vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
     sure = [other for other in marked if other not in vague and other.name not in less]
     for one in vague:
         # What raises on a condition that does not hold here has nothing to do with it.
         alike = [other for other in sure if one.followed.raised or not other.followed.raised]
         own, others = tests[one.name], [tests[other.name] for other in alike]
+        wanted = any(fault.calls and fault.calls.wanted for fault in one.followed.finding.faults)
+        if not wanted and (same := next((other for other in others if _wrong(other) == _wrong(own)), None)):
+            # What that says of the line is true here, too.
+            alike_tests[one.name] = replace(own, pointed=same.pointed, pointed_beside=same.pointed_beside)
+            continue
         marks = [mark for other in others for mark in _wrong(other) if mark not in _wrong(own)]
         if behind := next((mark for mark in marks if _ran(mark, one.followed)), None):
             where = f"line {behind.line} of {behind.file}"
             less[one.name] = (f"Another test points at {where}, whose function is called here, too.",)
     nothing: dict[str, Any] = {"pointed_beside": (), "marks": (), "fault_step": ""}
-    return {name: replace(tests[name], pointed=told, **nothing) for name, told in less.items()}
+    return {name: replace(tests[name], pointed=told, **nothing) for name, told in less.items()} | alike_tests
 
 
 def _wrong(test: TestResult) -> list[LineMark]:

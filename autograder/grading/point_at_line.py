@@ -13,6 +13,7 @@ from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.diagnosis.weak_tensors import numbers_to_tell
+from autograder.grading.loops_never_entered import with_idle_loop
 from autograder.grading.opposite_masks import with_masks
 from autograder.grading.other_generators import with_other_generator
 from autograder.grading.results import LineMark, TestResult
@@ -21,7 +22,6 @@ from autograder.grading.source_lines import (
     early_returns,
     filled_lists,
     gathering_returns,
-    idle_loops,
     in_given,
     making_returns,
     named_attributes,
@@ -30,7 +30,6 @@ from autograder.grading.source_lines import (
     written_arguments,
 )
 from autograder.grading.unsteady_results import CHANGING
-from autograder.grading.used_iterators import gone_through_before
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -232,7 +231,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
     if trace.raised is None:
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
-    finding = _with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources, text)
+    finding = with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources, text)
     finding = with_other_generator(finding, trace, sources)
     telling = numbers_to_tell(trace, known)
     used = {
@@ -253,24 +252,6 @@ def _with_doubtful_axes(finding: Finding, trace: Trace, sources: Mapping[str, st
     doubtful = {line for line in made if line and any(axis in text_of(line, sources) for axis in AXES)}
     right = tuple(one for one in finding.right if one[0] not in doubtful)
     return replace(finding, right=right, unsure=finding.unsure | doubtful)
-
-
-def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], text: Text) -> Finding:
-    """What follows, with the only loop that is never entered, where nothing is made that is wrong, but too little; in
-    place of the `return` of what was made before it, too."""
-    told = finding.faults[0] if len(finding.faults) == 1 else None
-    raised = trace.raised is not None or not trace.results  # what comes behind an exception never runs
-    if raised or (finding.faults and (told is None or told.returns is None)):
-        return finding
-    made = trace.made[list(trace.results)].any()
-    if (told and told.before is None and made) or not (told or (finding.missing and finding.usual)):
-        return finding
-    ran = {line for line in (*trace.lines, *trace.callers, *(call.line for call in trace.calls)) if line}
-    loops = [line for line in idle_loops(sources, ran, told.line if told else None) if not text.given(line)]
-    if len(loops) != 1:
-        return finding
-    earlier = gone_through_before(sources, loops[0])
-    return replace(finding, faults=(Fault(loops[0], idle=True, before=earlier if earlier in ran else None),))
 
 
 def _with_opposite(recipe: Recipe, runs: Student, node: int) -> Trace | None:
