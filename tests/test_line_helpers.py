@@ -64,9 +64,9 @@ def test_a_part_of_a_tensor_of_which_another_part_is_wrong_is_not_called_right(w
     ):
         assert old in text
         text = text.replace(old, new)
-    tests = slips.failed_text(workers, "transformer", "pe", "pe", text)
-    assert "the sines" in told(tests)
-    assert "the angles" not in told(tests)
+    [test] = slips.failed_text(workers, "transformer", "pe", "pe", text)
+    assert wrong_lines(test) == [line_of(text, "torch.arange(d_model) * (")]
+    assert "the angles" not in told([test])
 
 
 def test_a_helper_function_that_has_the_name_of_the_wrong_module_is_told_itself(workers):

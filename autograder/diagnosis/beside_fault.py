@@ -54,6 +54,18 @@ def of_helper(entry: Call, known: Known) -> bool:
     return entry.path.endswith("()") and entry.path not in known.calls
 
 
+def in_helper(seen: Comparison, node: int) -> bool:
+    """Whether a node is made in a function of the student's own."""
+    number = int(seen.trace.around[node])
+    return number >= 0 and of_helper(seen.trace.calls[number], seen.known)
+
+
+def helper_around(seen: Comparison, node: int) -> int:
+    """The number of the innermost call of a function of the student's own in which a node is made, or -1."""
+    around = seen.around(int(seen.trace.around[node]))
+    return next((one for one in around if of_helper(seen.trace.calls[one], seen.known)), -1)
+
+
 def caller_of_helper(entry: Call, trace: Trace, known: Known) -> Line | None:
     """The line that calls the helper function in which a call is made."""
     around = trace.calls[entry.around] if entry.around >= 0 else None

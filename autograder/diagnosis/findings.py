@@ -64,7 +64,7 @@ class Fault:
     part: int = 0  # the line of its statement that would be changed
     either: Line | None = None  # or of this one
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
-    unused: bool = False  # its result gets no name and goes nowhere
+    unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
     opposite: str = ""  # the mask whose opposite it makes
     drops: bool = False  # it uses dropout on what correct code gives to no dropout
     draws: str = ""  # it draws random numbers, and not from this argument of its function
@@ -99,7 +99,9 @@ class Fault:
             or self.idle
             or self.mends
         )
-        return not (told or self.unused or self.opposite or self.twice or self.until) and self.returns is None
+        return (
+            not (told or self.unused is not None or self.opposite or self.twice or self.until) and self.returns is None
+        )
 
 
 def goes_own_way(fault: Fault) -> bool:

@@ -15,10 +15,11 @@ from autograder.diagnosis.beside_fault import (
     called_often,
     called_twice,
     could_make,
+    helper_around,
+    in_helper,
     in_place_of,
     is_usual,
     never_called,
-    of_helper,
     right_lines,
     surplus_calls,
     unused_lines,
@@ -148,7 +149,8 @@ class _Search:
         """
         trace, seen, usual, steps = self.trace, self.seen, self.usual, self.known.steps
         given = seen.nearest(node)
-        direct = tuple(dict.fromkeys(steps[number].name for number in sorted(given & usual.direct(node))))
+        of_row = {steps[number].row: steps[number].name for number in sorted(given & usual.direct(node), reverse=True)}
+        direct = tuple(dict.fromkeys(reversed(of_row.values())))
         own = trace.operations[node]
         beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
         next_rows = usual.leads_to(trace.inputs[node])
@@ -231,7 +233,7 @@ class _Search:
 
     def _caller(self, node: int, source: int) -> Line | None:
         """The line that calls the helper function in which a node is made, if it gives a tensor to it."""
-        entry = self.trace.calls[int(self.trace.around[node])] if self._in_helper(node) else None
+        entry = self.trace.calls[int(self.trace.around[node])] if in_helper(self.seen, node) else None
         line = entry.line if entry and source in entry.inputs else None
         return line if line and not self.text.given(line) else None
 
@@ -264,21 +266,16 @@ class _Search:
         line, caller = trace.lines[node], trace.callers[node]
         # A function that gives nothing but what is right elsewhere was called here with something wrong.
         places: tuple[Any, ...] = trace.callers
-        if self._in_helper(node):  # which may be called several times by one line
-            places = tuple(trace.around)
+        if in_helper(self.seen, node):  # which may be called several times by one line
+            places = tuple(helper_around(self.seen, one) for one in range(trace.size))
         others = [one for one, own in enumerate(trace.lines) if own == line and places[one] != places[node]]
         elsewhere = {places[one] for one in others if self.seen.proven[one]}
         elsewhere -= {places[one] for one in others if not self.seen.fine[one]}
         if any(trace.callers[one] == caller and places[one] in elsewhere for one in others):
-            self.again = caller if self._in_helper(node) else None
+            self.again = caller if in_helper(self.seen, node) else None
             return line, None  # and by the same line with something right
         # Right numbers in another order may be right for one call by chance, as where two axes are of one size.
         return (caller if caller and elsewhere and not self.seen.order(node) else line), None
-
-    def _in_helper(self, node: int) -> bool:
-        """Whether a node is made in a function of the student's own."""
-        number = int(self.trace.around[node])
-        return number >= 0 and of_helper(self.trace.calls[number], self.known)
 
     def with_nan(self, faults: dict[Line, Fault]) -> tuple[dict[Line, Fault], Line | None]:
         """The faults of a call that gives back NaN: those before it, or the line that makes it.
@@ -315,7 +312,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     if not faults and (twice := called_twice(trace, known, text)) and not text.given(twice[1]):
         faults = {twice[1]: Fault(twice[1], twice=twice[0])}
     if unused := unused_lines(seen, text.bare):
-        faults = {line: Fault(line, unused=True) for line in unused}
+        faults = {line: Fault(line, unused="") for line in unused}
     if trace.raised is not None:  # what a call has not made that an exception ended is not left out by who called
         ended = {call.line for call in trace.calls if not call.outputs}
         faults = {line: fault for line, fault in faults.items() if not (fault.left_out and line in ended)}

@@ -135,8 +135,13 @@ def _and(items: Sequence[str]) -> str:
 def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool) -> tuple[str, ...]:
     where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if _several(finding) or not led else "")
     code = CODE + statement_text(fault.line, sources)
-    if fault.unused:
-        told = [f"{where} computes something that is used nowhere: its result gets no name.", code]
+    if fault.unused is not None:
+        made = (
+            f"makes {fault.unused}, which is used nowhere:"
+            if fault.unused
+            else "computes something that is used nowhere: its result gets no name."
+        )
+        told = [f"{where} {made}", code]
     elif fault.opposite:
         told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:

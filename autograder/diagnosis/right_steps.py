@@ -92,7 +92,10 @@ class Comparison:
             matched = self.rows[node] >= 0 and not self.alike[node]
             # What only takes its shape from a tensor proves nothing about its numbers.
             # Neither does a number of Python, which may only be a size or a limit of its type.
-            used = (user for user in self.consumers[node] if self.shows(user, node))
+            used = [user for user in self.consumers[node] if self.shows(user, node)]
+            parts = [user for user in used if self.trace.operations[user] in PARTS]
+            if not proven[parts].all():  # some parts of a wrong tensor may be right
+                used = [user for user in used if user not in parts]
             proven[node] = matched or any(proven[one] and self.plain[one] <= self.plain[node] for one in used)
         idle = np.array([operation in EMPTY + RANDOM for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())

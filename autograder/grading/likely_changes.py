@@ -11,6 +11,7 @@ from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.small_changes import SmallChange, small_changes
 from autograder.submissions.syntax_tree import functions, parse
 from autograder.submissions.unused_attributes import unused_attributes
+from autograder.submissions.unused_names import unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
 
@@ -59,7 +60,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             of_line = Counter[int]()
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
-            idle_names = _idle_names(node)
+            idle_names = unused_names(node)
             way |= _filling(node, {line: far for (own, line), far in way.items() if own == file}, file)
             for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
@@ -86,14 +87,6 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, block = 0, 2
                 found.append((late, block, far, change))
     yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
-
-
-def _idle_names(function: ast.FunctionDef) -> set[str]:
-    """The names to which a function gives something that it uses nowhere: most likely they are meant somewhere."""
-    names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and not one.id.startswith("_")]
-    return {one.id for one in names if isinstance(one.ctx, ast.Store)} - {
-        one.id for one in names if isinstance(one.ctx, ast.Load)
-    }
 
 
 def _filling(function: ast.FunctionDef, way: dict[int, int], file: str) -> dict[tuple[str, int], int]:

@@ -35,13 +35,17 @@ def _gone_through_before(sources: Mapping[str, str], loop: Line) -> Line | None:
         if not function.lineno <= loop.number <= (function.end_lineno or 0):
             continue
         through: dict[int, set[str]] = {}
+        stored: dict[str, int] = {}  # where a name is given something for the last time
         for node in ast.walk(function):
             if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.iter, ast.Name):
                 through.setdefault(node.iter.lineno, set()).add(node.iter.id)
-        stored = {
-            node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        own = through.get(loop.number, set()) - stored
-        earlier = [line for line, names in through.items() if line < loop.number and names & own]
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                stored[node.id] = max(node.lineno, stored.get(node.id, 0))
+        own = through.get(loop.number, set())
+        earlier = [
+            line
+            for line, names in through.items()
+            if line < loop.number and any(stored.get(name, 0) < line for name in names & own)
+        ]
         return Line(loop.file, max(earlier), max(earlier)) if earlier else None
     return None

@@ -30,6 +30,7 @@ from autograder.grading.source_lines import (
     written_arguments,
 )
 from autograder.grading.unsteady_results import CHANGING
+from autograder.grading.unused_steps import with_unused_step
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -232,7 +233,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
     finding = with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources, text)
-    finding = with_other_generator(finding, trace, sources)
+    finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
     telling = numbers_to_tell(trace, known)
     used = {
         fault.line: names_used(sources, fault.line, telling.get(fault.line, {}))

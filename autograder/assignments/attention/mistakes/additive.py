@@ -18,7 +18,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=FEATURES,
         new=FEATURES.replace("torch.tanh", ""),
-        looks_like="Your additive attention has no tanh.",
+        looks_like="Your result equals additive attention without the tanh.",
         read_again="Without it the score is a sum of one number of the query and one of the key, and the query's drops "
         "out of the softmax: all queries would look at the same keys. " + FORMULA,
     ),
@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=FEATURES,
         new="features = torch.tanh(self.W_q(queries))[:, :, None] + torch.tanh(self.W_k(keys))[:, None]",
-        looks_like="Your tanh is taken of query and key each, before the sum.",
+        looks_like="Your weights depend on the keys alone, as with a tanh of query and key each, before the sum.",
         read_again="The query's part then drops out of the softmax, and all queries look at the same keys. " + FORMULA,
     ),
     Mistake(
@@ -67,7 +67,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=SCORES,
         new=SCORES.replace("squeeze(-1)", "squeeze(-1) / math.sqrt(features.size(-1))"),
-        looks_like="Your additive scores are divided by the root of the hidden size.",
+        looks_like="Your result equals additive attention whose scores are divided by the root of the hidden size.",
         read_again="Here the scores are bounded by the learned vector, so there is nothing to scale. See the docstring "
         "of the method.",
     ),
@@ -125,7 +125,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=SCORES,
         new="scores = self.w_v(features).squeeze()",
-        looks_like="With a single sequence or query, an axis is missing: all axes of size 1 are removed, not the last.",
+        looks_like="With a single sequence or query, an axis is missing, as if all axes of size 1 were removed.",
         read_again="A decoder asks with one query at a time. Say which axis shall go.",
         seen_by="hidden",
     ),
@@ -134,7 +134,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=SCORES + REST,
         new=(SCORES + REST).replace("self.dropout(self.attention_weights)", "self.attention_weights"),
-        looks_like="Your additive attention has no dropout in training.",
+        looks_like="In training, no dropout shows in the result of your additive attention.",
         read_again="The docstring says what dropout acts on.",
     ),
 )

@@ -80,7 +80,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=STACKED,
         new=STACKED.replace("dim=1", "dim=0"),
-        looks_like="Your results have the axis of the steps in front of the batch.",
+        looks_like="In your logits the axis of the steps stands in front of the batch.",
         read_again=AXES,
     ),
     Mistake(
@@ -88,15 +88,15 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=STACKED,
         new="return tuple(torch.stack(each).reshape(*tgt.shape, -1) for each in (all_logits, all_weights))",
-        looks_like="Your results have the right shape, but steps and sentences are mixed: the axes were reshaped.",
-        read_again="A reshape keeps the order of the numbers in memory. " + AXES,
+        looks_like="Your logits have the right shape, but steps and sentences are mixed, as by a view or a reshape.",
+        read_again="A view or a reshape keeps the order of the numbers in memory. " + AXES,
     ),
     Mistake(
         id="bahdanau.last-step-only",
         module="seq2seq",
         old=STACKED,
         new="return all_logits[-1], all_weights[-1]",
-        looks_like="Your decoder returns the results of its last step only.",
+        looks_like="Your decoder returns the logits of its last step only.",
         read_again="Every position is trained, so every step counts. " + AXES,
     ),
     Mistake(
@@ -128,7 +128,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PADDING,
         new=PADDING.replace(">=", "<"),
-        looks_like="Your scores are 0 inside the target and not in its padding.",
+        looks_like="Your scores are 0 inside the target, as if the mask of its padding were read the other way round.",
         read_again=BEYOND,
     ),
     Mistake(
@@ -152,7 +152,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PADDING,
         new="padding = tgt == self.pad_idx",
-        looks_like="Your scores are 0 where the padding token stands, whatever the lengths say.",
+        looks_like="Your scores are 0 where the padding token stands, even inside a sentence.",
         read_again="What stands behind the end of a sentence may be anything; the lengths alone say where it is.",
     ),
     Mistake(
@@ -184,7 +184,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=MASKED,
         new=MASKED.replace(", 0.0)", ", 0.0), _"),
-        looks_like="Your model returns the weights of attention too.",
+        looks_like="Your model returns more than the scores, as with the weights of attention.",
         read_again="The whole model returns the scores alone, as the Transformer does. See under Returns.",
     ),
     # The visible tests compute no gradients.

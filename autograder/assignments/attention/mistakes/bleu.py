@@ -26,7 +26,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PENALTY,
         new="bleu = math.exp(min(0.0, 1 - len(candidate) / len(reference)))",
-        looks_like="Your BLEU punishes translations that are too long instead of those that are too short.",
+        looks_like="Your BLEU punishes translations that are too long, as if the two lengths were exchanged.",
         read_again="What is too much shows in the precisions already. " + FORMULA,
     ),
     Mistake(
@@ -99,8 +99,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PRECISION,
         new=PRECISION.replace("(len(candidate) - n + 1)", "max(1, len(reference) - n + 1)"),
-        looks_like="You divide by the n-grams of the reference instead of those of the candidate.",
-        read_again="That is recall. Precision asks how much of what is said is right. " + FORMULA,
+        looks_like="What a translation has too much costs nothing, as if you divided by the n-grams of the reference.",
+        read_again="The share of the reference is recall. Precision asks how much of what is said is right. " + FORMULA,
     ),
     Mistake(
         id="translate.divided-by-length",
@@ -131,7 +131,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=LENGTHS,
         new="for n in [min(k, len(candidate))]:",
-        looks_like="Your BLEU looks at the longest n-grams only.",
+        looks_like="Only the longest n-grams count in your BLEU.",
         read_again="The n-grams run from n of 1 up to and including k. " + FORMULA,
     ),
     Mistake(

@@ -23,9 +23,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=BOXCAR,
         new="return u <= 1",
-        looks_like="Your boxcar kernel gives truth values instead of numbers.",
-        read_again="Kernel values are added up and divided, which truth values cannot do everywhere. See under Returns "
-        "in the docstring.",
+        looks_like="Your boxcar kernel gives truth values or whole numbers instead of floating point numbers.",
+        read_again="Kernel values are added up and divided, in the dtype of the distances. See under Returns in the "
+        "docstring.",
     ),
     Mistake(
         id="pooling.boxcar-half",

@@ -45,7 +45,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=SOFTMAX,
         new="return torch.softmax(scores + 0 * forbidden, dim=-1)",
-        looks_like="Your weights do not depend on the lengths.",
+        looks_like="Your weights with lengths are the same as those without.",
         read_again="Padding would be attended to like words. " + LENGTHS,
     ),
     Mistake(
@@ -86,7 +86,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=SOFTMAX,
         new="return torch.softmax(scores, dim=-1).masked_fill(forbidden, 0)",
-        looks_like="Your weights of the allowed keys do not add up to 1: the others are removed after the softmax.",
+        looks_like="Your weights of allowed keys do not add up to 1, as if the others were removed after the softmax.",
         read_again="What is removed after the softmax has taken its share already. The keys that are left must share a "
         "weight of 1.",
     ),

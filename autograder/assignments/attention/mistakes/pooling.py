@@ -123,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "unreached-nan",
         FALLBACK,
         "reached = reached + 0 * nearest",
-        "A query that the kernel does not reach gives numbers that are not finite: 0 is divided by 0.",
+        "A query that the kernel does not reach gives numbers that are not finite, as with 0 divided by 0.",
         UNREACHED,
     ),
     _pooling(
@@ -131,7 +131,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FALLBACK}\n    {WEIGHTS}",
         "total = reached.sum(dim=1, keepdim=True)\n"
         "    weights = reached / torch.where(total == 0, torch.ones_like(total), total)",
-        "A query that the kernel does not reach gets the weights 0, and so the estimate 0.",
+        "A query that the kernel does not reach gets the weight 0 for all keys.",
         UNREACHED,
     ),
     _pooling(
@@ -156,6 +156,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "The choice is made for each query, by its own row of kernel values. " + UNREACHED,
     ),
     _pooling(
+        "unreached-any",
+        FALLBACK,
+        FALLBACK.replace(".all(", ".any("),
+        "A query that the kernel does not let reach all keys attends to its nearest key only.",
+        "One key within reach is enough. " + UNREACHED,
+    ),
+    _pooling(
         "unreached-tiny",
         FALLBACK,
         FALLBACK.replace("(reached == 0).all(dim=1, keepdim=True)", "reached.sum(dim=1, keepdim=True) < 1e-6"),
@@ -173,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "results-exchanged",
         RETURN,
         "return weights, weights @ values",
-        "Your two results are exchanged: the weights come first.",
+        "Your second result holds the estimates, as with the two results exchanged.",
         "See under Returns in the docstring for their order.",
     ),
     _pooling(
@@ -188,7 +195,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "small-number-added",
         f"{FALLBACK}\n    {WEIGHTS}",
         f"{FALLBACK}\n    weights = reached / (reached.sum(dim=1, keepdim=True) + 1e-8)",
-        "Where all values of the kernel are tiny, your weights do not add up to 1: a small number is added to the sum.",
+        "Where the kernel is tiny for all keys, your weights do not add up to 1, as with a number added to the sum.",
         "A tiny sum is still a sum to divide by; only a sum of 0 is another case. " + WEIGHT,
     ),
     # The visible tests compute no gradients.
@@ -247,7 +254,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=LEFT_OUT,
         new="_, weights = self(keys, keys, values)\n        weights = weights.masked_fill(own, 0)",
-        looks_like="Your weights do not add up to 1: the own weight is dropped after the division.",
+        looks_like="Your weights do not add up to 1: the own one is 0, but counts in the sum that they are divided by.",
         read_again=ALONE,
     ),
     Mistake(
@@ -256,8 +263,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LEFT_OUT,
         new="_, weights = self(keys, keys, values)\n        weights = weights.masked_fill(own, 0)\n"
         "        weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-12)",
-        looks_like="A pair that reaches no other one gets no weight at all: its own weight is dropped too late.",
-        read_again="Which keys are near is decided while the own one still counts: nothing but itself is left then. "
+        looks_like="A pair that reaches no other one gets the weights 0, as with its own weight dropped too late.",
+        read_again="If the own key still counts when it is decided whether one is reached, nothing is left without it. "
         + ALONE,
     ),
     Mistake(
@@ -282,7 +289,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=LEFT_OUT,
         new=LEFT_OUT.replace(FALLBACK, "reached = reached + 0 * nearest"),
-        looks_like="A pair that reaches no other one gives numbers that are not finite: 0 is divided by 0.",
+        looks_like="A pair that reaches no other one gives numbers that are not finite, as with 0 divided by 0.",
         read_again="The docstring says what such a pair is predicted from.",
     ),
     Mistake(

@@ -75,7 +75,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-keys-reshaped",
         "keys.transpose(1, 2)",
         "keys.reshape(keys.size(0), keys.size(2), -1)",
-        "Your keys are brought into the transposed shape by a reshape, not by a transposition.",
+        "Your keys have the transposed shape, but are mixed up, as by a view or a reshape instead of a transposition.",
         "A reshape keeps the order of the numbers in memory, so parts of different keys get mixed.",
     ),
     _dot(
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-softmax-missing",
         "masked_softmax(scores, valid_lens)",
         "scores",
-        "Your result averages the values with the scores themselves: the softmax is missing.",
+        "Your result averages the values with the scores themselves, as if there were no softmax.",
         "The weights of a query must add up to 1 and be positive.",
     ),
     _dot(
@@ -134,7 +134,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-dropout-missing",
         "self.dropout(self.attention_weights)",
         "self.attention_weights",
-        "Your attention has no dropout in training.",
+        "In training, no dropout shows in your result.",
         DROPPING,
     ),
     _dot(
@@ -158,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-dropout-on-the-values",
         "@ values",
         "@ self.dropout(values)",
-        "In training, your dropout acts on the values too.",
+        "In training, dropout acts twice in your result, as on the values as well as on the weights.",
         DROPPING,
     ),
     _dot(
@@ -215,7 +215,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=BILINEAR + REST,
         new=(BILINEAR + REST).replace("self.dropout(self.attention_weights)", "self.attention_weights"),
-        looks_like="Your bilinear attention has no dropout in training.",
+        looks_like="In training, no dropout shows in the result of your bilinear attention.",
         read_again=DROPPING,
     ),
     *additive.MISTAKES,

@@ -154,7 +154,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=LOGITS,
         new=f"{LOGITS}\n        logits, state = state, logits",
-        looks_like="Your logits and your new state are exchanged.",
+        looks_like="Your new state holds the logits, as if the two were exchanged.",
         read_again="See under Returns in the docstring for the order of the results.",
     ),
     # Dropout is switched off in the visible tests, and no gradients are computed.

@@ -37,7 +37,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=FINISHED,
         new=FINISHED.replace("eos", "sos"),
-        looks_like="Your translations go on after the end token: the loop waits for the start token.",
+        looks_like="Your translations go on after the end token, as if the loop waited for the start token.",
         read_again="A sentence starts with sos and ends with eos. " + SEE_LOOP,
         same_as=("translate.eos-ignored",),
     ),

@@ -149,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=ENCODE,
         new=ENCODE + "\n        src_padding_mask = 1 - src_padding_mask",
-        looks_like="Your encoder output is right, but the mask that you return marks the real tokens.",
+        looks_like="The mask that you return marks the real tokens instead of the padding.",
         read_again="See under Returns in the docstring what the numbers of the returned mask mean.",
         same_as=("encoder.mask-inverted",),
     ),
@@ -158,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=ENCODE,
         new=ENCODE + "\n        src_padding_mask = None",
-        looks_like="Your encoder output is right, but None is returned in place of the mask.",
+        looks_like="None is returned in place of the mask.",
         read_again="The decoder needs the mask too, for its cross-attention. See under Returns in the docstring.",
     ),
     Mistake(

@@ -38,7 +38,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old="return x.transpose(1, 2)  #",
         new="return x  #",
-        looks_like="Your queries, keys and values have the position axis before the head axis.",
+        looks_like="Your queries, and perhaps your keys and values, have the position axis before the head axis.",
         read_again="The docstring lists the axes of the result in their order. Attention multiplies the last two axes, "
         "so these must be positions and features, with the heads in front of them.",
     ),
@@ -47,8 +47,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SPLIT,
         new="return x.contiguous().view(B, self.num_heads, T, self.d_k)",
-        looks_like="Your queries, keys and values have the right shape, but each head holds pieces of several "
-        "positions: the head axis was made in front of the positions in a single step.",
+        looks_like="Your queries, and perhaps your keys and values, have the right shape, but each head holds pieces "
+        "of several positions, as by a view that makes the head axis in front of the positions.",
         read_again="A view gives the numbers new indices, but it never moves one. In memory the features of one "
         "position lie side by side, so an axis of heads can be made from the features only, and is moved to its place "
         "afterwards.",
@@ -86,7 +86,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PROJECTIONS,
         new="split_heads(self.W_q(Q)), split_heads(self.W_k(Q)), split_heads(self.W_v(Q))",
-        looks_like="Your keys and values are computed from the input of the queries.",
+        looks_like="Your keys, and perhaps your values, are computed from the input of the queries.",
         read_again="That is the same in self-attention only. In cross-attention the keys and values come from another "
         "sequence. " + PROJECTING,
     ),
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PROJECTIONS,
         new="split_heads(self.W_q(Q)), split_heads(self.W_v(K)), split_heads(self.W_k(V))",
-        looks_like="Your keys are projected with the weights of the values, and your values with those of the keys.",
+        looks_like="Your keys are projected with the weights of the values, as if the two maps had changed places.",
         read_again=PROJECTING,
     ),
     Mistake(
@@ -128,7 +128,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PROJECTIONS,
         new="split_heads(Q), split_heads(K), split_heads(V)",
-        looks_like="Your queries, keys and values are the inputs themselves, only split into heads.",
+        looks_like="Your queries, and perhaps your keys and values, are the inputs themselves, only split into heads.",
         read_again="Without a projection all heads would compare the raw inputs. Look up the linear maps of the "
         "constructor, and section 3.2.2 of the paper.",
     ),

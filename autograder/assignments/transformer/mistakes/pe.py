@@ -45,7 +45,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=OUTPUT,
         new="return x",
-        looks_like="Your output equals the embeddings: no encoding is added to them.",
+        looks_like="Your output equals the embeddings, without the encodings.",
         read_again="The table alone changes nothing. Section 3.5 of the paper says what happens to the embeddings.",
     ),
     Mistake(

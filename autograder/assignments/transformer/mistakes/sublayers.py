@@ -97,7 +97,7 @@ class Sublayer:
         return self.mistake(
             "residual-in-place",
             "x += self.dropout({result})\n        x = {norm}(x)",
-            "Your result is right, but the tensor that was passed in is changed by the call, around the {title}.",
+            "Your result is right, but the tensor that was passed in is changed, as by a += around the {title}.",
             "The operator += writes into its tensor. That tensor belongs to the caller, and autograd still needs it.",
             "hidden",
         )

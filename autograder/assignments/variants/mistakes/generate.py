@@ -106,7 +106,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         KEPT,
         "new_cache.append((v, k))",
-        "The pairs in your cache are (values, keys).",
+        "Where the keys belong, your cache holds the values, as in pairs of (values, keys).",
         "The docstring says in which order keys and values stand in a pair.",
     ),
     Mistake(
@@ -156,7 +156,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         SPLIT,
         SPLIT.replace("q, k, v", "k, q, v"),
-        "You take the first third of the features for the keys and the second for the queries.",
+        "Your keys ask and your queries answer, as if the first third of the features were keys, the second queries.",
         "Stage 2 says which features are queries, keys and values.",
     ),
     Mistake(

@@ -105,7 +105,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         RETURN,
         "return self.W_o(merged), (v, k)",
-        "Your cache is (values, keys).",
+        "Where the keys belong, your cache holds the values, as in (values, keys).",
         CACHING,
     ),
     Mistake(

@@ -32,7 +32,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         "q @ k.transpose(-2, -1)",
-        "Your head does not scale the scores.",
+        "The scores of your head are not scaled.",
         "The longer the vectors, the more the softmax looks at one key only. " + SCALING,
     ),
     Mistake(
@@ -65,7 +65,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         "pass\n        weights",
-        "Your head does not use the mask.",
+        "The mask has no effect on the result of your head, as if masked scores were thrown away.",
         MASKING,
     ),
     Mistake(
@@ -83,7 +83,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FILLED} = self.dropout(torch.softmax(scores, dim=-1))",
         "pass\n        weights = torch.softmax(scores, dim=-1)\n        "
         "weights = self.dropout(weights if mask is None else weights.masked_fill(mask, 0.0))",
-        "Your head sets weights to 0 after the softmax, so that the weights of a query do not add up to 1 any more.",
+        "In your head the weights of a query do not add up to 1, as if some were set to 0 after the softmax.",
         "The softmax must not know of the forbidden keys, so the mask comes before it.",
     ),
     Mistake(
@@ -107,7 +107,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         FILLED.replace("(mask,", "(mask[:1],"),
-        "Your head uses the mask of the first sequence for all of them.",
+        "Your head looks at padding, as if the mask of the first sequence counted for all of them.",
         "A mask may have an entry for each sequence: its first axis is 1 or B.",
     ),
     Mistake(
@@ -164,7 +164,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = torch.softmax(scores, dim=-1)",
-        "Your head does not use its dropout.",
+        "In training, no dropout shows in the result of your head.",
         "The docstring says what dropout is applied to, and where.",
     ),
     Mistake(
@@ -255,7 +255,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         f"{MIXED}\n        return self.output_dropout(self.W_o(merged))",
         f"return self.W_o({MERGED})",
-        "Your list of heads does not use its own dropout.",
+        "In training, your list of heads shows the dropout of the heads, but none behind the mixing.",
         MIXING,
     ),
     *heads_efficient.MISTAKES,

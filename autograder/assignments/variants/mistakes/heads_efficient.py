@@ -46,7 +46,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         PARTS,
         PARTS.replace("q, k, v", "k, q, v"),
-        "All heads at once: you take the first third for the keys and the second for the queries.",
+        "All heads at once: the keys ask and the queries answer, as if the first third were keys, the second queries.",
         SPLITTING,
     ),
     Mistake(
@@ -112,7 +112,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         "pass",
-        "All heads at once: the mask is not used.",
+        "All heads at once: the mask has no effect on the result.",
         "Where no mask is applied every position sees the future, and padding.",
     ),
     Mistake(
@@ -138,8 +138,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FILLED}\n        {WEIGHTS}",
         "pass\n        weights = torch.softmax(scores, dim=-1)\n        weights = self.attention_dropout("
         "weights if mask is None else weights.masked_fill(mask.unsqueeze(1), 0.0))",
-        "All heads at once: you set weights to 0 after the softmax, so that the weights of a query do not add up to 1 "
-        "any more.",
+        "All heads at once: the weights of a query do not add up to 1, as if some were set to 0 after the softmax.",
         "The softmax must not know of the forbidden keys, so the mask comes before it.",
     ),
     Mistake(
@@ -179,7 +178,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = torch.softmax(scores, dim=-1)",
-        "All heads at once: there is no dropout on the weights.",
+        "All heads at once: in training, no dropout shows on the weights.",
         "The constructor makes two dropouts, and the docstring says where each of them stands.",
     ),
     Mistake(
@@ -187,7 +186,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         MERGED,
         MERGED.replace("self.output_dropout(self.W_o(merged))", "self.W_o(merged)"),
-        "All heads at once: there is no dropout behind W_o.",
+        "All heads at once: in training, no dropout shows behind W_o.",
         "The constructor makes two dropouts, and the docstring says where each of them stands.",
     ),
     Mistake(

@@ -130,7 +130,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "layers",
         ROOT,
         "torch.sqrt(variance.detach() + self.eps)",
-        "Your result is right, but its gradient is not: the variance is taken for a constant.",
+        "Your result is right, but its gradient is not, as if the variance were a constant.",
         "The variance depends on the input, so gradients flow through it as well. Leave the graph of autograd alone.",
         seen_by="hidden",
     ),
@@ -228,7 +228,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "layers",
         RESULT,
         "return self.fc2(hidden)",
-        "Your network does not use its dropout.",
+        "In training, no dropout shows in the result of your network.",
         NETWORK,
     ),
     Mistake(

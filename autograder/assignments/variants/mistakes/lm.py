@@ -122,7 +122,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         LAYERS,
         "x = block(x)",
-        "Your model reads without a causal mask: every position sees the future.",
+        "Your model reads as if there were no causal mask: every position sees the future.",
         "Such a model learns to copy the next token instead of predicting it. " + CAUSAL,
     ),
     Mistake(
@@ -217,7 +217,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         "for block in self.blocks:",
         "for block in self.blocks[:1]:",
-        "Your model uses its first layer only.",
+        "Your model leaves out layers, as if only the first one counted.",
         STEPS,
     ),
     Mistake(
@@ -225,7 +225,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         f"for block in self.blocks:\n            {LAYERS}",
         "embedded = x\n        for block in self.blocks:\n            x = block(embedded, mask)",
-        "In your model every layer reads the embedded tokens, so only the last one counts.",
+        "In your model only the last layer counts, as if every layer read the embedded tokens.",
         "Each layer reads what the one below it has made.",
     ),
     Mistake(
@@ -274,7 +274,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         EMBEDDED,
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
-        "Your model has no dropout on the embedded input.",
+        "In training, no dropout shows on the embedded input of your model.",
         STEPS,
     ),
     *loss.MISTAKES,

@@ -43,7 +43,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         TEMPERATURE,
         "logits = logits + 0 * temperature",
-        "Your filter does not use the temperature.",
+        "The temperature has no effect in your filter.",
         "See step 1 in the docstring.",
     ),
     Mistake(
@@ -221,7 +221,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         DRAWN,
         "unread = probabilities.argmax(dim=-1, keepdim=True)",
-        "Your loop takes the best token even if it is given a generator.",
+        "With a generator your text is the greedy one, as if nothing were drawn, or the temperature did not count.",
         "With a generator each token is drawn: one with a probability of 0.3 comes in 3 of 10 cases.",
     ),
     Mistake(
@@ -229,7 +229,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         DRAWN,
         "unread = torch.multinomial(probabilities, 1, generator=generator.manual_seed(0))",
-        "All seeds give the same text: your loop sets the generator back.",
+        "All seeds give the same text, as if the generator were set back before each token.",
         "The generator belongs to the caller, who has given it a seed.",
     ),
     Mistake(
@@ -255,7 +255,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         FILTERED,
         "probabilities = torch.softmax(last, dim=-1)",
-        "Your loop draws from the distribution of the model, without the filter.",
+        "Your loop draws tokens outside the top k, as if it did not use the filter, or not all of its arguments.",
         "The docstring says from which distribution a token is drawn.",
     ),
     # The visible tests do not count how often a token is drawn.

@@ -104,7 +104,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         LAYERS,
         "x = block(x, mask[:1])",
-        "Your tagger uses the padding mask of the first sequence for all of them.",
+        "Your tagger takes all sequences to be as long as the first, or the longest, of the batch.",
         "Each sequence has a length of its own, so the mask has a row for each of them.",
     ),
     Mistake(
@@ -156,7 +156,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         "for block in self.blocks:",
         "for block in self.blocks[:1]:",
-        "Your tagger uses its first layer only.",
+        "Your tagger leaves out layers, as if only the first one counted.",
         STEPS,
     ),
     Mistake(
@@ -204,7 +204,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         EMBEDDED,
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
-        "Your tagger has no dropout on the embedded input.",
+        "In training, no dropout shows on the embedded input of your tagger.",
         STEPS,
     ),
 )

@@ -66,8 +66,8 @@ MISTAKES: tuple[Mistake, ...] = (
         SURPRISE,
         "powers = logits.exp()\n    surprise = -(powers / powers.sum(dim=-1, keepdim=True)).log()",
         "Your loss is not finite for large logits.",
-        "The exponential of 1,000 is too large for any number of the machine. A softmax and its logarithm can be "
-        "computed together without it.",
+        "The exponential of 1,000 is no finite number, and the logarithm of 0 neither. A softmax and its logarithm "
+        "can be computed together.",
     ),
     Mistake(
         "training.loss-log-of-softmax",
@@ -140,7 +140,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         WARMUP.replace("min(", "max("),
-        "Your rate takes the larger of the two branches.",
+        "Your rate begins on the falling branch, above its peak, as if the larger of the two branches were taken.",
         RATE,
     ),
     Mistake(
@@ -180,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         "return peak * min(step / warmup, 1.0)",
-        "Your rate stays at its peak after the warm-up.",
+        "After the warm-up your rate is still at its peak, as if it stayed there.",
         RATE,
     ),
     Mistake(
@@ -212,7 +212,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         "return peak * (1 + math.cos(math.pi * done)) / 2",
-        "Your rate falls to 0 instead of the last rate.",
+        "Your rate falls towards 0 instead of the last rate.",
         RATE,
     ),
     Mistake(
@@ -253,7 +253,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         FALLING.replace("math.pi * done", "2 * math.pi * done"),
-        "Your rate falls and rises again before the last step.",
+        "Your rate falls too fast, as along a whole cosine, which rises again before the last step.",
         "From 0 to pi the cosine goes from 1 to -1. See the docstring.",
     ),
     *updates.MISTAKES,

@@ -133,7 +133,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "parameters = [p for p in parameters if p.grad is not None]\n"
         "    norm = math.sqrt(sum(p.detach().pow(2).sum().item() for p in parameters))\n"
         "    if norm > max_norm:\n        for p in parameters:\n            p.data.mul_(max_norm / norm)",
-        "You clip the weights instead of the gradients.",
+        "Your norm does not come from the gradients, as if it were that of the weights, or of nothing at all.",
         WHOLE,
     ),
     Mistake(
@@ -149,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{FORGET}\n    {LOSS}\n    {BACKWARD}",
         f"{LOSS}\n    {BACKWARD}\n    {FORGET}",
-        "Your step throws its gradients away before they are used.",
+        "Your step leaves all weights as they were, as with the gradients forgotten too late, or without an update.",
         STEPS,
     ),
     Mistake(
@@ -157,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         SET_RATE,
         "pass",
-        "Your step uses the learning rate that the optimizer was made with.",
+        "Your first step uses the learning rate that the optimizer was made with, not the one that it is given.",
         STEPS,
     ),
     Mistake(
@@ -268,7 +268,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         GROUPS,
         'return [{"params": others, "weight_decay": 0.0}, {"params": decaying, "weight_decay": weight_decay}]',
-        "Your groups stand in the other order.",
+        "Your first group has a weight decay of 0, as if the two stood in the other order.",
         "The docstring says which of the two comes first.",
     ),
     Mistake(

@@ -256,7 +256,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         "for block in self.blocks:",
         "for block in self.blocks[:1]:",
-        "Your model uses its first layer only.",
+        "Your model leaves out layers, as if only the first one counted.",
         STEPS,
     ),
     Mistake(
@@ -264,7 +264,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         PLACED,
         "x = x + self.position_embedding",
-        "Your model has no dropout on the embedded input.",
+        "In training, no dropout shows on the embedded input of your model.",
         STEPS,
     ),
     Mistake(

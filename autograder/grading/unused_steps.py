@@ -1,0 +1,33 @@
+"""A step that is made and used nowhere: what is said where of other lines nothing is known."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+from autograder.diagnosis.findings import Fault, Finding, Text, goes_own_way
+from autograder.sandbox.traces import Line
+from autograder.submissions.syntax_tree import functions
+from autograder.submissions.unused_names import unused_names
+
+
+def with_unused_step(finding: Finding, sources: Mapping[str, str], text: Text) -> Finding:
+    """What follows, with the only right step whose name is used nowhere, in place of lines that may be right."""
+    if finding.raised or not all(map(goes_own_way, finding.faults)):
+        return finding
+    made = [line for line, names in finding.right if names and not text.given(line)]
+    unused = [(line, name) for line in made if (name := _name(line, sources))]
+    if len(unused) != 1:
+        return finding
+    [(line, name)] = unused
+    right = tuple(one for one in finding.right if one[0] != line)
+    return replace(finding, faults=(Fault(line, unused=name),), right=right)
+
+
+def _name(line: Line, sources: Mapping[str, str]) -> str:
+    """The name that the statement of a line gives to what it makes, if its function uses it nowhere."""
+    for function in functions(line.file.removesuffix(".py"), sources.get(line.file, "")).values():
+        if function.lineno <= line.number <= (function.end_lineno or 0):
+            found = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno == line.number]
+            names = [one.id for node in found for one in node.targets if isinstance(one, ast.Name)]
+            return names[0] if len(names) == 1 and names[0] in unused_names(function) else ""
+    return ""
