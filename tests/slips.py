@@ -23,12 +23,16 @@ def source(name: str, module: str) -> str:
     return read_submission(chosen.solution, chosen).sources[module]
 
 
-def failed_text(workers, name: str, stage: str, module: str, text: str):
-    """The failed tests of a solution with another text of one module."""
+def graded_text(workers, name: str, stage: str, module: str, text: str):
+    """The tests of a solution with another text of one module."""
     chosen = assignment(name)
     sources = {**read_submission(chosen.solution, chosen).sources, module: text}
-    report = grade(Submission("", sources), chosen, workers, [chosen.stage(stage)])
-    return [test for test in report.tests if test.status != "passed"]
+    return grade(Submission("", sources), chosen, workers, [chosen.stage(stage)]).tests
+
+
+def failed_text(workers, name: str, stage: str, module: str, text: str):
+    """The failed ones of them."""
+    return [test for test in graded_text(workers, name, stage, module, text) if test.status != "passed"]
 
 
 def wrong_lines(test) -> list[int]:

@@ -326,6 +326,8 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     faults, never = without_gaps(faults, often), never_called(trace, known)
     if (fault := in_place_of(seen, often, never)) and fault.line not in faults and not text.given(fault.line):
         faults, often, never = {fault.line: fault}, (), ()
+    if faults and (fault := search.calls.without_mask()):
+        faults.setdefault(fault.line, fault)
     faults = without_own_ways(faults)
     made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
     return Finding(

@@ -119,6 +119,21 @@ class WrongCalls:
         names = self.seen.names(min(lacking, key=len))
         return " and ".join(names) if 0 < len(names) <= 2 else "something that it should be given"
 
+    def without_mask(self) -> Fault | None:
+        """The first call with something wrong that is not given a mask, either, which is there and right, and which all
+        correct code gives to it."""
+        seen = self.seen
+        there = {int(row) for node, row in enumerate(seen.rows) if seen.binary[node] and seen.proven[node]}
+        for entry in self.trace.calls:
+            sets, rows = self.known.calls.get(entry.path), [seen.row(node) for node in entry.inputs]
+            if not sets or -1 not in rows or -2 in rows or not entry.line or self.text.given(entry.line):
+                continue
+            always = set.intersection(*map(set, sets)) - set(rows)
+            names = seen.names(always & there)
+            if len(rows) < min(map(len, sets)) and len(names) == 1:
+                return Fault(entry.line, calls=Called(module_name(entry.path), without=names[0]))
+        return None
+
     def opposite_made(self, entry: Call, line: Line) -> Fault | None:
         """The earlier line of the same file that makes a mask whose opposite the call should be given."""
         name, given = self._opposite(entry), set(given_to(entry, self.seen.row))

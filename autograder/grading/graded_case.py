@@ -38,7 +38,7 @@ class StageTestCase(unittest.TestCase):
     explains = True  # look for the reason of wrong numbers
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
-    warnings: list[tuple[str, str]]  # what the test does not judge, but its hidden one does, and in which call
+    warnings: list[tuple[str, ...]]  # what the test does not judge, but its hidden one does; in which call; details
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
@@ -127,7 +127,7 @@ class StageTestCase(unittest.TestCase):
         try:
             yield
         except Incorrect as error:
-            self.warnings.append((error.wrong.message, error.call))
+            self.warnings.append((error.wrong.message, error.call, *error.wrong.details[:2]))
         except StudentFault as fault:
             self.warnings.append((fault.message, fault.call))
         finally:

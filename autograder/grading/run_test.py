@@ -102,10 +102,10 @@ def run_test(
         error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
     status, message, details = _told(error)
     if error is None and case.warnings:
-        calls: dict[str, str] = {}  # of the same warning in two calls, the first
-        for text, call in case.warnings:
-            calls.setdefault(text.partition("\n")[0][:200], call)
-        told = [line for text, call in calls.items() for line in (f"and: {text}", f"called    {call}")]
+        calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
+        for text, call, *shown in case.warnings:
+            calls.setdefault(text.partition("\n")[0][:200], (f"called    {call}", *shown))
+        told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
         message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
     ended: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
     for part, (found, _) in known.items():
