@@ -26,7 +26,7 @@ from autograder.diagnosis.beside_fault import (
     without_gaps,
 )
 from autograder.diagnosis.consequences import drop_consequences, given_wrongly
-from autograder.diagnosis.findings import Fault, Finding, Text, without_own_ways
+from autograder.diagnosis.findings import Fault, Finding, Text, goes_own_way, without_own_ways
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
 from autograder.diagnosis.right_results import (
     comes_back,
@@ -289,7 +289,8 @@ class _Search:
         line = trace.lines[first] if first is not None else None
         if first is None or line is None or self.text.given(line):
             return {}, None
-        if seen.rows[first] < 0 and any(node < first for node in self.suspects):
+        own_ways = all(map(goes_own_way, faults.values()))  # of which it is not sure that they are wrong
+        if seen.rows[first] < 0 and any(node < first for node in self.suspects) and not own_ways:
             return faults, None
         if seen.rows[first] >= 0 or rests_on_weak(seen, first):
             return {}, line

@@ -345,6 +345,6 @@ def _kind(value: Any) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
-def inside(lengths: np.ndarray) -> np.ndarray:
-    """True for the positions inside each sentence: (B,) -> (B, T) with T = the largest length."""
-    return np.asarray(np.arange(lengths.max())[None, :] < lengths[:, None])
+def inside(lengths: np.ndarray, T: int | None = None) -> np.ndarray:
+    """True for the positions inside each sentence: (B,) -> (B, T), in place of T the largest length."""
+    return np.asarray(np.arange(T or lengths.max())[None, :] < lengths[:, None])

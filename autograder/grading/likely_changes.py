@@ -61,7 +61,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
             idle_names = unused_names(node)
-            way |= _filling(node, {line: far for (own, line), far in way.items() if own == file}, file)
+            if filling := _filling(node, {line: far for (own, line), far in way.items() if own == file}, file):
+                way = with_names(way | filling, own_files(code))
             for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
@@ -97,7 +98,7 @@ def _filling(function: ast.FunctionDef, way: dict[int, int], file: str) -> dict[
     """
     used = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and one.lineno in way}
     found = {}
-    for loop in (one for one in ast.walk(function) if isinstance(one, ast.For)):
+    for loop in (one for one in ast.walk(function) if isinstance(one, (ast.For, ast.While))):
         inside = [far for at, far in way.items() if loop.lineno < at <= (loop.end_lineno or 0)]
         filling = [one.lineno for one in ast.walk(loop) if isinstance(one, ast.expr) and _filled(one) & used]
         for line in (loop.lineno, *filling) if inside or filling else ():

@@ -117,6 +117,8 @@ def _less_sure(
     whole = [one.name for one in marked if one.followed.whole and one.name not in mending]
     whole = [name for name in whole if not any(fault.draws for fault in by_name[name].faults)]
     less: dict[str, tuple[str, ...]] = dict.fromkeys(whole, ()) if len(whole) < len(marked) else {}
+    # What goes into a call of a later round comes of what an earlier one has chosen, or has not.
+    less |= {name: () for name in whole if all(fault.calls and fault.vague for fault in by_name[name].faults)}
     alike_tests: dict[str, TestResult] = {}
     vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
     sure = [other for other in marked if other not in vague and other.name not in less]

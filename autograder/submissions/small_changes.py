@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from autograder.submissions.moved_statements import moves
-from autograder.submissions.syntax_tree import Offsets, parse
+from autograder.submissions.syntax_tree import Offsets, parse, statements
 from autograder.submissions.taken_for import (
     ARITHMETIC,
     COMMUTE,
@@ -67,7 +67,7 @@ def small_changes(
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
     editor, seen = _Editor(text, function, parse(source), idle), set[str]()
     for statement in statements(function.body):
-        for start, stop, new in editor.of_statement(statement):
+        for start, stop, new in () if editor.is_step(statement) else editor.of_statement(statement):
             unit = head + source[begin:start] + new + source[stop:end]
             if new != source[start:stop] and unit not in seen:
                 seen.add(unit)
@@ -77,15 +77,6 @@ def small_changes(
         unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
         yield SmallChange(*place, move.text, unit, moves=True, steers=move.steers, other=move.other)
-
-
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements of a function's body, those of blocks behind their heads."""
-    for node in body:
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
-            yield node
-        for name in ("body", "orelse", "finalbody"):
-            yield from statements(getattr(node, name, []))
 
 
 class _Editor:
@@ -120,6 +111,11 @@ class _Editor:
 
         left = [node.test for node in statements(function.body) if isinstance(node, ast.While) or self._leaves(node)]
         self.leaving = {one.id for test in left for one in ast.walk(test) if isinstance(one, ast.Name)}
+
+    def is_step(self, node: ast.stmt) -> bool:
+        """Whether a statement counts the rounds of a `while`, which would run for ever with another one."""
+        counter = node.target if isinstance(node, ast.AugAssign) and id(node) in self.loops else None
+        return isinstance(counter, ast.Name) and counter.id in self.leaving
 
     def steers(self, node: ast.stmt) -> bool:
         """Whether a statement is a condition on which a loop is left, or makes in the loop what this uses."""

@@ -2,6 +2,7 @@
 
 import ast
 import threading
+from collections.abc import Iterator
 
 _PARSING = threading.Lock()
 
@@ -52,3 +53,12 @@ class Offsets:
 
     def of(self, node: ast.expr | ast.stmt) -> str:
         return self.source[self.start(node) : self.end(node)]
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """All statements of a function's body, those of blocks behind their heads."""
+    for node in body:
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
+            yield node
+        for name in ("body", "orelse", "finalbody"):
+            yield from statements(getattr(node, name, []))

@@ -155,7 +155,7 @@ def bahdanau(modules: SimpleNamespace, rng: np.random.Generator) -> Tensors:
     import torch
 
     model, tensors = small(modules.seq2seq, rng)
-    B, T_e, T_d, h = 4, 6, 5, SMALL["hidden_size"]
+    B, T_e, T_d, h = 4, 6, 6, SMALL["hidden_size"]
     # Not in the order of their lengths: what is sorted by them, either way, has to be put back, not sorted once more.
     src_lengths, tgt_lengths = torch.tensor([4, 1, 6, 2]), torch.tensor([3, 5, 4, 2])
     source = {"enc_outputs": random(rng, B, T_e, 2 * h), "src_lengths": src_lengths}

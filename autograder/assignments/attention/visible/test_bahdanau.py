@@ -57,7 +57,7 @@ class TestBahdanau(TrainedTestCase):
         """Encode and decode, with zeros for padding; predict every next word of our sentences when trained."""
         stored = self.stored("sentence_pairs")
         logits = self.small()(**{name: stored[name] for name in ("src", "tgt", "src_lengths", "tgt_lengths")})
-        real = inside(stored["tgt_lengths"])[..., None]
+        real = inside(stored["tgt_lengths"], stored["tgt"].shape[1])[..., None]
         with self.part("scores"):
             self.assert_tensor(logits, stored["logits"], "logits", LOGITS, where=real)
         with self.part("padding"):
