@@ -200,6 +200,7 @@ class _StageTrials:
                 # What has mended another test, and nothing else did there, need only give the right result here.
                 found = {_place(one): (one, "") for one in self.known if self._right(one, trials, failed)}
                 half: dict[tuple[str, int], tuple[SmallChange, str]] = {}  # with which another part fails
+                by_chance: set[tuple[str, int]] = set()  # that give this call its result, and the next one not
                 new = recipe.digest not in self.tried
                 self.tried.add(recipe.digest)
                 for likely, change in candidates(failed.followed) if new and not found else ():
@@ -211,6 +212,7 @@ class _StageTrials:
                     if at in found or not self._right(change, trials, failed):
                         continue
                     further, breaks = self._further(failed, bool(found))
+                    by_chance |= set() if further else {at}
                     if further:
                         self.missing |= {change} if likely else set()
                         (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
@@ -229,8 +231,8 @@ class _StageTrials:
         several = all(change in self.missing for change, _ in found.values())  # places of a missing call: none is told
         if len(found) == 2 and apart and not several and not any(breaks for _, breaks in found.values()):
             return self._either(recipe.code, [*found])
-        if len(found) != 1 or found.keys() <= told:
-            return None
+        if len(found) != 1 or found.keys() <= told or by_chance & told:
+            return None  # a line that is told, and decides about the result, is the better one
         [(line, (change, breaks))] = found.items()
         told_missing = finding.usual and not raised and not finding.made.issuperset(finding.missing[:1])
         missing = finding.missing[0] if told_missing else ""

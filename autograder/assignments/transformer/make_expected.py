@@ -104,12 +104,17 @@ def layer(layer_class: Any, decoder: bool, cache: bool = False) -> Tensors:
     """A small layer of the encoder or the decoder; with `cache`, one step after the positions of a random cache."""
     import torch
 
-    small = layer_class(*SMALL, KEPT).double().eval()
-    weights = small_weights({name: tuple(weight.shape) for name, weight in small.state_dict().items()})
-    small.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
+    def made(**options: bool) -> Any:
+        small = layer_class(*SMALL, KEPT, **options).double().eval()
+        weights = small_weights({name: tuple(weight.shape) for name, weight in small.state_dict().items()})
+        small.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
+        return small
+
+    small = made()
     arguments = {name: torch.from_numpy(value) for name, value in small_arguments(decoder, step=cache).items()}
     if not cache:
-        return {"layer/output": small(**arguments)}
+        alone = {"alone/output": made(no_encoder_attn=True)(arguments["x"])} if decoder else {}
+        return {"layer/output": small(**arguments), **alone}
     B, T, d_model = arguments["x"].shape
     known = torch.from_numpy(numbers(B, T - 1, d_model))
     return {"layer/cache": known, "layer/output": small.forward_one_step_ec(**arguments, cache=known)}

@@ -1,6 +1,6 @@
 """Stage 4: the decoder."""
 
-from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments
+from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments, small_weights
 from autograder.grading.graded_case import inside
 from autograder.sandbox.remote_modules import ObjectProxy
 
@@ -20,11 +20,20 @@ class TestDecoder(TrainedTestCase):
             return
         with self.part("layer"):
             self.check_layer(self.layer, small_arguments(decoder=True))
+            with self.only_warn():
+                self.check_without_source()
         with self.part("dropout"):
             self.needs("layer")
             self.check_layer_dropout(self.layer, small_arguments(decoder=True))
         with self.part("model"):
             self.check_model()
+
+    def check_without_source(self) -> None:
+        """Fail unless a small layer without cross-attention, that of a language model, gives what is stored."""
+        layer = self.student.decoder.TransformerDecoderLayer(*SMALL, 0.0, no_encoder_attn=True)
+        layer.load_state(small_weights(layer.shapes()))
+        y = layer(small_arguments(decoder=True)["x"])
+        self.assert_tensor(y, self.stored("alone")["output"], "the output without cross-attention", "B T_d d_model")
 
     def check_model(self) -> None:
         """Fail unless the trained model predicts the right tokens."""
