@@ -1,6 +1,7 @@
 """Wrong results that only follow from what other lines have made: these are told."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from autograder.diagnosis.findings import Fault
 from autograder.diagnosis.right_steps import Comparison
@@ -67,3 +68,16 @@ def _is_made_by(seen: Comparison, suspects: Sequence[int], line: Line, other: Li
             known.add(node)
             waiting += trace.inputs[node]
     return False
+
+
+def at_result(seen: Comparison, fault: Fault) -> Fault:
+    """A fault of a line that goes on without a step, on the earlier line that makes what should be this step and is a
+    result of the call, as the attribute that a constructor makes."""
+    steps = {step.row: step.name for step in seen.known.steps}
+    several = len(seen.trace.results) == len(seen.known.results)
+    for node, right in zip(seen.trace.results, seen.known.results, strict=True) if several else ():
+        line = seen.trace.lines[node]
+        wrong = 0 <= seen.rows[node] != right and steps.get(right) == fault.missing
+        if fault.left_out and wrong and line and line.file == fault.line.file and line.number < fault.line.number:
+            return replace(fault, line=line, before=None if fault.before == line else fault.before)
+    return fault

@@ -25,7 +25,7 @@ from autograder.diagnosis.beside_fault import (
     unused_lines,
     without_gaps,
 )
-from autograder.diagnosis.consequences import drop_consequences, given_wrongly
+from autograder.diagnosis.consequences import at_result, drop_consequences, given_wrongly
 from autograder.diagnosis.findings import Fault, Finding, Text, goes_own_way, without_own_ways
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
 from autograder.diagnosis.right_results import (
@@ -329,7 +329,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults, often, never = {fault.line: fault}, (), ()
     if faults and (fault := search.calls.without_mask()):
         faults.setdefault(fault.line, fault)
-    faults = without_own_ways(faults)
+    faults = without_own_ways({one.line: one for one in (at_result(seen, fault) for fault in faults.values())})
     made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
     return Finding(
         right=right_lines(seen, {*wrong, *faults, *at}, min(search.suspects, default=trace.size)),

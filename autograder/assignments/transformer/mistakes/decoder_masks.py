@@ -127,7 +127,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=ATTEND,
         new="attended = self.self_attn(x, x, x, attention_mask=self_attn_mask)",
-        looks_like="Your result equals a layer whose self-attention does not use the padding mask of the target.",
+        looks_like="Your result equals a layer whose self-attention looks at padded keys of the target, too.",
         read_again="With a causal mask you cannot see the difference in real positions, but the layer must also work "
         "without one. See the arguments of forward.",
         seen_by="hidden",

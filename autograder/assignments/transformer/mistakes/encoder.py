@@ -37,7 +37,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=ATTEND,
         new="attended = self.self_attn(x, x, x)",
-        looks_like="Your result equals a layer whose self-attention gets no padding mask.",
+        looks_like="Your result equals a layer whose self-attention looks at padded keys, too.",
         read_again="Without a mask, what a sentence means depends on how much padding stands behind it. See the "
         "arguments of forward in the docstring.",
     ),

@@ -13,6 +13,19 @@ BOTH = f"""{PADDING}
 SCORES = "query @ key.transpose(-2, -1) / math.sqrt(self.d_k)"
 OUTPUT = "torch.softmax(scores, dim=-1) @ value"
 
+# Both masks, from the first line of the reference that uses one on.
+ADDED = f"""if key_padding_mask is not None:
+            # (B, T_k) -> (B, 1, 1, T_k): the same keys for all heads and queries
+            scores = {PADDING}
+        if attention_mask is not None:
+            # (1 or B, T_q, T_k) -> (1 or B, 1, T_q, T_k): the same mask for all heads
+            scores = {ATTENTION}"""
+SUM = """total = torch.zeros(1, 1, 1, 1, dtype=torch.long, device=scores.device)
+        if key_padding_mask is not None:
+            total = total + key_padding_mask.long()[:, None, None, :]
+        if attention_mask is not None:
+            total = total + attention_mask.long()[:, None, :, :]
+        scores = scores.masked_fill(total != 0, lowest)"""
 MASKING = "The docstring says which entries of a mask forbid a key."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -61,6 +74,24 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention that forgets the attention mask as soon as a key padding mask is "
         "given too.",
         read_again="The two masks are independent of each other. The docstring says what holds if both are given.",
+    ),
+    Mistake(
+        id="mha.masks-added",
+        module="mha",
+        old=ADDED,
+        new=SUM,
+        looks_like="Your result equals attention whose masks are added up as numbers, so that entries of the two may "
+        "cancel out.",
+        read_again="An entry of 1 in one mask and one of -1 in the other forbid the key twice. Each mask says by itself "
+        "which keys are forbidden. " + MASKING,
+    ),
+    Mistake(
+        id="mha.masks-added-above-zero",
+        module="mha",
+        old=ADDED,
+        new=SUM.replace("total != 0", "total > 0"),
+        looks_like="Your result equals attention whose masks are added up as numbers, and only a sum above 0 forbids.",
+        read_again="A negative entry forbids a key as well, in either mask. " + MASKING,
     ),
     Mistake(
         id="mha.fill-zero",

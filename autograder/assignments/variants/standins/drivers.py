@@ -159,6 +159,15 @@ def logits_after(logits: torch.Tensor, temperature: float, top_k: int | None) ->
     return logits
 
 
+class Words(nn.Module):
+    """An embedding and linear maps, whose names do not tell which is which."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.word_embedding_map = nn.Embedding(7, 4), nn.Linear(4, 6)
+        self.norm, self.output = nn.LayerNorm(6), nn.Linear(6, 7)
+
+
 class Images(nn.Module):
     """Parameters as a Vision Transformer has them: <cls> and positions have three axes."""
 

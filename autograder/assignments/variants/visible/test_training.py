@@ -68,6 +68,6 @@ class TestTraining(CheckingTestCase):
         self.assert_groups(self.student.drivers.decaying(model, 0.1), shapes, 0.1)
         with self.only_warn():
             # Other names: an embedding `tokens` whose weight is also that of the output layer; tables of three axes.
-            for other in (self.student.drivers.Shared(), self.student.drivers.Images()):
+            for other in (self.student.drivers.Words(), self.student.drivers.Images()):
                 shapes = dict(self.student.drivers.parameter_shapes(other))
                 self.assert_groups(self.student.drivers.decaying(other, 0.1), shapes, 0.1, ["tokens.weight"])
