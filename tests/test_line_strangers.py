@@ -108,3 +108,43 @@ def test_a_warning_of_a_wrong_shape_tells_both_shapes(workers):
     [test] = [test for test in tests if test.message.startswith("passes, but")]
     assert any(line.startswith("expected  (2, 5)") for line in test.details)
     assert any(line.startswith("got       (2, 6)") for line in test.details)
+
+
+def test_what_a_constructor_makes_is_told_there_and_not_where_it_is_used(workers):
+    """The sines in the left half of the table, the cosines in the right one: as correct code has it, before a last
+    step."""
+    text = slips.source("transformer", "pe")
+    start, end = text.index("pe[:, 0::2] ="), text.index("### END SOLUTION")
+    loop = """half = d_model // 2
+        for pair in range(half):
+            pe[:, pair] = torch.sin(angle[:, pair])
+            pe[:, half + pair] = torch.cos(angle[:, pair])
+        """
+    text = text[:start] + loop + text[end:]
+    [test] = slips.failed_text(workers, "transformer", "pe", "pe", text)
+    end = line_of(text, "    def forward(")
+    assert wrong_lines(test)
+    assert all(line < end for line in wrong_lines(test))
+
+
+SUM = """        found = []
+        if key_padding_mask is not None:
+            found.append(key_padding_mask[:, None, None, :])
+        if attention_mask is not None:
+            found.append(attention_mask[:, None, :, :])
+        if found:
+            total = found[0]
+            for other in found[1:]:
+                total = total + other
+            scores = scores.masked_fill(total != 0, lowest)
+"""
+
+
+def test_a_change_that_mends_by_chance_does_not_take_the_place_of_a_line_that_decides(workers):
+    """With the first mask counted twice the sums of these masks do not cancel out."""
+    text = slips.source("transformer", "mha")
+    start, end = text.index("        if key_padding_mask is not None:"), text.index("        x = torch.softmax(")
+    text = text[:start] + SUM + text[end:]
+    tests = slips.failed_text(workers, "transformer", "mha", "mha", text)
+    [test] = [test for test in tests if test.name == "test_mha_key_padding_mask_attention_mask"]
+    assert wrong_lines(test) == [line_of(text, "                total = total + other")]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from autograder.diagnosis.findings import Fault
-from autograder.diagnosis.right_steps import Comparison
+from autograder.diagnosis.right_steps import UNNAMED, Comparison
 from autograder.sandbox.traces import Line
 
 
@@ -71,13 +71,17 @@ def _is_made_by(seen: Comparison, suspects: Sequence[int], line: Line, other: Li
 
 
 def at_result(seen: Comparison, fault: Fault) -> Fault:
-    """A fault of a line that goes on without a step, on the earlier line that makes what should be this step and is a
-    result of the call, as the attribute that a constructor makes."""
+    """A fault of a line that goes on without a step, or in another order, on the earlier line that makes what should be
+    this step and is a result of the call, as the attribute that a constructor makes."""
     steps = {step.row: step.name for step in seen.known.steps}
-    several = len(seen.trace.results) == len(seen.known.results)
+    several = len(seen.trace.results) == len(seen.known.results) and fault.returns is None
     for node, right in zip(seen.trace.results, seen.known.results, strict=True) if several else ():
         line = seen.trace.lines[node]
-        wrong = 0 <= seen.rows[node] != right and steps.get(right) == fault.missing
-        if fault.left_out and wrong and line and line.file == fault.line.file and line.number < fault.line.number:
+        if not 0 <= seen.rows[node] != right or not line or line.file != fault.line.file:
+            continue
+        if line.number < fault.line.number and fault.left_out and steps.get(right) == fault.missing:
             return replace(fault, line=line, before=None if fault.before == line else fault.before)
+        apart = not any(call.returns == fault.line and node in call.outputs for call in seen.trace.calls)
+        if line.number < fault.line.number and fault.order and apart and right in seen.alike_rows(node):
+            return replace(fault, line=line, order=steps.get(right, UNNAMED), node=node, rows=(right,))
     return fault

@@ -82,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=SUM,
         looks_like="Your result equals attention whose masks are added up as numbers, so that entries of the two may "
         "cancel out.",
-        read_again="An entry of 1 in one mask and one of -1 in the other forbid the key twice. Each mask says by itself "
+        read_again="An entry of 1 in one mask and one of -1 in the other forbid a key twice. Each mask says by itself "
         "which keys are forbidden. " + MASKING,
     ),
     Mistake(
