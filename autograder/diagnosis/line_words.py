@@ -266,10 +266,11 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
         elif fault.vague and (fault.calls is None or not proven.issuperset(lines)):
             others.append(f"{name} (line{of.removeprefix('of line')})")
     used = [f"It uses {_and(numbers[:MOST_USED])}."] if numbers else []
-    goes_in = others[: MOST_USED - len(numbers)] if len(numbers) < MOST_USED else []
-    return [*used, *([f"What goes in there: {_and(goes_in)}."] if goes_in else [])]
+    goes_in = others[: max(0, MOST_USED - len(numbers))]
+    return [*used, f"What goes in there: {_and(goes_in)}."] if goes_in else used
 
 
+LAYING_OUT = ("unsqueeze", "squeeze", "view", "reshape", "expand", "transpose", "permute", "flatten", "unflatten", "to")
 # What operations look like where they are written as signs.
 SIGNS = {"matmul": " @ ", "add": " + ", "sub": " - ", "mul": " * ", "div": " / ", "truediv": " / "}
 
@@ -278,7 +279,8 @@ def _within(fault: Fault, sources: Mapping[str, str]) -> str:
     """The operation that makes the first wrong tensor of a line, as the line has it; nothing if that is not seen."""
     text = text_of(fault.line, sources)
     call, sign = f"{fault.operation}(", SIGNS.get(fault.operation, "")
-    if not fault.operation or text.count(call) + (text.count(sign) if sign else 0) != 1:
+    lays_out = fault.operation in LAYING_OUT and goes_own_way(fault)  # what is laid out may be what is wrong
+    if not fault.operation or lays_out or text.count(call) + (text.count(sign) if sign else 0) != 1:
         return ""
     return f"{call})" if call in text else sign.strip()
 

@@ -125,13 +125,15 @@ class WrongCalls:
         seen = self.seen
         there = {int(row) for node, row in enumerate(seen.rows) if seen.binary[node] and seen.proven[node]}
         for entry in self.trace.calls:
-            sets, rows = self.known.calls.get(entry.path), [seen.row(node) for node in entry.inputs]
+            rows = [seen.row(node) for node in entry.inputs]
+            sets = [one for one in self.known.calls.get(entry.path, ()) if {*rows} - {-1} <= {*one}]
             if not sets or -1 not in rows or -2 in rows or not entry.line or self.text.given(entry.line):
                 continue
             always = set.intersection(*map(set, sets)) - set(rows)
-            names = seen.names(always & there)
-            if len(rows) < min(map(len, sets)) and len(names) == 1:
-                return Fault(entry.line, calls=Called(module_name(entry.path), without=names[0]))
+            lacking = [row for row in always if row in there]
+            if len(rows) < min(map(len, sets)) and len(lacking) == 1:
+                name = "".join(seen.names({*lacking})) or "a mask that it should be given"
+                return Fault(entry.line, calls=Called(module_name(entry.path), without=name))
         return None
 
     def opposite_made(self, entry: Call, line: Line) -> Fault | None:
