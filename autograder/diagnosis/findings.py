@@ -82,6 +82,11 @@ class Fault:
     breaks: str = ""  # with that small change this fails, which passes now: a test, or a part of one
 
     @property
+    def says_what(self) -> bool:
+        """Whether it is known what a line goes on without, or with what."""
+        return bool(self.missing or self.enters or self.turn or self.calls or self.mends or self.anywhere or self.mask)
+
+    @property
     def vague(self) -> bool:
         """Whether nothing is known but that its result is not right, or that something goes wrongly into its call."""
         if self.calls:

@@ -25,7 +25,7 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     """
     if not finding.faults:
         return _without_fault(finding, sources, named)
-    faults = [fault for fault in finding.faults if not (named and fault.left_out and not _says_what(fault))]
+    faults = [fault for fault in finding.faults if not (named and fault.left_out and not fault.says_what)]
     told = [*_right_before(finding, faults[0])] if faults else []
     for number, fault in enumerate(faults[:MOST]):
         shown = _where_it_shows(fault, _several(finding) or not told) if named else ""
@@ -33,13 +33,6 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
         told += [shown, code] if shown else _fault(fault, finding, sources, bool(told), number > 0)
     told = [sentence for sentence in told if sentence != EITHER] if named else told
     return (*told, *_calls_of_modules(finding))
-
-
-def _says_what(fault: Fault) -> bool:
-    """Whether it is known what a line goes on without, or with what."""
-    return bool(
-        fault.missing or fault.enters or fault.turn or fault.calls or fault.mends or fault.anywhere or fault.mask
-    )
 
 
 def _where_it_shows(fault: Fault, with_file: bool) -> str:

@@ -29,8 +29,8 @@ from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
 # An operation takes about 12 microseconds.
-OPERATIONS, TOLD = 34_000, 17_000  # where no line is told yet; where one is
-OTHERS = 12_000  # to look for another line, when one is found
+OPERATIONS, TOLD = 26_000, 14_000  # where no line is told yet; where one is
+OTHERS = 10_000  # to look for another line, when one is found
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 100, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call

@@ -20,6 +20,8 @@ class TestLayers(StageTestCase):
             self.check_norm("norm", 12)
         with self.part("single_feature"):
             self.check_norm("single", 1)
+        with self.only_warn():
+            self.keeps_arguments(self.student.layers.LayerNorm(12), {"x": self.stored("norm")["x"]}, None)
 
     def test_gelu(self):
         """GELU in its exact form."""

@@ -67,7 +67,7 @@ class TestTraining(CheckingTestCase):
         shapes = model.shapes()
         self.assert_groups(self.student.drivers.decaying(model, 0.1), shapes, 0.1)
         with self.only_warn():
-            # Other names: an embedding `tokens` whose weight is also that of the output layer; tables of three axes.
-            for other in (self.student.drivers.Words(), self.student.drivers.Images()):
+            # Other names; tables of three axes; an embedding whose weight is also that of the output layer.
+            for other in (self.student.drivers.Words(), self.student.drivers.Images(), self.student.drivers.Shared()):
                 shapes = dict(self.student.drivers.parameter_shapes(other))
                 self.assert_groups(self.student.drivers.decaying(other, 0.1), shapes, 0.1, ["tokens.weight"])
