@@ -79,11 +79,14 @@ def pooling(module: Any, rng: np.random.Generator) -> Tensors:
 
 
 def some_unreached(rng: np.random.Generator) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Queries and keys for a width of 0.1: some are near, one is ten widths away, and one much too far; so is a key."""
+    """Queries and keys for a width of 0.1: some are near, one is six widths away, and one much too far; so is a key."""
     import torch
 
     near, keys = 0.1 * random(rng, 3, 2), 0.1 * random(rng, 4, 2)
-    queries = torch.cat([near, torch.tensor([[1.0, 0.0], [9.0, 0.0]])])
+    for points in (near, keys):  # on the left of the origin, where one of each is
+        points[:, 0] = -points[:, 0].abs()
+        points[0] = 0
+    queries = torch.cat([near, torch.tensor([[0.62, 0.0], [9.0, 0.0]])])
     return queries, torch.cat([keys, torch.tensor([[-9.0, 0.0]])])
 
 

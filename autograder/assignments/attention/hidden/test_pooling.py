@@ -44,9 +44,12 @@ class TestPooling(AttentionTestCase):
         return {"queries": queries, "keys": keys, "values": self.random(n_k, d_v)}
 
     def some_unreached(self, n_q: int, n_k: int) -> Points:
-        """Points for a width of 0.1: queries near, ten widths away and much too far, where a key is, too."""
+        """Points for a width of 0.1: queries near, six widths away and much too far, where a key is, too."""
         points = {name: 0.1 * value for name, value in self.points(n_q + 2, n_k, 2, 2).items()}
-        points["queries"][-2:] = [1.0, 0.0], [9.0, 0.0]
+        for name in ("queries", "keys"):  # on the left of the origin, where one of each is
+            points[name][:, 0] = -np.abs(points[name][:, 0])
+            points[name][0] = 0
+        points["queries"][-2:] = [0.62, 0.0], [9.0, 0.0]
         points["keys"][-1] = [-9.0, 0.0]
         return points
 

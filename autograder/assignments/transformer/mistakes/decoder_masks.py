@@ -120,8 +120,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a decoder in which each position sees the later positions only.",
         read_again="A non-zero entry forbids, here as in all masks of the course. " + SEE_CAUSAL,
     ),
-    # The padding stands behind the sentence, where the causal mask hides it from every real position. It shows in a
-    # layer that gets a padding mask and no causal mask.
     Mistake(
         id="decoder.padding-mask-ignored",
         module="decoder",
@@ -130,7 +128,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a layer whose self-attention looks at padded keys of the target, too.",
         read_again="With a causal mask you cannot see the difference in real positions, but the layer must also work "
         "without one. See the arguments of forward.",
-        seen_by="hidden",
     ),
     Mistake(
         id="decoder.padding-mask-inverted",
