@@ -38,3 +38,13 @@ def failed_text(workers, name: str, stage: str, module: str, text: str):
 def wrong_lines(test) -> list[int]:
     """The lines that a test calls wrong."""
     return [mark.line for mark in test.marks if mark.state == "wrong"]
+
+
+def told(tests) -> str:
+    """What tests say of lines."""
+    return " ".join(sentence for test in tests for sentence in test.pointed)
+
+
+def line_of(text: str, part: str) -> int:
+    """The line on which a part of a text begins."""
+    return text[: text.index(part)].count("\n") + 1

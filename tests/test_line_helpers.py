@@ -6,7 +6,7 @@ from autograder.diagnosis.findings import Fault, Finding
 from autograder.diagnosis.line_words import sentences
 from autograder.sandbox.traces import Line
 from tests import slips
-from tests.slips import failed, wrong_lines
+from tests.slips import failed, line_of, told, wrong_lines
 
 # In place of the lines from the masks on: they are added up as numbers.
 ADDED = """        total = torch.zeros(1, 1, 1, 1, dtype=torch.long)
@@ -21,10 +21,6 @@ HELPER = """    def second(self, x: torch.Tensor) -> torch.Tensor:
         return self.self_attn_layer_norm(x + self.dropout(self.fc2(hidden)))
 
     def forward("""
-
-
-def told(tests) -> str:
-    return " ".join(sentence for test in tests for sentence in test.pointed)
 
 
 def test_one_number_that_several_lines_use_is_told_in_their_place(workers):
@@ -114,11 +110,6 @@ PROPERTY = """    @property
         return nn.functional.softplus(self.log_width)
 
     def forward("""
-
-
-def line_of(text: str, part: str) -> int:
-    """The line on which a part of a text begins."""
-    return text[: text.index(part)].count("\n") + 1
 
 
 def test_a_property_is_changed_in_trials_like_a_method(workers):

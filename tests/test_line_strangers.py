@@ -1,16 +1,7 @@
 """Lines of faults that strangers wrote: each was told badly, or not at all, when it was first seen."""
 
 from tests import slips
-from tests.slips import wrong_lines
-
-
-def told(tests) -> str:
-    return " ".join(sentence for test in tests for sentence in test.pointed)
-
-
-def line_of(text: str, part: str) -> int:
-    """The line on which a part of a text begins."""
-    return text[: text.index(part)].count("\n") + 1
+from tests.slips import line_of, told, wrong_lines
 
 
 def changed(text: str, *pairs: tuple[str, str]) -> str:
