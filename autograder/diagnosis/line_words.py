@@ -41,7 +41,7 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
     if fault.breaks:  # its change mends one thing, and not all
         return f"L{where[1:]} has a part in it:"
     if fault.vague and not (fault.calls and fault.calls.wanted):
-        return f"L{where[1:]} may have a part in it:"
+        return f"Look for the known mistake on {where}, or around it:"
     if fault.anywhere or (fault.enters and fault.enters[1] != fault.line.number):
         return f"The known mistake shows on {where} or before it:"
     early = fault.enters or (fault.left_out and not fault.mask and not fault.calls)

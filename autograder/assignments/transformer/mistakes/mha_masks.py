@@ -188,18 +188,22 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PADDING,
         new="scores.masked_fill(key_padding_mask[:, None, :] != 0, lowest)",
-        looks_like="The batch axis of the key padding mask meets the head axis of the scores.",
-        read_again="The mask needs one axis more: with as many heads as sentences the error would even stay unnoticed. "
-        "Write the axes of the mask and of the scores below each other, aligned on the right.",
+        looks_like="In every sentence, head 0 uses the key padding mask of sentence 0, head 1 that of sentence 1, and so "
+        "on.",
+        read_again="That happens where the batch axis of the mask meets the head axis of the scores, or, with heads "
+        "folded into the batch, where copies of the masks lie in another order than the heads. Write the axes of both "
+        "below each other.",
     ),
     Mistake(
         id="mha.attention-mask-not-unsqueezed",
         module="mha",
         old=ATTENTION,
         new="scores.masked_fill(attention_mask != 0, lowest)",
-        looks_like="The batch axis of the attention mask meets the head axis of the scores.",
-        read_again="A mask for one sentence hides this error, and so does a batch with as many sentences as heads. "
-        "Write the axes of the mask and of the scores below each other, aligned on the right.",
+        looks_like="In every sentence, head 0 uses the attention mask of sentence 0, head 1 that of sentence 1, and so "
+        "on.",
+        read_again="That happens where the batch axis of the mask meets the head axis of the scores, or, with heads "
+        "folded into the batch, where copies of the masks lie in another order than the heads. Write the axes of both "
+        "below each other. One mask for all sentences hides it.",
     ),
     Mistake(
         id="mha.padding-mask-on-queries",

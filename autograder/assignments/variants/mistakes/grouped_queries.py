@@ -28,6 +28,16 @@ MISTAKES: tuple[Mistake, ...] = (
         GROUPING,
     ),
     Mistake(
+        "modern.groups-take-turns",
+        "modern",
+        f"{SCORES}  # (B, G, H / G, T_new, T)\n        {LATER}\n        {WEIGHTS}",
+        "turns = [t.repeat(1, q.size(1) // k.size(1), 1, 1).unflatten(1, (k.size(1), -1)) for t in (k, v)]\n"
+        f"        {SCORES.replace('k.unsqueeze(2)', 'turns[0]')}\n        {LATER}\n"
+        f"        {WEIGHTS.replace('v.unsqueeze(2)', 'turns[1]')}",
+        "Your query heads use the groups of keys and values by turns: head 0 the first, head 1 the second, and so on.",
+        GROUPING,
+    ),
+    Mistake(
         "modern.first-group-for-all",
         "modern",
         SCORES,

@@ -100,6 +100,15 @@ MISTAKES: tuple[Mistake, ...] = (
         + SHAPES,
     ),
     Mistake(
+        "heads.mask-of-other-sequence",
+        "heads",
+        "mask.unsqueeze(1)",
+        "mask.expand(B, T, T).repeat(self.num_heads, 1, 1).view(B, self.num_heads, T, T)",
+        "All heads at once: your result equals one whose heads use masks of other sequences.",
+        "With heads folded into the batch, the copies of a mask have to lie in the order of the heads: all heads of "
+        "sequence 0 come first. See what repeating a tensor does to the order of its rows, and what else there is.",
+    ),
+    Mistake(
         "heads.mask-not-optional",
         "heads",
         GUARD,
