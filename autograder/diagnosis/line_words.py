@@ -12,6 +12,8 @@ MOST_USED = 4  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
 LINES = 4  # of a statement that are shown
 OPENED = {"(": ")", "[": "]", "{": "}"}
+FROM_HERE = "is where your numbers leave those of all correct code that we know:"
+MAY_BE_RIGHT = "Look at it, at what goes in there, and at the lines around it: it may be right itself."
 EITHER = "Either a step is missing before this line, or this line does something else than it should."
 
 
@@ -220,7 +222,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         head = "gives a wrong result, too:" if another else first
         own_way = goes_own_way(fault)
         if own_way:
-            head = f"{'also makes' if another else 'is the first that makes'} what no correct code that we know makes:"
+            head = "also makes what no correct code that we know makes:" if another else FROM_HERE
         told = [f"{where} {head}", code]
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
@@ -228,12 +230,12 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]
-        told += ["Look at it first, then at the lines around it."] if own_way else []
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     # Where the operation is told that is not right, what else the line uses only draws the eye away.
     single = fault.vague and fault.operation and _within(fault, sources)
-    return (*told, *(() if single else _used(fault, finding)))
+    told += [] if single else _used(fault, finding)
+    return (*told, MAY_BE_RIGHT) if told[0].endswith(FROM_HERE) else tuple(told)
 
 
 def _without(fault: Fault) -> str:

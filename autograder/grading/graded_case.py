@@ -38,7 +38,7 @@ class StageTestCase(unittest.TestCase):
     explains = True  # look for the reason of wrong numbers
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
-    warnings: list[tuple[str, ...]]  # what the test does not judge, but its hidden one does; in which call; details
+    warnings: list[Incorrect | StudentFault]  # what the test does not judge, but its hidden one does
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
@@ -126,10 +126,9 @@ class StageTestCase(unittest.TestCase):
         checks, call = self.checks, self.student.last_call
         try:
             yield
-        except Incorrect as error:
-            self.warnings.append((error.wrong.message, error.call, *error.wrong.details[:2]))
-        except StudentFault as fault:
-            self.warnings.append((fault.message, fault.call))
+        except (Incorrect, StudentFault) as error:
+            self.note_recipe(error)
+            self.warnings.append(error)
         finally:
             self.checks, self.student.last_call = checks, call
 

@@ -103,8 +103,8 @@ def run_test(
     status, message, details = _told(error)
     if error is None and case.warnings:
         calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
-        for text, call, *shown in case.warnings:
-            calls.setdefault(text.partition("\n")[0][:200], (f"called    {call}", *shown))
+        for _, text, shown in map(_told, case.warnings):
+            calls.setdefault(text.partition("\n")[0][:200], shown[:3])
         told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
         message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
     ended: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part

@@ -6,14 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from autograder.grading.changed_names import CHANGING, changed_name, names_of_arguments
 from autograder.sandbox.traces import Line
 from autograder.submissions.syntax_tree import functions
 
-# Methods of lists, dictionaries, modules and optimizers that are called for what they change.
-CHANGING = {
-    *("append", "extend", "insert", "add", "update", "remove", "pop", "clear", "setdefault", "appendleft", "sort"),
-    *("backward", "step", "train", "eval", "zero_grad", "register_buffer", "manual_seed"),
-}
 Used = tuple[tuple[str, float | None, tuple[int, ...]], ...]  # names, values of numbers, lines
 
 
@@ -238,9 +234,9 @@ def _read(function: ast.FunctionDef) -> _Function:
     making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
     early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
     spans = tuple((one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if _makes(one.body))
-    arguments = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+    arguments = names_of_arguments(function)
     writes = [node for node in ast.walk(function) if isinstance(node, (ast.Expr, ast.Assign))]
-    written = tuple((one.lineno, one.end_lineno or one.lineno) for one in writes if _changed(one) in arguments)
+    written = tuple((one.lineno, one.end_lineno or one.lineno) for one in writes if changed_name(one) in arguments)
     whole = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
     ends = {node.lineno: node.end_lineno or node.lineno for node in whole}
     return _Function(
@@ -299,7 +295,7 @@ def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | No
     nodes, lists = list(ast.walk(function)), _empty(function)
     fills: dict[str, list[ast.stmt]] = {}
     for node in nodes:
-        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and (name := _changed(node)):
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and (name := changed_name(node)):
             fills.setdefault(name, []).append(node)
     for node in nodes:
         if isinstance(node, ast.Return) and node.value is not None:
@@ -309,20 +305,6 @@ def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | No
                 yield node.lineno, len(values) - 1, fills[names[-1]][0]
             elif any(len(fills.get(name, [])) > 1 for name in names):
                 yield node.lineno, 0, None
-
-
-def _changed(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:
-    """The name of the list or dictionary that a statement changes, if it is one like `new.append(x)`."""
-    if isinstance(node, ast.Expr):
-        method = node.value.func if isinstance(node.value, ast.Call) else None
-        holder = method.value if isinstance(method, ast.Attribute) and method.attr in CHANGING else None
-    else:
-        target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
-        places = target.elts if isinstance(target, ast.Tuple) else [target]
-        target = next((one for one in places if isinstance(one, ast.Subscript)), target)
-        whole = target if isinstance(node, ast.AugAssign) else None
-        holder = target.value if isinstance(target, ast.Subscript) else whole
-    return holder.id if isinstance(holder, ast.Name) else ""
 
 
 def _items(value: ast.List | ast.Dict) -> list[ast.expr]:

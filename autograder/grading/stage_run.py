@@ -127,6 +127,11 @@ class StageRun:
                     if followed and not case.hidden:
                         further = functools.partial(gets_further, case, error, checks)
                         failed.append((name, followed, case.student, further, error.smaller is not None))
+            if error is None and case.warnings and not case.hidden:
+                with _only_explains():
+                    from autograder.grading.warned_lines import with_warned_line
+
+                    result = with_warned_line(result, case.warnings, case.student)
             if error is None and not case.hidden:
                 passing[name], calls[name] = functools.partial(passes, case), case.student.last_call
             if error is not None and not case.hidden:

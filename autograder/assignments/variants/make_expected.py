@@ -232,7 +232,7 @@ def training(make: Maker) -> Tensors:
     # The drivers import the student's modules by their bare names.
     with torch.enable_grad(), patch.dict(sys.modules, {"training": code, "layers": make.modules.layers}):
         for case, max_norm in cases.CLIPS.items():
-            norm, *after = drivers.clip(gradients, max_norm, False)
+            norm, *after = drivers.clip_gradients_of(gradients, max_norm, False)
             tensors |= {f"clip_{case}/norm": torch.tensor(norm)}
             tensors |= {f"clip_{case}/{number}": gradient for number, gradient in enumerate(after)}
         model = make.filled(make.modules.language_model.DecoderTransformer(**(cases.MODEL | {"dropout": 0.0})))

@@ -188,8 +188,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PADDING,
         new="scores.masked_fill(key_padding_mask[:, None, :] != 0, lowest)",
-        looks_like="In every sentence, head 0 uses the key padding mask of sentence 0, head 1 that of sentence 1, and so "
-        "on.",
+        looks_like="In every sentence, head 0 uses the key padding mask of sentence 0, head 1 that of sentence 1, and "
+        "so on.",
         read_again="That happens where the batch axis of the mask meets the head axis of the scores, or, with heads "
         "folded into the batch, where copies of the masks lie in another order than the heads. Write the axes of both "
         "below each other.",

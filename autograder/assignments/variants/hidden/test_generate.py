@@ -75,7 +75,9 @@ class TestGenerate(VariantsTestCase):
 
     def keeps(self, model: Twins, step: np.ndarray, cache: Any) -> None:
         """Fail if a call changes the cache that it was given."""
-        after = self.items(self.student.drivers.cache_after(model.student, step, cache), len(cache), "the cache")
+        after = self.items(
+            self.student.drivers.cache_after_forward_cached(model.student, step, cache), len(cache), "the cache"
+        )
         self.checks += 1
         if not self.equal(after, cache):
             self.argument_changed("cache")
@@ -104,7 +106,9 @@ class TestGenerate(VariantsTestCase):
             filtered = softmax(filtered)
         self.assert_tensor(filtered, softmax(right), f"the softmax of the result with {given}", axes)
         self.checks += 1
-        after = self.student.drivers.logits_after(logits, options.get("temperature", 1.0), options.get("top_k"))
+        after = self.student.drivers.logits_after_filter_logits(
+            logits, options.get("temperature", 1.0), options.get("top_k")
+        )
         if not np.array_equal(after, logits):
             self.argument_changed("logits")
 
@@ -125,10 +129,10 @@ class TestGenerate(VariantsTestCase):
             best = self.right(lambda pair: pair[0].generate.generate(pair[1], prompt, 6), self.beside(model).reference)
             for options in ([1.0, 1], [0.7, None, 1e-9], [1e-5]):
                 (only,) = self.items(
-                    self.student.drivers.sample(model.student, prompt, 6, [5], *options), 1, "sampling"
+                    self.student.drivers.generate_with_seeds(model.student, prompt, 6, [5], *options), 1, "sampling"
                 )
                 self.assert_tensor(only, best, "the tokens sampled where only the best has a chance", "B T")
-            drawn = self.student.drivers.sample(model.student, prompt, longest, [5, 5, 6], 9.0)
+            drawn = self.student.drivers.generate_with_seeds(model.student, prompt, longest, [5, 5, 6], 9.0)
             once, again, other = self.items(drawn, 3, "sampling")
             self.assert_samples(once, prompt, longest - 3, V)
             self.assert_tensor(again, once, "the tokens sampled from the same seed again", "B T")
@@ -149,7 +153,9 @@ class TestGenerate(VariantsTestCase):
             return pair[0].generate.filter_logits(pair[1](prompt)[:, -1], *options)
 
         wanted = softmax(self.right(distribution, self.beside(model).reference))[0]
-        drawn = self.student.drivers.sample(model.student, np.repeat(prompt, MANY, axis=0), 1, [11], *options)
+        drawn = self.student.drivers.generate_with_seeds(
+            model.student, np.repeat(prompt, MANY, axis=0), 1, [11], *options
+        )
         (tokens,) = self.items(drawn, 1, "sampling")
         self.assert_samples(tokens, np.repeat(prompt, MANY, axis=0), 1, config["vocab_size"])
         found = np.bincount(tokens[:, -1], minlength=len(wanted)) / MANY

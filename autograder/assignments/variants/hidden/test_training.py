@@ -29,7 +29,7 @@ class TestTraining(VariantsTestCase):
         self.same_number(lambda modules: modules.training.smoothed_loss(*arguments), self.modules, "the loss")
 
         def call(modules: Any) -> Any:
-            return modules.drivers.loss_and_gradient(*arguments)
+            return modules.drivers.smoothed_loss_and_gradient(*arguments)
 
         _, gradient = self.items(call(self.student), 2, "smoothed_loss")
         _, right = self.right(call, self.reference)
@@ -74,7 +74,7 @@ class TestTraining(VariantsTestCase):
         """Fail unless norm and gradients are right."""
 
         def call(modules: Any) -> Any:
-            return modules.drivers.clip(gradients, max_norm, as_iterator=as_iterator)
+            return modules.drivers.clip_gradients_of(gradients, max_norm, as_iterator=as_iterator)
 
         norm, *after = self.items(call(self.student), 1 + len(gradients), "clip_gradients")
         right_norm, *right = self.right(call, self.reference)
@@ -124,4 +124,4 @@ class TestTraining(VariantsTestCase):
             if not are_shapes(reply):
                 self.wrong("the names and shapes of the parameters cannot be read")
             shapes = {name: tuple(shape) for name, shape in reply}
-            self.assert_groups(self.student.drivers.decaying(model, decay), shapes, decay, embeddings)
+            self.assert_groups(self.student.drivers.parameter_groups_of(model, decay), shapes, decay, embeddings)

@@ -70,7 +70,7 @@ def train_steps(
     return [losses, *(parameter.detach() for parameter in parameters)]
 
 
-def clip(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
+def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:
     """`training.clip_gradients` for parameters with these gradients and one without: the norm, and the gradients."""
     from training import clip_gradients
 
@@ -82,7 +82,7 @@ def clip(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> l
     return [norm, *(parameter.grad for parameter in parameters)]
 
 
-def loss_and_gradient(
+def smoothed_loss_and_gradient(
     logits: torch.Tensor, targets: torch.Tensor, padding_idx: int, smoothing: float
 ) -> list[torch.Tensor | None]:
     """`training.smoothed_loss`, and its gradient with respect to the logits."""
@@ -111,7 +111,7 @@ class Shared(nn.Module):
         self.matrix = nn.Parameter(torch.zeros(4, 3))
 
 
-def decaying(model: nn.Module, weight_decay: float) -> list[Any]:
+def parameter_groups_of(model: nn.Module, weight_decay: float) -> list[Any]:
     """`training.parameter_groups`: for each group its weight decay and the sorted names of its parameters."""
     from training import parameter_groups
 
@@ -124,7 +124,7 @@ def decaying(model: nn.Module, weight_decay: float) -> list[Any]:
     return found
 
 
-def sample(
+def generate_with_seeds(
     model: Any,
     prompt: torch.Tensor,
     max_new_tokens: int,
@@ -142,7 +142,7 @@ def sample(
     ]
 
 
-def cache_after(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
+def cache_after_forward_cached(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]) -> list[Any]:
     """The cache that was given to `generate.forward_cached`, after the call."""
     from generate import forward_cached
 
@@ -151,7 +151,7 @@ def cache_after(model: Any, token: torch.Tensor, cache: list[list[torch.Tensor]]
     return [list(pair) for pair in given]
 
 
-def logits_after(logits: torch.Tensor, temperature: float, top_k: int | None) -> torch.Tensor:
+def logits_after_filter_logits(logits: torch.Tensor, temperature: float, top_k: int | None) -> torch.Tensor:
     """The logits that were given to `generate.filter_logits`, after the call."""
     from generate import filter_logits
 

@@ -44,7 +44,7 @@ class TestGenerate(CheckingTestCase):
             stored = self.stored(f"step{step}")
             cache = self.check_step(self.student.generate.forward_cached(model, stored["token"], cache), stored)
         with self.only_warn():
-            after = self.student.drivers.cache_after(model, self.stored("step5")["token"], cache)
+            after = self.student.drivers.cache_after_forward_cached(model, self.stored("step5")["token"], cache)
             if not self.equal(after, cache):
                 self.argument_changed("cache")
 
@@ -73,10 +73,10 @@ class TestGenerate(CheckingTestCase):
             self.assert_tensor(generate(model, prompt, 3), best[:, :7], "the first tokens", "B T")
             self.assert_tensor(generate(model, best, 3), best, "the tokens of the longest prompt", "B T")
         with self.part("sampled"):
-            drawn = self.student.drivers.sample(model, prompt, 20, [1], 1.0, 1)
+            drawn = self.student.drivers.generate_with_seeds(model, prompt, 20, [1], 1.0, 1)
             (only,) = self.items(drawn, 1, "sampling")
             self.assert_tensor(only, best, "the tokens sampled from the best one (top_k=1)", "B T")
-            drawn = self.student.drivers.sample(model, prompt, 8, [2, 2, 3], 5.0)
+            drawn = self.student.drivers.generate_with_seeds(model, prompt, 8, [2, 2, 3], 5.0)
             once, again, other = self.items(drawn, 3, "sampling")
             self.assert_samples(once, prompt, 8, MODEL["vocab_size"])
             self.assert_tensor(again, once, "the tokens sampled from the same seed again", "B T")

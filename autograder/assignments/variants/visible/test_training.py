@@ -37,7 +37,7 @@ class TestTraining(CheckingTestCase):
         for case, max_norm in made.CLIPS.items():
             stored = self.stored(f"clip_{case}")
             with self.part(case):
-                result = self.student.drivers.clip(gradients, max_norm, as_iterator=True)
+                result = self.student.drivers.clip_gradients_of(gradients, max_norm, as_iterator=True)
                 norm, *after = self.items(result, 1 + len(gradients), "clip_gradients")
                 self.assert_number(norm, stored["norm"], f"the norm before clipping at {max_norm:g}")
                 for number, gradient in enumerate(after):
@@ -65,9 +65,9 @@ class TestTraining(CheckingTestCase):
         """Which parameters of a small language model decay, and which do not."""
         model = self.student.language_model.DecoderTransformer(**made.MODEL)
         shapes = model.shapes()
-        self.assert_groups(self.student.drivers.decaying(model, 0.1), shapes, 0.1)
+        self.assert_groups(self.student.drivers.parameter_groups_of(model, 0.1), shapes, 0.1)
         with self.only_warn():
             # Other names; tables of three axes; an embedding whose weight is also that of the output layer.
             for other in (self.student.drivers.Words(), self.student.drivers.Images(), self.student.drivers.Shared()):
                 shapes = dict(self.student.drivers.parameter_shapes(other))
-                self.assert_groups(self.student.drivers.decaying(other, 0.1), shapes, 0.1, ["tokens.weight"])
+                self.assert_groups(self.student.drivers.parameter_groups_of(other, 0.1), shapes, 0.1, ["tokens.weight"])

@@ -1,0 +1,60 @@
+"""The line behind a warning of a test that passes."""
+
+from tests import slips
+
+
+def warned(workers, name: str, stage: str, module: str, *changes: tuple[str, str]):
+    """The test that passes with a warning, and the line of the last change."""
+    text, line = slips.source(name, module), 0
+    for old, new in changes:
+        assert old in text
+        line = slips.line_of(text, old)
+        text = text.replace(old, new, 1)
+    tests = slips.graded_text(workers, name, stage, module, text)
+    [test] = [test for test in tests if test.message.startswith("passes, but")]
+    assert test.status == "passed" and test.points == test.max_points
+    return test, line
+
+
+def test_a_list_of_the_caller_is_written_into_under_another_name(workers):
+    empty = ("        new_cache = []\n", "        new_cache = [x] * len(self.layers) if cache is None else cache\n")
+    test, line = warned(
+        workers,
+        "transformer",
+        "inference",
+        "decoder",
+        empty,
+        ("            new_cache.append(x)", "            new_cache[index] = x"),
+    )
+    assert test.pointed == (f"Line {line} of decoder.py writes into cache:", "    new_cache[index] = x")
+
+
+def test_a_copy_of_the_list_is_no_such_line(workers):
+    text = slips.source("transformer", "decoder")
+    text = text.replace(
+        "        new_cache = []\n", "        new_cache = [x] * len(self.layers) if cache is None else list(cache)\n", 1
+    )
+    text = text.replace("            new_cache.append(x)", "            new_cache[index] = x", 1)
+    tests = slips.graded_text(workers, "transformer", "inference", "decoder", text)
+    assert not any(test.message or test.pointed for test in tests)
+
+
+def test_a_tensor_of_the_caller_is_written_into(workers):
+    old, new = "        return self.weight * (x - mean) /", "        x -= mean\n        return self.weight * x /"
+    test, line = warned(workers, "variants", "layers", "layers", (old, new))
+    assert test.pointed == (f"Line {line} of layers.py writes into x:", "    x -= mean")
+
+
+def test_nan_that_is_replaced_too_late(workers):
+    chosen = "    reached = torch.where((reached == 0).all(dim=1, keepdim=True), nearest, reached)\n"
+    divided = "    weights = reached / reached.sum(dim=1, keepdim=True)\n"
+    late = "    weights = torch.where(weights.isnan(), nearest / nearest.sum(dim=1, keepdim=True), weights)\n"
+    test, line = warned(workers, "attention", "pooling", "pooling", (divided, divided + late), (chosen, ""))
+    assert test.pointed[0].startswith(f"Line {line} of pooling.py makes NaN")
+
+
+def test_what_leaves_the_graph(workers):
+    old = "    hidden = self.activation_fn(self.fc1(x))"
+    new = "    x = x.detach()\n        hidden = self.activation_fn(self.fc1(x))"
+    test, line = warned(workers, "transformer", "encoder", "encoder", (old, new))
+    assert test.pointed[0] == f"Line {line} of encoder.py takes a tensor out of the graph of autograd:"
