@@ -12,7 +12,7 @@ def warned(workers, name: str, stage: str, module: str, *changes: tuple[str, str
         text = text.replace(old, new, 1)
     tests = slips.graded_text(workers, name, stage, module, text)
     [test] = [test for test in tests if test.message.startswith("passes, but")]
-    assert test.status == "passed" and test.points == test.max_points
+    assert (test.status, test.points) == ("passed", test.max_points)
     return test, line
 
 

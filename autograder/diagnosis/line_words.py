@@ -32,7 +32,10 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     for number, fault in enumerate(faults[:MOST]):
         shown = _where_it_shows(fault, _several(finding) or not told) if named else ""
         code = CODE + statement_text(fault.line, sources)
-        told += [shown, code] if shown else _fault(fault, finding, sources, bool(told), number > 0)
+        if shown:
+            told += [shown, *([code] if shown.endswith(":") else [])]
+        else:
+            told += _fault(fault, finding, sources, bool(told), number > 0)
     told = [sentence for sentence in told if sentence != EITHER] if named else told
     return (*told, *_calls_of_modules(finding))
 
@@ -43,8 +46,8 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
     if fault.breaks:  # its change mends one thing, and not all
         return f"L{where[1:]} has a part in it:"
     if fault.vague and not (fault.calls and fault.calls.wanted):
-        return f"Look for the known mistake on {where}, or around it:"
-    if fault.anywhere or (fault.enters and fault.enters[1] != fault.line.number):
+        return f"Look for the known mistake around {where}."
+    if fault.anywhere or fault.doubtful or (fault.enters and fault.enters[1] != fault.line.number):
         return f"The known mistake shows on {where} or before it:"
     early = fault.enters or (fault.left_out and not fault.mask and not fault.calls)
     after = f", after line {fault.before.number}" if fault.before and fault.before != fault.line else ""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from autograder.diagnosis.known_steps import Step
 from autograder.diagnosis.right_steps import Comparison
+from autograder.diagnosis.weak_tensors import CHOOSING
 from autograder.sandbox.traces import Line
 
 COMBINING = ("add", "sub", "mul", "maximum", "minimum", "max", "min", "where")
@@ -261,7 +262,9 @@ class Usual:
         own = [one for one in range(trace.size) if trace.lines[one] == line]
         goes_on = trace.lines[node] == line and any(user in own for user in self.seen.consumers[node])
         before = {trace.operations[one] for one in own if one < node}
-        return trace.operations[node] if goes_on and step not in before else ""
+        # By a mask or by places it does what it should: these may be wrong.
+        led = any(self.seen.binary[one] or trace.operations[one] in CHOOSING for one in trace.inputs[node])
+        return trace.operations[node] if goes_on and step not in before and not led else ""
 
     def in_place_of(self, node: int, row: int) -> tuple[str, ...]:
         """What a node uses in the place of another tensor, and that other one, in words; nothing if it is not the only

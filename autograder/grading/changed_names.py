@@ -23,15 +23,16 @@ def changed_name(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:
     return holder.id if isinstance(holder, ast.Name) else ""
 
 
-def names_of_arguments(function: ast.FunctionDef) -> set[str]:
-    """The arguments of a function, and names that are given to them as they are, as in `new = old or []`."""
-    names = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+def names_of_arguments(function: ast.FunctionDef) -> tuple[set[str], set[str]]:
+    """The arguments of a function, and other names that may be given to them as they are, as in `new = old or []`."""
+    arguments = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+    others: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name) and any(one.id in names for one in _passed_on(node.value)):
-                names.add(target.id)
-    return names
+            if isinstance(target, ast.Name) and any(one.id in arguments | others for one in _passed_on(node.value)):
+                others.add(target.id)
+    return arguments, others
 
 
 def _passed_on(value: ast.expr) -> list[ast.Name]:

@@ -8,9 +8,9 @@ from autograder.diagnosis.findings import Fault
 from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
 from autograder.sandbox.traces import Line, Trace
+from autograder.submissions.attributes import unused_attributes
 from autograder.submissions.small_changes import SmallChange, small_changes
 from autograder.submissions.syntax_tree import functions, parse
-from autograder.submissions.unused_attributes import unused_attributes
 from autograder.submissions.unused_names import unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
@@ -122,7 +122,7 @@ def _ends_early(change: SmallChange, followed: Followed) -> bool:
     finding = followed.finding
     early = {fault.line.number for fault in finding.faults if fault.short}
     # Nothing is wrong but that there is no more of it; or whole numbers are, such as the tokens that a loop chooses.
-    ended = not finding.faults and (finding.usual or followed.whole)
+    ended = all(fault.vague for fault in finding.faults) and (finding.usual or followed.whole)
     exchanged = change.other > 0 and not early.isdisjoint({change.line, change.other})
     return exchanged or (change.steers and (ended or (bool(early) and not change.other)))
 

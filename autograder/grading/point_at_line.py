@@ -101,7 +101,7 @@ def point_at_line(
             return _misplaced(result, recipe, runs, known, error), None
         key = recipe.digest, nan
         if key not in calls or calls[key][0] != recipe.code:
-            calls[key] = recipe.code, *_found(recipe, runs, known, nan)
+            calls[key] = recipe.code, *_found(recipe, runs, known, nan, isinstance(error, Raised))
         _, finding, trace = calls[key]
     except (StudentFault, Unreadable, LookupError):
         return result, None
@@ -209,8 +209,12 @@ def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str)
     return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {mark.text}"), marks=(mark,))
 
 
-def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -> tuple[Finding, Trace]:
-    """What follows from a call, and its record; nothing if it gave NaN in the test, and gives none now."""
+def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, raised: bool) -> tuple[Finding, Trace]:
+    """What follows from a call, and its record; nothing if it gave NaN in the test, and gives none now.
+
+    Args:
+        raised: whether it ended with an exception, behind which nothing runs.
+    """
     sources = own_files(recipe.code)
     trace = followed(recipe, runs)
     if not trace.results and trace.raised is None and recipe.earlier:  # what it needs was kept by an earlier call
@@ -232,7 +236,8 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool) -
     if trace.raised is None:
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
-    finding = with_idle_loop(_with_doubtful_axes(finding, trace, sources), trace, sources, text)
+    finding = _with_doubtful_axes(finding, trace, sources)
+    finding = finding if raised else with_idle_loop(finding, trace, sources, text)
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
     telling = numbers_to_tell(trace, known)
     used = {
@@ -248,11 +253,19 @@ def _with_doubtful_axes(finding: Finding, trace: Trace, sources: Mapping[str, st
     """What follows, without calling lines right that put an axis of size 1 somewhere, where it meets other axes in what
     a wrong line computes element by element: where such an axis stands is not seen."""
     wrong = {fault.line for fault in finding.faults}
-    meeting = [node for node, line in enumerate(trace.lines) if line in wrong and trace.operations[node] in MEETING]
-    made = {trace.lines[source] for node in meeting for source in trace.inputs[node][:MOST]} - wrong
-    doubtful = {line for line in made if line and any(axis in text_of(line, sources) for axis in AXES)}
-    right = tuple(one for one in finding.right if one[0] not in doubtful)
-    return replace(finding, right=right, unsure=finding.unsure | doubtful)
+    doubtful: dict[Line, set[Line]] = {line: set() for line in wrong}
+    for node, at in enumerate(trace.lines):
+        if at in wrong and trace.operations[node] in MEETING:
+            waiting = list(trace.inputs[node][:MOST])
+            for source in waiting:  # a comparison on the same line has its axes from other lines, too
+                line = trace.lines[source]
+                waiting += trace.inputs[source][:MOST] if line == at and len(waiting) < MOST else ()
+                if line and line not in wrong and any(axis in text_of(line, sources) for axis in AXES):
+                    doubtful[at].add(line)
+    every = {line for lines in doubtful.values() for line in lines}
+    right = tuple(one for one in finding.right if one[0] not in every)
+    faults = tuple(replace(fault, doubtful=bool(doubtful[fault.line])) for fault in finding.faults)
+    return replace(finding, right=right, unsure=finding.unsure | every, faults=faults)
 
 
 def _with_opposite(recipe: Recipe, runs: Student, node: int) -> Trace | None:

@@ -234,9 +234,10 @@ def _read(function: ast.FunctionDef) -> _Function:
     making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
     early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
     spans = tuple((one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if _makes(one.body))
-    arguments = names_of_arguments(function)
     writes = [node for node in ast.walk(function) if isinstance(node, (ast.Expr, ast.Assign))]
-    written = tuple((one.lineno, one.end_lineno or one.lineno) for one in writes if changed_name(one) in arguments)
+    arguments, others = names_of_arguments(function)
+    written = [one for one in writes if changed_name(one) in arguments]
+    written = written or [one for one in writes if changed_name(one) in others]
     whole = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
     ends = {node.lineno: node.end_lineno or node.lineno for node in whole}
     return _Function(
@@ -253,7 +254,7 @@ def _read(function: ast.FunctionDef) -> _Function:
         early,
         spans,
         ends,
-        written,
+        tuple((one.lineno, one.end_lineno or one.lineno) for one in written),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from autograder.submissions.attributes import sizes, unused_attributes
 from autograder.submissions.moved_statements import moves
 from autograder.submissions.syntax_tree import Offsets, parse, statements
 from autograder.submissions.taken_for import (
@@ -24,7 +25,6 @@ from autograder.submissions.taken_for import (
     SPLITTING,
     TAKEN_FOR,
 )
-from autograder.submissions.unused_attributes import unused_attributes
 
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
@@ -104,6 +104,7 @@ class _Editor:
         }
         makes = [one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)]
         self.made = list(dict.fromkeys(one.attr for one in makes if self._of_self(one)))
+        self.sizes = sizes(tree)
         self.loops, self.again = (
             {id(one) for node in ast.walk(function) if isinstance(node, kinds) for one in statements(node.body)}
             for kinds in (ast.While, (ast.While, ast.For))
@@ -173,8 +174,9 @@ class _Editor:
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
             yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))
         if isinstance(node, ast.Assign) and id(node) in self.again and self._is_new(node):
-            own = "|=" if isinstance(node.value, ast.Compare) else "+="  # gathered in all rounds of the loop
-            yield self.text.end(node.targets[0]), self.text.start(node.value), f" {own} "
+            own = ("|=", "&=") if isinstance(node.value, ast.Compare) else ("+=",)  # gathered in all rounds of the loop
+            for one in own:
+                yield self.text.end(node.targets[0]), self.text.start(node.value), f" {one} "
         if isinstance(node, ast.AugAssign) and (symbol := ARITHMETIC.get(type(node.op))):
             start, end = self.text.end(node.target), self.text.start(node.value)
             for other in ARITHMETIC.values():
@@ -206,9 +208,8 @@ class _Editor:
         if self._of_self(node):
             # `self.sos_idx` for `self.eos_idx`, whatever else the function uses.
             kin = [one for one in self.made if "_" in one and one.rpartition("_")[2] == node.attr.rpartition("_")[2]]
-            for other in dict.fromkeys(
-                [*([] if id(node) in self.called else kin), *self.attributes[id(node) in self.called]]
-            ):
+            like = [*kin, *(self.sizes if node.attr in self.sizes else ())] if id(node) not in self.called else []
+            for other in dict.fromkeys([*like, *self.attributes[id(node) in self.called]]):
                 if other != node.attr:
                     yield start, end, other
         if node.attr == "inf":

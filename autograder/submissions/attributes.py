@@ -1,4 +1,4 @@
-"""Attributes that a constructor makes and nothing uses: what they were made for is missing, perhaps."""
+"""Attributes that a constructor makes: those that nothing uses, and those that hold sizes."""
 
 import ast
 
@@ -18,3 +18,12 @@ def unused_attributes(tree: ast.Module) -> set[str]:
                 if isinstance(node, ast.Attribute) and (function.name == "__init__" or isinstance(node.ctx, ast.Load)):
                     found.setdefault(type(node.ctx), set()).add(node.attr)
     return found[ast.Store] - found[ast.Load]
+
+
+def sizes(tree: ast.Module) -> list[str]:
+    """The attributes that hold a whole quotient, or what one is made of, such as d_k = d_model // num_heads."""
+    nodes = list(ast.walk(tree))
+    quotients = [one for one in nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv)]
+    made_of = {ast.dump(part) for one in quotients for part in (one, one.left, one.right)}
+    makers = [one for one in nodes if isinstance(one, ast.Assign) and ast.dump(one.value) in made_of]
+    return list(dict.fromkeys(one.targets[0].attr for one in makers if isinstance(one.targets[0], ast.Attribute)))
