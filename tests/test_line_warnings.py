@@ -57,4 +57,4 @@ def test_what_leaves_the_graph(workers):
     old = "    hidden = self.activation_fn(self.fc1(x))"
     new = "    x = x.detach()\n        hidden = self.activation_fn(self.fc1(x))"
     test, line = warned(workers, "transformer", "encoder", "encoder", (old, new))
-    assert test.pointed[0] == f"Line {line} of encoder.py takes a tensor out of the graph of autograd:"
+    assert test.pointed[0] == f"Line {line} of encoder.py takes numbers out of the graph of autograd:"

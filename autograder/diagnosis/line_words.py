@@ -13,7 +13,6 @@ NAMES = 5  # steps that are listed, the last ones
 LINES = 4  # of a statement that are shown
 OPENED = {"(": ")", "[": "]", "{": "}"}
 FROM_HERE = "is where your numbers leave those of all correct code that we know:"
-MAY_BE_RIGHT = "Look at it, at what goes in there, and at the lines around it: it may be right itself."
 EITHER = "Either a step is missing before this line, or this line does something else than it should."
 
 
@@ -237,8 +236,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     # Where the operation is told that is not right, what else the line uses only draws the eye away.
     single = fault.vague and fault.operation and _within(fault, sources)
-    told += [] if single else _used(fault, finding)
-    return (*told, MAY_BE_RIGHT) if told[0].endswith(FROM_HERE) else tuple(told)
+    return (*told, *(() if single else _used(fault, finding)))
 
 
 def _without(fault: Fault) -> str:

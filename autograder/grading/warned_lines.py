@@ -1,5 +1,6 @@
 """The line behind a warning: what writes into an argument, divides 0 by 0, or leaves the graph of autograd."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,8 +13,12 @@ from autograder.grading.source_lines import written_arguments
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable
+from autograder.submissions.syntax_tree import functions
 
-LEAVING = ("detach", "detach_", "numpy", "item", "tolist")  # operations after which no gradient comes back
+# What no gradient comes back through, in the text of a line: numbers of Python or NumPy are no part of the graph.
+LEAVING = re.compile(
+    r"\.(?:detach_?|numpy|item|tolist)\(|\.data\b|\bfloat\(|\bmath\.\w+\(|\btorch\.tensor\(|\bno_grad\("
+)
 
 
 def with_warned_line(result: TestResult, warnings: Sequence[Incorrect | StudentFault], student: Student) -> TestResult:
@@ -51,5 +56,13 @@ def _line(trace: Trace, error: Incorrect, sources: dict[str, str]) -> tuple[Line
     )
     if first is not None:
         return first, "makes NaN, which its gradient keeps even where the result is replaced later"
-    leaving = {line for line, name in zip(trace.lines, trace.operations, strict=True) if name in LEAVING and line}
-    return (leaving.pop() if len(leaving) == 1 else None), "takes a tensor out of the graph of autograd"
+    made = {line for line in ran if LEAVING.search(text_of(line, sources)) and not _in_constructor(line, sources)}
+    return (made.pop() if len(made) == 1 else None), "takes numbers out of the graph of autograd"
+
+
+def _in_constructor(line: Line, sources: dict[str, str]) -> bool:
+    module = line.file.removesuffix(".py")
+    return any(
+        name.endswith("__init__") and node.lineno <= line.number <= (node.end_lineno or 0)
+        for name, node in functions(module, sources[line.file]).items()
+    )

@@ -303,7 +303,8 @@ class _Editor:
             if method == "repeat" and len(node.args) > 1:
                 yield from self._interleaved(node, own.of(node.func.value))
             yield self._whole(node, f"({own.of(node.func.value)})")
-        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+        # Of an iterator nothing would be left after the first use, which may be right by chance.
+        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], (ast.Starred, ast.GeneratorExp)):
             yield self._whole(node, f"({own.of(node.args[0])})")
             if method in POSITIVE:
                 yield self._whole(node, f"({own.of(node.args[0])}).exp()")

@@ -33,6 +33,14 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="The end token must end a sentence. " + SEE_LOOP,
     ),
     Mistake(
+        id="translate.end-forgotten",
+        module="seq2seq",
+        old=FINISHED,
+        new=FINISHED.replace("finished | ", ""),
+        looks_like="Your finished sentences go on behind one token of padding, as if they had never ended.",
+        read_again="Padding is no end token. A sentence that has ended in an earlier step stays complete. " + SEE_LOOP,
+    ),
+    Mistake(
         id="translate.ends-at-sos",
         module="seq2seq",
         old=FINISHED,

@@ -26,6 +26,14 @@ SUM = """total = torch.zeros(1, 1, 1, 1, dtype=torch.long, device=scores.device)
         if attention_mask is not None:
             total = total + attention_mask.long()[:, None, :, :]
         scores = scores.masked_fill(total != 0, lowest)"""
+MEET = """closed = None
+        if key_padding_mask is not None:
+            closed = key_padding_mask[:, None, None, :] != 0
+        if attention_mask is not None:
+            other = attention_mask[:, None, :, :] != 0
+            closed = other if closed is None else closed & other
+        if closed is not None:
+            scores = scores.masked_fill(closed, lowest)"""
 MASKING = "The docstring says which entries of a mask forbid a key."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -73,6 +81,14 @@ MISTAKES: tuple[Mistake, ...] = (
         new="        elif attention_mask is not None:",
         looks_like="Your result equals attention that forgets the attention mask as soon as a key padding mask is "
         "given too.",
+        read_again="The two masks are independent of each other. The docstring says what holds if both are given.",
+    ),
+    Mistake(
+        id="mha.masks-where-both-forbid",
+        module="mha",
+        old=ADDED,
+        new=MEET,
+        looks_like="Your result equals attention in which, of two masks, a key is forbidden only where both forbid it.",
         read_again="The two masks are independent of each other. The docstring says what holds if both are given.",
     ),
     Mistake(

@@ -32,6 +32,15 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="In the formula i counts pairs of columns. The exponent has twice that number. " + FORMULA,
     ),
     Mistake(
+        id="pe.exponents-up-to-1",
+        module="pe",
+        old=FREQUENCY,
+        new="torch.exp(torch.linspace(0, 1, (d_model + 1) // 2) * -math.log(10000.0))",
+        looks_like="Your exponents run from 0 to 1, with the 1: the speeds of your columns fall too fast.",
+        read_again="The largest exponent of the formula is a little below 1. The functions of torch that divide a range "
+        "into equal parts include its end. " + FORMULA,
+    ),
+    Mistake(
         id="pe.exponent-doubled",
         module="pe",
         old=FREQUENCY,

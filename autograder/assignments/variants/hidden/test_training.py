@@ -116,7 +116,7 @@ class TestTraining(VariantsTestCase):
         decay = 0.01 * self.pick(1, 5, 20)
         config = self.config()
         for model, embeddings in (
-            (self.student.drivers.Shared(), ["tokens.weight"]),
+            (self.student.drivers.Shared(), ["tokens.weight", "inner.places.weight"]),
             (self.student.drivers.Images(), []),
             (self.student.language_model.DecoderTransformer(**config), None),
         ):

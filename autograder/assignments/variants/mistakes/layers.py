@@ -25,6 +25,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "divides 0 by 0. The docstring says which variance is wanted.",
     ),
     Mistake(
+        "layers.variance-about-zero",
+        "layers",
+        VARIANCE,
+        "variance = x.pow(2).mean(dim=-1, keepdim=True)",
+        "Your result equals a norm whose variance is the mean of the squares of x, without its mean.",
+        "A variance is about distances from the mean; only for a mean of 0 it makes no difference. " + FORMULA,
+    ),
+    Mistake(
         "layers.eps-outside-root",
         "layers",
         ROOT,

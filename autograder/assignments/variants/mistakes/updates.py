@@ -290,6 +290,15 @@ MISTAKES: tuple[Mistake, ...] = (
         seen_by="hidden",
     ),
     Mistake(
+        "training.embeddings-of-the-outside-only",
+        "training",
+        "for module in model.modules()",
+        "for module in model.children()",
+        "Embeddings that are part of another module decay.",
+        "A model is a tree of modules, and an embedding may stand anywhere in it. " + WHICH,
+        seen_by="hidden",
+    ),
+    Mistake(
         "training.embeddings-by-name",
         "training",
         f"{SORTED}\n        {DECAYS}",

@@ -106,7 +106,8 @@ class Shared(nn.Module):
         self.tokens = nn.Embedding(7, 4)
         self.output = nn.Linear(4, 7)
         self.output.weight = self.tokens.weight
-        self.inner = nn.ModuleDict({"norm": LayerNorm(4), "other": nn.LayerNorm(4), "linear": nn.Linear(4, 4)})
+        norms = {"norm": LayerNorm(4), "other": nn.LayerNorm(4)}
+        self.inner = nn.ModuleDict({**norms, "linear": nn.Linear(4, 4), "places": nn.Embedding(5, 4)})
         self.cls = nn.Parameter(torch.zeros(1, 1, 4))
         self.matrix = nn.Parameter(torch.zeros(4, 3))
 
