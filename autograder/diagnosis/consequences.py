@@ -82,6 +82,12 @@ def at_result(seen: Comparison, fault: Fault) -> Fault:
         if line.number < fault.line.number and fault.left_out and steps.get(right) == fault.missing:
             return replace(fault, line=line, before=None if fault.before == line else fault.before)
         apart = not any(call.returns == fault.line and node in call.outputs for call in seen.trace.calls)
+        given = {
+            source for one, at in enumerate(seen.trace.lines) if at == fault.line for source in seen.trace.inputs[one]
+        }
+        if line.number < fault.line.number and not (fault.order or fault.calls) and apart and node in given:
+            before = None if fault.before == line else fault.before
+            return Fault(line, fault.missing, left_out=bool(fault.missing), before=before)
         if line.number < fault.line.number and fault.order and apart and right in seen.alike_rows(node):
             return replace(fault, line=line, order=steps.get(right, UNNAMED), node=node, rows=(right,))
     return fault

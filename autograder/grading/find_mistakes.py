@@ -1,5 +1,6 @@
 """Find the known mistakes that explain the failed tests of a stage."""
 
+import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any
@@ -62,10 +63,14 @@ def find_mistakes(
     return names
 
 
+LINE = re.compile(r"\b[Ll]ines? (\d+)(?: and (\d+))?")
+
+
 def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
     """The result of a test that a known mistake explains, with what is told of its lines beside that, if it is sure."""
     pointed = test.pointed if test.pointed_beside is None or not named.sure else test.pointed_beside
-    marks = test.marks if pointed else tuple(mark for mark in test.marks if mark.state == "right")
+    told = {int(one) for sentence in pointed for numbers in LINE.findall(sentence) for one in numbers if one}
+    marks = tuple(mark for mark in test.marks if mark.state != "wrong" or pointed is test.pointed or mark.line in told)
     return replace(test, mistake=named.mistake, hints=hints(assignment, named), pointed=pointed, marks=marks)
 
 

@@ -37,7 +37,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FREQUENCY,
         new="torch.exp(torch.linspace(0, 1, (d_model + 1) // 2) * -math.log(10000.0))",
         looks_like="Your exponents run from 0 to 1, with the 1: the speeds of your columns fall too fast.",
-        read_again="The largest exponent of the formula is a little below 1. The functions of torch that divide a range "
+        read_again="The largest exponent of the formula is a little below 1. Torch's functions that divide a range "
         "into equal parts include its end. " + FORMULA,
     ),
     Mistake(
