@@ -39,7 +39,7 @@ def test_of_two_tests_the_one_that_tells_more_names_the_line(workers):
     tests, line = failed(workers, "variants", "modern", "modern", old, new, form)
     assert {test.name: wrong_lines(test) for test in tests} == {"test_rotate": [line], "test_grouped_queries": []}
     assert tests[1].pointed == (
-        f"Another test points at line {line} of modern.py, whose function is called here, too.",
+        f"Another test points at line {line} of modern.py, whose function is called here, too: mend that first.",
     )
 
 

@@ -206,7 +206,7 @@ class _Search:
             rows=turned[1:] if turned[0] >= 0 else (),
             exchange=exchange,
             again=self.again,
-            operation=usual.within(node, line, steps[after[0]].operation if after else ""),
+            operation=usual.within(node, line, steps[after[0]].operation if after else "") if given or after else "",
             fillers=fillers(seen, node) if shown else (),
             mask=mask,
             together=own in TOGETHER and bool(missing) and (not after or own != steps[after[0]].operation),

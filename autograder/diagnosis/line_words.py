@@ -12,7 +12,6 @@ MOST_USED = 4  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
 LINES = 4  # of a statement that are shown
 OPENED = {"(": ")", "[": "]", "{": "}"}
-FROM_HERE = "is where your numbers leave those of all correct code that we know:"
 EITHER = "Either a step is missing before this line, or this line does something else than it should."
 
 
@@ -165,7 +164,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.exchanged:
             shown.append(CODE + statement_text(Line(fault.line.file, fault.exchanged, fault.exchanged), sources))
         place += where.removeprefix(f"Line {fault.line.number}")
-        breaks = f", but {fault.breaks} fails then: that alone does not mend it" if fault.breaks else ""
+        breaks = f", but {fault.breaks} fails with it, so that it takes another change, or more" if fault.breaks else ""
         told = [f"With a small change of line {place} alone, the call gives what it should{breaks}. As it is:"]
         if fault.exchanged:
             both = f"lines {at} and {fault.exchanged}" + place.removeprefix(str(at))
@@ -224,7 +223,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         head = "gives a wrong result, too:" if another else first
         own_way = goes_own_way(fault)
         if own_way:
-            head = "also makes what no correct code that we know makes:" if another else FROM_HERE
+            head = f"{'also ' if another else ''}makes numbers that no correct code that we know makes:"
         told = [f"{where} {head}", code]
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
@@ -344,5 +343,5 @@ def _without_fault(finding: Finding, sources: Mapping[str, str], named: bool) ->
         [step, *_] = finding.missing
         often = step in finding.made  # a loop may have ended too early
         lacks = f"correct code makes {step} more often" if often else f"nothing makes {step}"
-        return (f"No line is wrong for sure, but {lacks}.",)
+        return () if often and named else (f"No line is wrong for sure, but {lacks}.",)
     return _calls_of_modules(finding)

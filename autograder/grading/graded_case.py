@@ -129,8 +129,7 @@ class StageTestCase(unittest.TestCase):
         except (Incorrect, StudentFault) as error:
             self.note_recipe(error)
             self.warnings.append(error)
-        finally:
-            self.checks, self.student.last_call = checks, call
+        self.checks, self.student.last_call = checks, call
 
     def assert_tensor(
         self,
@@ -219,15 +218,17 @@ class StageTestCase(unittest.TestCase):
         error.recipe = recipe
         raise error
 
-    def warn_of_side_effects(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Warn if a call by the names of its arguments fails, changes one of them, or lets no gradient through.
+    def warn_of_changes(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> bool:
+        """Warn if a call changes an argument, or fails; False after a part that failed: then nothing is looked at."""
+        if passes := not any(error for error, _ in self.outcomes.values()):
+            with self.only_warn():
+                self.keeps_arguments(model, arguments, method)
+        return passes
 
-        After a part that failed nothing is looked at: a warning is for a test that passes.
-        """
-        if any(error for error, _ in self.outcomes.values()):
+    def warn_of_side_effects(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
+        """Warn if a call changes one of its arguments, see `warn_of_changes`, or lets no gradient through."""
+        if not self.warn_of_changes(model, arguments, method):
             return
-        with self.only_warn():
-            self.keeps_arguments(model, arguments, method)
         with self.only_warn():
             output = (getattr(model, method) if method else model)(**arguments)
             shape = shape_of(output)

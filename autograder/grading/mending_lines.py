@@ -134,7 +134,7 @@ def _less_sure(
         marks = [mark for other in others for mark in _wrong(other) if mark not in _wrong(own)]
         if behind := next((mark for mark in marks if _ran(mark, one.followed)), None):
             where = f"line {behind.line} of {behind.file}"
-            less[one.name] = (f"Another test points at {where}, whose function is called here, too.",)
+            less[one.name] = (f"Another test points at {where}, whose function is called here, too: mend that first.",)
     nothing: dict[str, Any] = {"pointed_beside": (), "marks": (), "fault_step": ""}
     return {name: replace(tests[name], pointed=told, **nothing) for name, told in less.items()} | alike_tests
 

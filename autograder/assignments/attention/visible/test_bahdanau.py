@@ -37,6 +37,7 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(state, stored["new_state"], "the new state", "B h")
         with self.part("logits"):
             self.assert_tensor(logits, stored["logits"], "logits", "B V")
+        self.warn_of_changes(decoder, inputs, "step")
         with self.only_warn():
             alone = decoder.step(**{name: value[:1] for name, value in inputs.items()})
             logits, _, weights = self.items(alone, 3, "step")
@@ -47,16 +48,20 @@ class TestBahdanau(TrainedTestCase):
         """Decode known targets: each step reads the right token, and the state that the step before it left."""
         stored = self.stored("forced")
         inputs = {name: stored[name] for name in ("tgt", "state", "enc_outputs", "src_lengths")}
-        logits, weights = self.items(self.small_decoder()(**inputs), 2, "forward")
+        decoder = self.small_decoder()
+        logits, weights = self.items(decoder(**inputs), 2, "forward")
         with self.part("logits"):
             self.assert_tensor(logits, stored["logits"], "logits", LOGITS)
         with self.part("weights"):
             self.assert_tensor(weights, stored["weights"], "weights", "B T_d T_e")
+        self.warn_of_changes(decoder, inputs)
 
     def test_seq2seq(self):
         """Encode and decode, with zeros for padding; predict every next word of our sentences when trained."""
         stored = self.stored("sentence_pairs")
-        logits = self.small()(**{name: stored[name] for name in ("src", "tgt", "src_lengths", "tgt_lengths")})
+        inputs = {name: stored[name] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
+        model = self.small()
+        logits = model(**inputs)
         real = inside(stored["tgt_lengths"], stored["tgt"].shape[1])[..., None]
         with self.part("scores"):
             self.assert_tensor(logits, stored["logits"], "logits", LOGITS, where=real)
@@ -64,6 +69,7 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(logits, stored["logits"], "logits", LOGITS, where=~real)
         with self.part("trained"):
             self.predict()
+        self.warn_of_changes(model, inputs)
 
     def predict(self) -> None:
         """Fail unless the trained model predicts the tokens that it should; a near tie may fall either way."""

@@ -63,6 +63,7 @@ class TestPooling(StageTestCase):
         model = self.student.pooling.KernelRegression(self.kernel("gaussian"), float(stored["width"]))
         inputs = {name: stored[name] for name in ("queries", "keys", "values")}
         self.compare(model(**inputs), stored, "forward")
+        self.warn_of_changes(model, inputs)
         with self.only_warn():
             # All ones would not do: the sum of the weights does not depend on the width.
             chance = np.random.Generator(np.random.PCG64(1))
@@ -87,3 +88,5 @@ class TestPooling(StageTestCase):
         with self.part("unreached"):
             self.leave_out("unreached_others", "gaussian")
             self.leave_out("some_unreached_others", "gaussian")
+        model, stored = self.student.pooling.KernelRegression(self.kernel("gaussian"), 1.0), self.stored("others")
+        self.warn_of_changes(model, {name: stored[name] for name in ("keys", "values")}, "leave_one_out")

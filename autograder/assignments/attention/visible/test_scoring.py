@@ -23,6 +23,9 @@ class TestScoring(AttendingTestCase):
         lengths = self.stored("softmax_of_sequences")["valid_lens"]
         with self.part("nothing_allowed"):
             self.assert_form(softmax(scores, 0 * lengths), scores.shape, "weights with lengths of 0", WEIGHTS)
+            with self.only_warn():
+                one, right = np.concatenate([[0], lengths[1:]]), self.stored("softmax_of_sequences")["weights"][1:]
+                self.assert_tensor(softmax(scores, one)[1:], right, "weights of others beside a length of 0", WEIGHTS)
         with self.part("scores"):
             after = softmax.arguments_after(scores=scores, valid_lens=lengths)["scores"]
             self.checks += 1
@@ -61,6 +64,7 @@ class TestScoring(AttendingTestCase):
             result = training.without_chance()(**inputs)
             kept = training.attribute("attention_weights")  # behind dropout they would be larger
             self.assert_kept(kept, stored["weights"], inputs["values"], result, 1 / (1 - KEPT))
+        self.warn_of_changes(attention, inputs)
 
     def test_dot_product_attention(self):
         """Attend with scaled dot products, and keep the weights."""

@@ -30,6 +30,7 @@ class TestTranslate(TrainedTestCase):
         if not any(error for error, _ in self.outcomes.values()):
             with self.only_warn():
                 self.check_end()
+            self.warn_of_changes(model, {**inputs, "max_output_length": 1}, "translate")
 
     def check_tiny(self, sentences: int | None = None) -> None:
         """Fail unless a small model translates short sentences as it should: three of them, or the first ones."""

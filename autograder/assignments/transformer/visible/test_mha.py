@@ -46,6 +46,10 @@ class TestMultiHeadAttention(StageTestCase):
         masks = self.masks("both_masks")
         inputs = dict(zip(("query", "key", "value"), map(self.stored("both_masks").get, "QKV"), strict=True))
         self.warn_of_side_effects(self.attention(), {**inputs, **masks})
+        stored, mha = self.stored("both_masks"), self.attention()
+        heads = {name: stored[name] for name in ("query", "key", "value")}
+        self.warn_of_changes(mha, {name: stored[name] for name in "QKV"}, "compute_mh_qkv_transformation")
+        self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention")
 
     def test_mha_key_padding_mask(self):
         """Attend to the keys that are not padding."""

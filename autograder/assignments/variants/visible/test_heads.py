@@ -27,6 +27,7 @@ class TestHeads(StageTestCase):
             for name in ("causal", "padding", "own"):
                 title = f"the output with a mask of shape {SHAPES[name]}"
                 self.assert_tensor(attention(x, masks[name]), outputs[name], title, axes)
+        self.warn_of_changes(attention, {"x": x, "mask": masks["own"]})
         if kind == "simple":  # its heads are those of the test before
             return
         with self.part("all_padding"):

@@ -33,6 +33,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
             return self.student.language_model.Block(30, 5, 44, p)
 
         self.assert_dropout(build, weights, lambda block: block(stored["x"], masks["causal"]), stored, "B T d_model")
+        self.warn_of_changes(block, {"x": stored["x"], "mask": masks["causal"]})
 
     def test_language_model(self):
         """Logits of a small model, up to its longest input; a longer one is refused with both numbers."""

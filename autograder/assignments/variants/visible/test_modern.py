@@ -14,6 +14,7 @@ class TestModern(CheckingTestCase):
         norm.load_state(self.stored("norm_weights"))
         self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
         self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output of small vectors", "B T size")
+        self.warn_of_changes(norm, {"x": stored["x"]})
 
     def test_rotate(self):
         """Turn vectors by the angles of five positions; an odd number of features is refused."""
@@ -42,6 +43,7 @@ class TestModern(CheckingTestCase):
         with self.part("step"):
             cache = [np.array(stored["prompt_keys"]), np.array(stored["prompt_values"])]
             self.check(attention(x[:, 6:], cache), "step", "the output of a step with the cache")
+        self.warn_of_changes(attention, {"x": x[:, 6:], "cache": cache})
 
     def check(self, result: Any, case: str, name: str) -> None:
         """Fail unless output and cache are those that are stored."""
