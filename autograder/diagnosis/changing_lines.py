@@ -6,15 +6,16 @@ from autograder.diagnosis.known_steps import LIMIT
 from autograder.sandbox.traces import Line, Trace
 
 
-def random_line(first: Trace, second: Trace) -> Line | None:
-    """The first line that makes different numbers of the same inputs in two records of the same call."""
+def random_line(first: Trace, second: Trace) -> tuple[Line | None, Line | None]:
+    """The first line that makes different numbers of the same inputs in two records of the same call, and the line
+    that calls its function, if one does."""
     off = [not _same(a, b) for a, b in zip(first.signatures, second.signatures, strict=False)]
     for node, changed in enumerate(off):
         if first.operations[node] != second.operations[node] or first.inputs[node] != second.inputs[node]:
-            return None
+            break
         if changed and first.made[node] and not any(off[source] for source in first.inputs[node]):
-            return first.lines[node]
-    return None
+            return first.lines[node], first.callers[node]
+    return None, None
 
 
 def unfilled_lines(trace: Trace) -> set[Line | None]:

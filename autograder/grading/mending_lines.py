@@ -214,7 +214,7 @@ class _StageTrials:
                     further, breaks = self._further(failed, bool(found))
                     by_chance |= set() if further else {at}
                     if further:
-                        self.missing |= {change} if likely else set()
+                        self.missing |= {change} if likely and _wraps(change, recipe.code) else set()
                         (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
                         least = max(least, self.left - OTHERS)
                         if not breaks and (at in told or len(found) > (1 if told else 2)):
@@ -231,7 +231,7 @@ class _StageTrials:
         several = all(change in self.missing for change, _ in found.values())  # places of a missing call: none is told
         if len(found) == 2 and apart and not several and not any(breaks for _, breaks in found.values()):
             return self._either(recipe.code, [*found])
-        if len(found) != 1 or found.keys() <= told or by_chance & told:
+        if len(found) != 1 or several or found.keys() <= told or by_chance & told:
             return None  # a line that is told, and decides about the result, is the better one
         [(line, (change, breaks))] = found.items()
         told_missing = finding.usual and not raised and not finding.made.issuperset(finding.missing[:1])
@@ -311,6 +311,12 @@ def _adds(change: SmallChange, code: Code) -> bool:
     """Whether a change only puts a call behind what a line makes, such as one that turns axes."""
     old = code.sources[change.module][change.start : change.end]
     return change.text.startswith(f"{old}.")
+
+
+def _wraps(change: SmallChange, code: Code) -> bool:
+    """Whether a change puts a call around what a line makes."""
+    old = code.sources[change.module][change.start : change.end]
+    return change.text.endswith(f"({old})")
 
 
 def _statement(code: Code, file: str, number: int) -> Line:

@@ -127,11 +127,13 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> 
     """The result of a test whose call changes from time to time, with the line where that begins."""
     first = followed(recipe, runs)
     if why is CHANGING["random"]:
-        return _with_line(result, recipe, random_line(first, followed(recipe, runs)), "draws random numbers")
+        line, caller = random_line(first, followed(recipe, runs))
+        calls = f", whose function line {caller.number} of {caller.file} calls," if caller and caller != line else ""
+        return _with_line(result, recipe, line, "draws random numbers", calls)
     if why is CHANGING["unfilled"]:
         return _with_line(result, recipe, _only(unfilled_lines(first)), "makes a tensor without values")
-    line = kept_line(first, followed(recipe, runs, earlier=True))
-    return _with_line(result, recipe, line, "uses a tensor that an earlier call has left")
+    kept = kept_line(first, followed(recipe, runs, earlier=True))
+    return _with_line(result, recipe, kept, "uses a tensor that an earlier call has left")
 
 
 def _used(result: TestResult, recipe: Recipe, runs: Student, modules: Sequence[str]) -> TestResult:
@@ -200,13 +202,15 @@ def _only(lines: Collection[Line | None]) -> Line | None:
     return next(iter(lines)) if len(lines) == 1 else None
 
 
-def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str) -> TestResult:
+def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str, calls: str = "") -> TestResult:
     """A result with what is said of a line, if there is one."""
     if line is None:
         return result
     sources = own_files(recipe.code)
     mark = LineMark(line.file, line.number, text_of(line, sources), "wrong")
-    return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {mark.text}"), marks=(mark,))
+    return replace(
+        result, pointed=(f"Line {line.number} of {line.file}{calls} {said}:", f"    {mark.text}"), marks=(mark,)
+    )
 
 
 def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, raised: bool) -> tuple[Finding, Trace]:
@@ -313,9 +317,8 @@ def followed(
         Unreadable: if what comes back is no record.
     """
     lengths = {name: text.count("\n") + 1 for name, text in own_files(student.code).items()}
-    what = {"do": "follow", "seconds": limit, "turned": turned, "opposite": opposite, "files": list(lengths)}
     with student.aside(READY_SECONDS) as ask:
-        ask(what)
+        ask({"do": "follow", "seconds": limit, "turned": turned, "opposite": opposite, "files": list(lengths)})
     with student.aside(2 * limit) as ask:
         recipe.repeat(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None), earlier)
         return read_trace(ask({"do": "record"}), lengths)
