@@ -156,6 +156,7 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
     """
     lines: dict[Line, list[str]] = {}
     told: set[int] = set()
+    wrong = wrong | _calling(seen, wrong)
     last = {line: node for node, line in enumerate(seen.trace.lines[:until]) if seen.trace.made[node]}
     for node, line in enumerate(seen.trace.lines[:until]):
         row = int(seen.rows[node])
@@ -169,6 +170,15 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
                 first = [step for step in seen.named[row] if same.isdisjoint(seen.known.steps[step].after)]
                 names += [name for step in first if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())
+
+
+def _calling(seen: Comparison, wrong: set[Line]) -> set[Line]:
+    """The lines from which functions with a wrong line are called: in an earlier round these may have been right."""
+    trace = seen.trace
+    nodes = [node for node, line in enumerate(trace.lines) if line in wrong and not seen.fine[node]]
+    around = {number for node in nodes for number in seen.around(int(trace.around[node]))}
+    lines = {trace.callers[node] for node in nodes} | {trace.calls[number].line for number in around}
+    return {line for line in lines if line}
 
 
 def _beside_wrong_part(seen: Comparison, node: int) -> bool:

@@ -245,7 +245,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
     telling = numbers_to_tell(trace, known)
     used = {
-        fault.line: names_used(sources, fault.line, telling.get(fault.line, {}))
+        fault.line: names_used(sources, fault.line, telling.get(fault.line, {}), trace.lines)
         for fault in finding.faults
         if fault.vague or (not (fault.calls or fault.order or fault.opposite or fault.twice) and fault.returns is None)
     }

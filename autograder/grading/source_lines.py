@@ -112,11 +112,14 @@ def making_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     return _among(sources, lambda function: function.making)
 
 
-def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, float]) -> Used:
+def names_used(
+    sources: Mapping[str, str], line: Line, values: Mapping[str, float], ran: Collection[Line | None] = ()
+) -> Used:
     """The names that a line uses and another statement of its function has given to something, the last ones first.
 
     Args:
         values: the local variables that are numbers, when the line was reached.
+        ran: lines that have run.
 
     Returns:
         for each its name, its value if it is a number, and the numbers of the lines that made it: the last one before
@@ -131,9 +134,11 @@ def names_used(sources: Mapping[str, str], line: Line, values: Mapping[str, floa
                 name: (number,) for number, name in function.made if number > line.end and name in function.changing
             }
             known = [name for name in used if name in made]
-            # What a branch has made that the line is not in: whether it ran is not known.
+            # What a branch has made that the line is not in: whether it ran is not known of all.
             elsewhere = [one for one in function.branches if line.number not in range(*one)]
-            known = [name for name in known if not any(made[name][0] in range(*one) for one in elsewhere)]
+            runs = {one.number for one in ran if one and one.file == line.file}
+            unsure = {at for one in elsewhere for at in range(*one)} - runs
+            known = [name for name in known if made[name][0] not in unsure]
             known.sort(key=lambda name: -made[name][0])
             told = {name: value for name, value in values.items() if name not in function.changing}
             return tuple((name, told.get(name), made[name] + later.get(name, ())) for name in known)

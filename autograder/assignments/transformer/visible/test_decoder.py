@@ -1,5 +1,7 @@
 """Stage 4: the decoder."""
 
+import numpy as np
+
 from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments, small_weights
 from autograder.grading.graded_case import inside
 from autograder.sandbox.remote_modules import ObjectProxy
@@ -65,3 +67,8 @@ class TestDecoder(TrainedTestCase):
         scores = score("forward_decoder", **inputs)
         real = inside(inputs["tgt_lengths"])
         self.assert_tensor(scores, expected, "dec_output", "B T_d tokens", where=real[..., None])
+        with self.only_warn():  # the first tokens do not see the others
+            T, name = min(3, T_d), "dec_output of the first three tokens alone, in a second call,"
+            score = self.part_of_scores(self.trained_transformer(), (B, T, shape[2]), name, "B T_d tokens", columns)
+            first = {**inputs, "tgt": inputs["tgt"][:, :T], "tgt_lengths": np.minimum(inputs["tgt_lengths"], T)}
+            self.assert_tensor(score("forward_decoder", **first), expected[:, :T], name, "B T_d tokens")

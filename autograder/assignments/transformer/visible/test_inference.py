@@ -39,6 +39,8 @@ class TestInference(TrainedTestCase):
         """Translate German sentences: every token equals the reference translation."""
         with self.part("one step"):
             self.check_step()
+            with self.only_warn():
+                self.check_first_step()
         with self.part("translations"), self.shown_by(self.check_tiny):
             self.check_translations()
             with self.only_warn():
@@ -70,6 +72,14 @@ class TestInference(TrainedTestCase):
         y = layer.forward_one_step_ec(**arguments)
         self.assert_tensor(y, stored["output"], "the output of one step", "B T_d d_model", where=real)
         self.check_cost()
+
+    def check_first_step(self) -> None:
+        """Fail unless a step of a small layer without a cache gives all positions."""
+        layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
+        layer.load_state(small_weights(layer.shapes()))
+        arguments = small_arguments(decoder=True)
+        y = layer.forward_one_step_ec(**arguments)
+        self.assert_form(y, arguments["x"].shape, "the output of a step without a cache", "B T_d d_model")
 
     def check_translations(self) -> None:
         """Fail unless the trained model translates as the reference does."""
