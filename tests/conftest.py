@@ -34,6 +34,14 @@ def graded_tests() -> None:
                 stage_tests(stage, hidden)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patient_trials() -> None:
+    """Let what trials may cost be counted in operations only: beside other tests a machine is slow."""
+    from autograder.grading import mending_lines
+
+    mending_lines.SECONDS, mending_lines.CALL_SECONDS = 60.0, 2.0
+
+
 @pytest.fixture(scope="session")
 def sentences() -> list[tuple[str, str]]:
     """64 (German, English) pairs."""

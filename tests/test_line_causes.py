@@ -139,8 +139,7 @@ def test_a_step_that_is_made_but_not_often_enough_is_not_called_missing(workers,
         assert told.endswith(" more often.")
 
 
-def test_a_loop_that_is_left_in_another_way(workers, monkeypatch):
-    monkeypatch.setattr("autograder.grading.mending_lines.SECONDS", 60.0)
+def test_a_loop_that_is_left_in_another_way(workers):
     old = "                if next_token.item() == self.eos_idx:\n                    break\n"
     new = old.replace("break", "return decoded_list, decoder_layer_cache_list")
     tests, line = failed(workers, "transformer", "inference", "transformer", old, new)
@@ -148,9 +147,8 @@ def test_a_loop_that_is_left_in_another_way(workers, monkeypatch):
     assert not any("nothing makes" in told for test in tests for told in test.pointed)
 
 
-def test_a_condition_on_which_a_loop_is_left_too_early(workers, monkeypatch):
+def test_a_condition_on_which_a_loop_is_left_too_early(workers):
     """Where the loop ends too early, it is not its head that is told, if another line would mend the call."""
-    monkeypatch.setattr("autograder.grading.mending_lines.SECONDS", 60.0)
     old, new = "done.all()", "done.any()"
     tests, line = failed(workers, "attention", "translate", "seq2seq", old, new, "translate-where")
     assert wrong_lines(tests[0]) == [line]
