@@ -84,7 +84,7 @@ def test_axes_of_size_1_that_stand_for_one_another(workers):
     )
     tests = slips.failed_text(workers, "attention", "scoring", "scoring", text)
     told = JOIN(tests[0].pointed)
-    assert "the numbers of the features, tanh of the sum, in another order" in told
+    assert "makes the features, tanh of the sum, but with the elements in another order" in told
 
 
 def test_tests_that_fail_for_different_reasons_share_the_trials(workers):

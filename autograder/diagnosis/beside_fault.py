@@ -107,7 +107,15 @@ def surplus_calls(seen: Comparison, often: Often, text: Text) -> Often:
     return tuple(found)
 
 
-def in_place_of(seen: Comparison, often: Often, never: Sequence[str]) -> Fault | None:
+def steps_missing(seen: Comparison, faults: Mapping[Line, Fault], until: Line) -> dict[Line, Fault]:
+    """The faults that are steps which are missing before a line that calls one module in the place of another."""
+    where = list(zip(seen.trace.lines, seen.trace.callers, strict=True))
+    first = {line: next((at for at, lines in enumerate(where) if line in lines), 0) for line in (*faults, until)}
+    kept = [one for one in faults.values() if one.left_out and one.missing and not one.calls]
+    return {one.line: one for one in kept if first[one.line] < first[until]}
+
+
+def in_place_of(seen: Comparison, often: Often, never: Sequence[str], text: Text) -> Fault | None:
     """The line that calls a module too often, in the place of the only one that is never called.
 
     That is: with what that one should be called with. It does not matter then whether a module may be called with
@@ -117,7 +125,7 @@ def in_place_of(seen: Comparison, often: Often, never: Sequence[str]) -> Fault |
         return None
     [(path, (line, *_))] = often
     given = [given_to(one, seen.row) for one in seen.trace.calls if one.path == path and one.line == line]
-    if any(rows not in seen.known.calls[never[0]] for rows in given):
+    if text.given(line) or any(rows not in seen.known.calls[never[0]] for rows in given):
         return None
     return Fault(line, calls=Called(module_name(path), module_name(never[0])))
 

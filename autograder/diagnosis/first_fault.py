@@ -21,6 +21,7 @@ from autograder.diagnosis.beside_fault import (
     is_usual,
     never_called,
     right_lines,
+    steps_missing,
     surplus_calls,
     unused_lines,
     without_gaps,
@@ -107,7 +108,7 @@ class _Search:
         spread = spread_wrongly(seen, node) if by_element and not call else None
         if line is None or line in self.faults or self.text.given(line) or self._once_too_often(node):
             return
-        if call and self.returns.gave(call):
+        if (call and self.returns.gave(call)) or (self.again and seen.plain[node]):  # what a helper makes of numbers
             return
         if spread is not None:
             self._add(spread, line, None, seen.order(spread))
@@ -303,11 +304,10 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     Args:
         sure: masks that are taken for right although correct code has their opposites, too, or nothing else.
     """
-    search = _Search(trace, known, text, sure)
-    seen = search.seen
     if gives_what_it_should(trace, known):
         return Finding()  # the call gives the right numbers: what is wrong is something else
-    faults, nan = search.search(), None
+    search = _Search(trace, known, text, sure)
+    seen, faults, nan = search.seen, search.search(), None
     if trace.raised is None and trace.nan[list(trace.results)].any():
         faults, nan = search.with_nan(faults)
     if not faults and (twice := called_twice(trace, known, text)) and not text.given(twice[1]):
@@ -318,15 +318,15 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         ended = {call.line for call in trace.calls if not call.outputs}
         faults = {line: fault for line, fault in faults.items() if not (fault.left_out and line in ended)}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
-    at = {trace.raised_at} if trace.raised_at else set()  # what raises is not right, whatever else the line made
+    at = {line for line in [trace.raised_at] if line}  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     lines = [(int(node), trace.lines[node]) for node in masks]
     opposites = tuple(node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node])
     opposites = tuple(node for node in opposites if is_opposite(seen, node))
     often = surplus_calls(seen, called_often(trace, known, text), text)
     faults, never = without_gaps(faults, often), never_called(trace, known)
-    if (fault := in_place_of(seen, often, never)) and fault.line not in faults and not text.given(fault.line):
-        faults, often, never = {fault.line: fault}, (), ()
+    if (fault := in_place_of(seen, often, never, text)) and fault.line not in faults:
+        faults, often, never = {**steps_missing(seen, faults, fault.line), fault.line: fault}, (), ()
     if faults and (fault := search.calls.without_mask()):
         faults.setdefault(fault.line, fault)
     faults = without_own_ways({one.line: one for one in (at_result(seen, fault) for fault in faults.values())})

@@ -172,7 +172,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told += shown
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
         if fault.before and fault.order not in ("", UNNAMED):
-            told += [f"What line {fault.before.number} makes are the numbers of {fault.order}, in another order."]
+            told += [f"Line {fault.before.number} makes {fault.order}, but with the elements in another order."]
     elif fault.idle:
         told = [f"{where} begins a loop whose lines never run:", code]
         if fault.before:

@@ -216,7 +216,7 @@ class _StageTrials:
                     if further:
                         self.missing |= {change} if likely and _wraps(change, recipe.code) else set()
                         (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
-                        least = max(least, self.left - OTHERS)
+                        least = least if breaks else max(least, self.left - OTHERS)
                         if not breaks and (at in told or len(found) > (1 if told else 2)):
                             break
                 if (len(found) == 1 or not told) and found.keys().isdisjoint(told):

@@ -31,7 +31,9 @@ WIDTH = "The parameter is the logarithm of the width, see the docstring of the c
 ALONE = "The docstring says which pairs a prediction is made from, and what the weights of a row add up to."
 
 
-def _pooling(name: str, old: str, new: str, looks_like: str, read_again: str, hidden: bool = False) -> Mistake:
+def _pooling(
+    name: str, old: str, new: str, looks_like: str, read_again: str, hidden: bool = False, same_as: tuple[str, ...] = ()
+) -> Mistake:
     """A mistake in `attention_pooling`."""
     assert old in POOLING
     return Mistake(
@@ -42,6 +44,7 @@ def _pooling(name: str, old: str, new: str, looks_like: str, read_again: str, hi
         looks_like,
         read_again,
         seen_by="hidden" if hidden else "visible",
+        same_as=same_as,
     )
 
 
@@ -152,7 +155,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "unreached-all",
         FALLBACK,
         "reached = torch.where((reached == 0).all(dim=1).any(), nearest, reached)",
-        "As soon as one query reaches no key, all queries attend to their nearest keys only.",
+        "Queries that reach keys attend to their nearest ones only, as if one query that reaches none decided for all, "
+        "or one key that is out of reach.",
         "The choice is made for each query, by its own row of kernel values. " + UNREACHED,
     ),
     _pooling(
@@ -161,6 +165,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FALLBACK.replace(".all(", ".any("),
         "A query that the kernel does not let reach all keys attends to its nearest key only.",
         "One key within reach is enough. " + UNREACHED,
+        same_as=("pooling.unreached-all",),
     ),
     _pooling(
         "unreached-tiny",

@@ -91,7 +91,9 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
 
     def tokens(self, config: dict[str, Any], B: int, T: int) -> np.ndarray:
         """Random tokens, the padding token among them."""
-        return self.rng.integers(config["vocab_size"], size=(B, T))
+        tokens = self.rng.integers(config["vocab_size"], size=(B, T))
+        tokens[-1, T // 3] = config["padding_idx"]
+        return tokens
 
     def masks(self, B: int, T: int) -> dict[str, np.ndarray]:
         """Masks of all shapes. Each row leaves a key at least."""

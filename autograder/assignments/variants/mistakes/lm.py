@@ -166,7 +166,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "x = block(x, None if self.training else mask)",
         "Your model uses the causal mask in evaluation mode only.",
         "In training it would learn to copy the next token. The mask belongs to the model, whatever its mode.",
-        seen_by="hidden",
     ),
     Mistake(
         "lm.mask-for-padding-too",

@@ -130,7 +130,6 @@ MISTAKES: tuple[Mistake, ...] = (
         "x = block(x, None if self.training else mask)",
         "Your tagger reads the padding in training mode.",
         "The mask belongs to the model, whatever its mode.",
-        seen_by="hidden",
     ),
     Mistake(
         "tagger.positions-missing",
