@@ -64,7 +64,17 @@ class TestScoring(AttendingTestCase):
             result = training.without_chance()(**inputs)
             kept = training.attribute("attention_weights")  # behind dropout they would be larger
             self.assert_kept(kept, stored["weights"], inputs["values"], result, 1 / (1 - KEPT))
-        self.warn_of_changes(attention, inputs)
+        if self.warn_of_changes(attention, inputs):
+            fresh = build(0.3)
+            fresh.load_state(weights)
+            with self.only_warn():
+                self.forgets(attention, fresh, {**inputs, "keys": -inputs["keys"]}, stored["result"].shape)
+
+    def forgets(self, used: Any, fresh: Any, inputs: dict[str, np.ndarray], shape: tuple[int, ...]) -> None:
+        """Fail unless an attention that was called before gives what a new one gives."""
+        right = fresh(**inputs)
+        self.assert_form(right, shape, "the result", X)
+        self.assert_tensor(used(**inputs), right, "the result of another call, with other keys,", X)
 
     def test_dot_product_attention(self):
         """Attend with scaled dot products, and keep the weights."""
