@@ -58,3 +58,29 @@ def test_what_leaves_the_graph(workers):
     new = "    x = x.detach()\n        hidden = self.activation_fn(self.fc1(x))"
     test, line = warned(workers, "transformer", "encoder", "encoder", (old, new))
     assert test.pointed[0] == f"Line {line} of encoder.py takes numbers out of the graph of autograd:"
+
+
+def test_what_an_earlier_call_has_left(workers):
+    """The keys are projected once, whatever they are later."""
+    old = "self.W_k(keys)[:, None]"
+    text = slips.source("attention", "scoring")
+    assert old in text
+    line = slips.line_of(text, old)
+    start = text.rindex("\n", 0, text.index(old)) + 1
+    keep = "        self.kept = getattr(self, 'kept', None)\n"
+    keep += "        if self.kept is None or self.kept.size(1) != keys.size(1):\n"
+    keep += "            self.kept = self.W_k(keys)\n"
+    text = text[:start] + keep + text[start:].replace(old, "self.kept[:, None]", 1)
+    tests = slips.graded_text(workers, "attention", "scoring", "scoring", text)
+    [test] = [test for test in tests if test.message.startswith("passes, but")]
+    assert test.message == "passes, but: the result depends on earlier calls"
+    assert test.pointed[0] == f"Line {line + 3} of scoring.py uses a tensor that an earlier call has left:"
+
+
+def test_a_wrong_shape_of_a_call_that_only_warns(workers):
+    """One step of a decoder layer gives the last position only, without a cache, too."""
+    old, new = "last = x if cache is None else x[:, -1:]", "last = x[:, -1:]"
+    mask = ("if cache is not None and self_attn_mask is not None:", "if self_attn_mask is not None:")
+    test, line = warned(workers, "transformer", "inference", "decoder", mask, (old, new))
+    assert test.message == "passes, but: the output of a step without a cache has the wrong shape"
+    assert test.pointed[0] == f"Line {line} of decoder.py is the first whose result is not right:"

@@ -110,7 +110,9 @@ def surplus_calls(seen: Comparison, often: Often, text: Text) -> Often:
 def steps_missing(seen: Comparison, faults: Mapping[Line, Fault], until: Line) -> dict[Line, Fault]:
     """The faults that are steps which are missing before a line that calls one module in the place of another."""
     where = list(zip(seen.trace.lines, seen.trace.callers, strict=True))
-    first = {line: next((at for at, lines in enumerate(where) if line in lines), 0) for line in (*faults, until)}
+    first = {
+        line: next((at for at, lines in enumerate(where) if line in lines), len(where)) for line in (*faults, until)
+    }
     kept = [one for one in faults.values() if one.left_out and one.missing and not one.calls]
     return {one.line: one for one in kept if first[one.line] < first[until]}
 

@@ -103,8 +103,10 @@ def run_test(
     status, message, details = _told(error)
     if error is None and case.warnings:
         calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
-        for _, text, shown in map(_told, case.warnings):
-            calls.setdefault(text.partition("\n")[0][:200], shown[:3])
+        for warning in case.warnings:
+            _, text, shown = _told(warning)
+            last = shown[-2:] if isinstance(warning, StudentFault) else shown[1:3]  # where it was raised
+            calls.setdefault(text.partition("\n")[0][:200], (*shown[:1], *last))
         told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
         message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
     ended: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part

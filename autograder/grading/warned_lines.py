@@ -6,11 +6,14 @@ from dataclasses import replace
 
 from autograder.diagnosis.changing_lines import argument_line
 from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.findings import Finding
 from autograder.diagnosis.line_words import text_of
-from autograder.grading.point_at_line import followed, own_files
+from autograder.grading.point_at_line import followed, own_files, point_at_line
 from autograder.grading.results import LineMark, TestResult
 from autograder.grading.source_lines import written_arguments
+from autograder.manifest import Stage
 from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable
 from autograder.submissions.syntax_tree import functions
@@ -20,26 +23,49 @@ LEAVING = re.compile(
     r"\.(?:detach_?|numpy|item|tolist)\(|\.data\b|\bfloat\(|\bmath\.\w+\(|\btorch\.tensor\(|\bno_grad\("
 )
 
+GRADIENT = "gradient"  # in what a warning says
 
-def with_warned_line(result: TestResult, warnings: Sequence[Incorrect | StudentFault], student: Student) -> TestResult:
-    """The result of a test that passes with warnings, with the line of the first one whose line is sure."""
+
+def with_warned_line(
+    result: TestResult,
+    warnings: Sequence[Incorrect | StudentFault],
+    student: Student,
+    stage: Stage,
+    calls: dict[tuple[str, bool], tuple[Code, Finding, Trace]],
+) -> TestResult:
+    """The result of a test that passes with warnings, with what the lines of the first one show, as far as it is sure.
+
+    Args:
+        calls: see `point_at_line`.
+    """
     for error in warnings:
-        if not isinstance(error, Incorrect) or error.recipe is None or error.actual is not None:
-            continue
-        code = error.recipe.code
-        runs = student if code is student.code else student.with_code(code)
-        try:
-            line, said = _line(followed(error.recipe, runs), error, own_files(code))
-        except (StudentFault, Unreadable, LookupError):
-            continue
-        finally:
-            if runs is not student:
-                runs.close()
-        if line is not None:
-            text = text_of(line, own_files(code))
-            mark = LineMark(line.file, line.number, text, "wrong")
-            return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {text}"), marks=(mark,))
+        if isinstance(error, Incorrect) and (error.changes or GRADIENT in error.wrong.message):
+            told = _told(result, error, student)
+        else:
+            told, _ = point_at_line(result, error, student, None, stage, calls)
+        if told.pointed:
+            return told
     return result
+
+
+def _told(result: TestResult, error: Incorrect, student: Student) -> TestResult:
+    """The result with the line behind a warning that is not about numbers, if it is sure."""
+    if error.recipe is None:
+        return result
+    code = error.recipe.code
+    runs = student if code is student.code else student.with_code(code)
+    try:
+        line, said = _line(followed(error.recipe, runs), error, own_files(code))
+    except (StudentFault, Unreadable, LookupError):
+        return result
+    finally:
+        if runs is not student:
+            runs.close()
+    if line is None:
+        return result
+    text = text_of(line, own_files(code))
+    mark = LineMark(line.file, line.number, text, "wrong")
+    return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {text}"), marks=(mark,))
 
 
 def _line(trace: Trace, error: Incorrect, sources: dict[str, str]) -> tuple[Line | None, str]:
@@ -49,8 +75,6 @@ def _line(trace: Trace, error: Incorrect, sources: dict[str, str]) -> tuple[Line
         written = written_arguments(sources, ran)
         line = argument_line(trace) or (next(iter(written)) if len(written) == 1 else None)
         return line, f"writes into {error.changes}"
-    if "gradient" not in error.wrong.message:
-        return None, ""
     first = next(
         (line for line, nan, made in zip(trace.lines, trace.nan, trace.made, strict=True) if nan and made), None
     )
