@@ -200,6 +200,17 @@ MISTAKES: tuple[Mistake, ...] = (
         "also where there is no padding mask.",
     ),
     Mistake(
+        id="inference.cross-attention-needs-mask",
+        module="decoder",
+        old=f"if self.encoder_attn is not None and self.encoder_attn_layer_norm is not None:\n            {CROSS}",
+        new="if encoder_padding_mask is not None and self.encoder_attn is not None and "
+        f"self.encoder_attn_layer_norm is not None:\n            {CROSS}",
+        looks_like="Your result equals a decoder whose single step looks at the source only where there is a padding "
+        "mask of the source.",
+        read_again="None for a mask means that nothing is padded, as in the inference of one sentence; the source is "
+        "there all the same.",
+    ),
+    Mistake(
         id="inference.cross-attention-first-query",
         module="decoder",
         old=ATTEND_ENCODER,

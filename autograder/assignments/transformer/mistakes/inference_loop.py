@@ -54,6 +54,16 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="The decoder was trained on targets that start with sos. " + SEE_LOOP,
     ),
     Mistake(
+        id="inference.start-once",
+        module="transformer",
+        old=START,
+        new=f"{START} if not decoded_list else decoded_list[-1].unsqueeze(0)",
+        looks_like="Only your first translation starts with the start token; each of the others goes on behind the one "
+        "before.",
+        read_again="Sentences have nothing to do with each other: what is made for one begins anew for the next. "
+        + SEE_LOOP,
+    ),
+    Mistake(
         id="inference.starts-with-zero",
         module="transformer",
         old=START,
