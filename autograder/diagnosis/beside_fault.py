@@ -173,6 +173,7 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
         if line and line not in wrong and seen.proven[node]:
             names = lines.setdefault(line, [])
             telling = seen.telling[node] and not seen.weak[node] and not _beside_wrong_part(seen, node)
+            telling = telling and not _inside_given(seen, node)
             if row in seen.named and row not in told and telling and seen.rows[last.get(line, node)] >= 0:
                 told.add(row)
                 # Of steps that change nothing here it is not seen whether they were made: not of those after the first.
@@ -189,6 +190,14 @@ def _calling(seen: Comparison, wrong: set[Line]) -> set[Line]:
     around = {number for node in nodes for number in seen.around(int(trace.around[node]))}
     lines = {trace.callers[node] for node in nodes} | {trace.calls[number].line for number in around}
     return {line for line in lines if line}
+
+
+def _inside_given(seen: Comparison, node: int) -> bool:
+    """Whether a node is made on the way in a function that its line calls, and that is not the student's: what stands
+    in for another stage is right, but that stage may have another line for it, which is not."""
+    around = [seen.trace.calls[number] for number in seen.around(int(seen.trace.around[node]))]
+    own = [entry for entry in around if entry.line == seen.trace.lines[node] and entry.path.endswith("()")]
+    return any(node not in entry.outputs for entry in own)
 
 
 def _beside_wrong_part(seen: Comparison, node: int) -> bool:
