@@ -1,6 +1,6 @@
 """What the lines of a verdict cost: `python -m tests.bench_lines --seed 1` grades known mistakes with and without them.
 
-Processor time of `python grade.py` with one mistake in the submission, the smaller of two runs each, by turns.
+Processor time of `python grade.py` with one mistake in the submission, the smallest of three runs each, by turns.
 """
 
 import argparse
@@ -39,14 +39,14 @@ def seconds(command: list[str]) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def ratio(assignment: Assignment, mistake: Mistake) -> float:
+def ratio(assignment: Assignment, mistake: Mistake, runs: int) -> float:
     """How many times as much grading a mistake costs with lines as without."""
     with tempfile.TemporaryDirectory() as folder:
         for module, text in mistake.apply(read_submission(assignment.solution, assignment).sources).items():
             Path(folder, f"{module}.py").write_text(text, encoding="utf-8")
         options = ["--assignment", assignment.name, "--submission", folder]
         plain, lines = [sys.executable, "-c", WITHOUT, *options], [sys.executable, "grade.py", *options]
-        pairs = [(seconds(lines), seconds(plain)) for _ in range(2)]
+        pairs = [(seconds(lines), seconds(plain)) for _ in range(runs)]
     return min(one for one, _ in pairs) / min(other for _, other in pairs)
 
 
@@ -54,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench_lines", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=3, help="mistakes of each stage (%(default)s)")
+    parser.add_argument("--runs", type=int, default=3, help="of which the smallest counts (%(default)s)")
     parser.add_argument("stage", nargs="*", help="stages (all)")
     args = parser.parse_args()
     chance = random.Random(args.seed)
@@ -66,7 +67,7 @@ def main() -> None:
             chosen = chance.sample(known, min(args.each, len(known)))
             if args.stage and stage.name not in args.stage:
                 continue
-            ratios[stage.name] = [ratio(assignment, one) for one in chosen]
+            ratios[stage.name] = [ratio(assignment, one, args.runs) for one in chosen]
             told = ", ".join(f"{one:.2f} {mistake.id}" for one, mistake in zip(ratios[stage.name], chosen, strict=True))
             print(f"{stage.name:<12}{statistics.mean(ratios[stage.name]):.2f}   {told}", flush=True)
     every = [one for found in ratios.values() for one in found]

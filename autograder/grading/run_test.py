@@ -142,10 +142,15 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
     return collector.error, case.student.take_printed()
 
 
+FEW = 2  # stored sentences, where a test takes long
+
+
 def gets_further(
     case: StageTestCase, error: BaseException, checks: int, student: Student, to_its_end: bool = False
 ) -> tuple[bool, str]:
     """Whether a test that failed passes, with another student, the check that failed. `case` is left as it is.
+
+    A test whose call has a smaller one looks at a few sentences only.
 
     Args:
         error: what ended the test, or its first part that failed.
@@ -155,9 +160,11 @@ def gets_further(
     Returns:
         whether it does, and a part of the test that passed before and fails with that student.
     """
-    own, kept = case.student, (case.checks, case.outcomes, case.warnings)
+    own, kept, few = case.student, (case.checks, case.outcomes, case.warnings), case.few
     part = next((name for name, (found, _) in case.outcomes.items() if found is error), "")
     case.student = student
+    if isinstance(error, (Incorrect, StudentFault)) and error.smaller is not None:
+        case.few = FEW
     try:
         outcome, _ = _outcome(case)
         now, reached = case.outcomes.get(part, (outcome, case.checks))
@@ -168,7 +175,7 @@ def gets_further(
         breaks = next((name for name, (found, _) in case.outcomes.items() if name in passed and found), "")
         return passes, breaks
     finally:
-        case.student = own
+        case.student, case.few = own, few
         case.checks, case.outcomes, case.warnings = kept
 
 

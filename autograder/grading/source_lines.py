@@ -217,33 +217,32 @@ def _functions(file: str, text: str) -> dict[str, _Function]:
 
 
 def _read(function: ast.FunctionDef) -> _Function:
+    nodes = list(ast.walk(function))
     used: list[tuple[int, str]] = []
     made: list[tuple[int, str]] = []
-    sizes = {id(name) for node in ast.walk(function) for name in _unpacked(node)}
-    loops = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))]
+    sizes = {id(name) for node in nodes for name in _unpacked(node)}
+    loops = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
     names = {id(name): name for loop in loops for name in ast.walk(loop) if isinstance(name, ast.Name)}
     changing = frozenset(name.id for name in names.values() if not isinstance(name.ctx, ast.Load))
-    heads = [node.target for node in ast.walk(function) if isinstance(node, (ast.For, ast.comprehension))]
+    heads = [node.target for node in nodes if isinstance(node, (ast.For, ast.comprehension))]
     rounds = {name.id for head in heads for name in ast.walk(head) if isinstance(name, ast.Name)}
-    for node in ast.walk(function):
+    for node in nodes:
         if isinstance(node, ast.Name) and id(node) not in sizes and node.id not in rounds:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
-    bare = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Expr) and _of_tensor(node.value)]
-    branches = tuple(
-        (node.lineno, (node.end_lineno or node.lineno) + 1) for node in ast.walk(function) if isinstance(node, ast.If)
-    )
+    bare = [node.lineno for node in nodes if isinstance(node, ast.Expr) and _of_tensor(node.value)]
+    branches = tuple((node.lineno, (node.end_lineno or node.lineno) + 1) for node in nodes if isinstance(node, ast.If))
     end, filled, unfilled = function.end_lineno or function.lineno, tuple(_filled(function)), tuple(_unfilled(function))
     own, given = tuple(sorted(used)), tuple(sorted(made))
-    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
+    returns = [node for node in nodes if isinstance(node, ast.Return) and node.value]
     makes = (ast.Call, ast.BinOp, ast.Subscript)
     making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
     early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
     spans = tuple((one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if _makes(one.body))
-    writes = [node for node in ast.walk(function) if isinstance(node, (ast.Expr, ast.Assign))]
+    writes = [node for node in nodes if isinstance(node, (ast.Expr, ast.Assign))]
     arguments, others = names_of_arguments(function)
     written = [one for one in writes if changed_name(one) in arguments]
     written = written or [one for one in writes if changed_name(one) in others]
-    whole = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    whole = [node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body")]
     ends = {node.lineno: node.end_lineno or node.lineno for node in whole}
     return _Function(
         function.lineno,

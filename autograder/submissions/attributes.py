@@ -1,8 +1,10 @@
 """Attributes that a constructor makes: those that nothing uses, and those that hold sizes."""
 
 import ast
+from functools import lru_cache
 
 
+@lru_cache(maxsize=16)
 def unused_attributes(tree: ast.Module) -> set[str]:
     """The attributes that a constructor makes, of more than a name or a constant, and nothing of the module uses."""
     found: dict[type, set[str]] = {ast.Load: set(), ast.Store: set()}
@@ -20,6 +22,7 @@ def unused_attributes(tree: ast.Module) -> set[str]:
     return found[ast.Store] - found[ast.Load]
 
 
+@lru_cache(maxsize=16)
 def sizes(tree: ast.Module) -> list[str]:
     """The attributes that hold a whole quotient, or what one is made of, such as d_k = d_model // num_heads."""
     nodes = list(ast.walk(tree))
