@@ -202,9 +202,9 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         id="inference.cross-attention-needs-mask",
         module="decoder",
-        old=f"if self.encoder_attn is not None and self.encoder_attn_layer_norm is not None:\n            {CROSS}",
-        new="if encoder_padding_mask is not None and self.encoder_attn is not None and "
-        f"self.encoder_attn_layer_norm is not None:\n            {CROSS}",
+        old="last = self.encoder_attn_layer_norm(last + self.dropout(attended))",
+        new="masked = encoder_padding_mask is not None\n            "
+        "last = self.encoder_attn_layer_norm(last + self.dropout(attended)) if masked else last",
         looks_like="Your result equals a decoder whose single step looks at the source only where there is a padding "
         "mask of the source.",
         read_again="None for a mask means that nothing is padded, as in the inference of one sentence; the source is "

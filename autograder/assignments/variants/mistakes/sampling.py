@@ -113,8 +113,8 @@ MISTAKES: tuple[Mistake, ...] = (
         DROPPED,
         "dropped = (before >= top_p).gather(-1, order)",
         "Your filter brings what it marks in the sorted tokens to other places than those from which the tokens came.",
-        "Place i of the sorted tokens belongs to token order[i]. Reading at these places sorts once more; what undoes "
-        "the sorting writes there, or reads in the inverse order.",
+        "What stands at a place of the sorted tokens belongs to the token that the order has there. Reading by the "
+        "order sorts once more; what undoes the sorting writes there, or reads in the inverse order.",
     ),
     Mistake(
         "generate.top-p-ascending",
