@@ -1,16 +1,14 @@
-"""The line behind a warning: what writes into an argument, divides 0 by 0, or leaves the graph of autograd."""
+"""The line behind a warning; of a gradient, what divides 0 by 0 or leaves the graph of autograd."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from autograder.diagnosis.changing_lines import argument_line
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.findings import Finding
 from autograder.diagnosis.line_words import text_of
 from autograder.grading.point_at_line import followed, own_files, point_at_line
 from autograder.grading.results import LineMark, TestResult
-from autograder.grading.source_lines import written_arguments
 from autograder.manifest import Stage
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
@@ -39,7 +37,7 @@ def with_warned_line(
         calls: see `point_at_line`.
     """
     for error in warnings:
-        if isinstance(error, Incorrect) and (error.changes or GRADIENT in error.wrong.message):
+        if isinstance(error, Incorrect) and GRADIENT in error.wrong.message and not error.changes:
             told = _told(result, error, student)
         else:
             told, _ = point_at_line(result, error, student, None, stage, calls)
@@ -49,13 +47,13 @@ def with_warned_line(
 
 
 def _told(result: TestResult, error: Incorrect, student: Student) -> TestResult:
-    """The result with the line behind a warning that is not about numbers, if it is sure."""
+    """The result with the line behind a warning about a gradient, if it is sure."""
     if error.recipe is None:
         return result
     code = error.recipe.code
     runs = student if code is student.code else student.with_code(code)
     try:
-        line, said = _line(followed(error.recipe, runs), error, own_files(code))
+        line, said = _line(followed(error.recipe, runs), own_files(code))
     except (StudentFault, Unreadable, LookupError):
         return result
     finally:
@@ -68,13 +66,9 @@ def _told(result: TestResult, error: Incorrect, student: Student) -> TestResult:
     return replace(result, pointed=(f"Line {line.number} of {line.file} {said}:", f"    {text}"), marks=(mark,))
 
 
-def _line(trace: Trace, error: Incorrect, sources: dict[str, str]) -> tuple[Line | None, str]:
+def _line(trace: Trace, sources: dict[str, str]) -> tuple[Line | None, str]:
     """The line and what it does; None if it is not sure."""
     ran = {line for line in trace.lines if line}
-    if error.changes:
-        written = written_arguments(sources, ran)
-        line = argument_line(trace) or (next(iter(written)) if len(written) == 1 else None)
-        return line, f"writes into {error.changes}"
     first = next(
         (line for line, nan, made in zip(trace.lines, trace.nan, trace.made, strict=True) if nan and made), None
     )
