@@ -145,7 +145,8 @@ def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:
     else:
         nodes = [node for node, line in enumerate(trace.lines) if line == end]
         nodes += [node for call in trace.calls if call.line == end for node in call.inputs]
-    seen, far, calls = set(nodes), 0, set[int]()
+    # Where another line is told than the one that raises, what that one uses by its names comes first.
+    seen, far, calls = set(nodes), int(trace.raised_at not in (None, end)), set[int]()
     while nodes:
         far += 1
         lines = [one for node in nodes for one in (trace.lines[node], trace.callers[node])]

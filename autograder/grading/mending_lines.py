@@ -30,11 +30,12 @@ from autograder.submissions.syntax_tree import functions, parse
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
 # An operation takes about 12 microseconds.
 OPERATIONS, TOLD = 26_000, 14_000  # where no line is told yet; where one is
-OTHERS = 10_000  # to look for another line, when one is found
+OTHERS = 10_000  # to look for another line, when one is found; half of it where a whole test takes long
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 100, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
-EARLY = 4  # times as much costs a call that gives a result as one that ends with an exception, somewhere
+EARLY = 4  # times as much costs a call that gives a result as one that ends with an exception, somewhere;
+STILL = 2  # and as one of a call that ended so without the change
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
 
@@ -216,7 +217,7 @@ class _StageTrials:
                     if further:
                         self.missing |= {change} if likely and _wraps(change, recipe.code) else set()
                         (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
-                        least = least if breaks else max(least, self.left - OTHERS)
+                        least = least if breaks else max(least, self.left - OTHERS // (1 + failed.long))
                         if not breaks and (at in told or len(found) > (1 if told else 2)):
                             break
                 if (len(found) == 1 or not told) and found.keys().isdisjoint(told):
@@ -250,7 +251,8 @@ class _StageTrials:
         """Whether a change gives the call its right result."""
         known = failed.followed.known
         results, ran = self._results(trials, change), failed.followed.trace.ran
-        self.left -= (ran if results else ran // EARLY) + EACH + NEW * trials.makes_anew(change)
+        early = STILL if failed.followed.raised else EARLY
+        self.left -= (ran if results else ran // early) + EACH + NEW * trials.makes_anew(change)
         # Where an attribute is read, only that comes back; a call before it has results, too.
         first = len(known.shapes) - len(results) if trials.reads else 0
         if not results or tuple(one.shape for one in results) != known.shapes[first:]:
