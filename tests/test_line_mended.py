@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from autograder.authoring.formulations import correct_submissions
 from autograder.grading.grade_submission import grade
 from autograder.grading.mending_lines import _StageTrials
 from autograder.manifest import assignment, every_assignment
@@ -320,3 +321,24 @@ def test_a_condition_is_tried_before_all_changes_of_what_it_leads_to(workers):
     name, stage, module, formulation = "variants", "training", "training", "training-cosine-half-angle"
     tests, line = failed(workers, name, stage, module, "if step < warmup:", "if step < floor:", formulation)
     assert wrong_lines(tests[0]) == [line]
+
+
+@pytest.mark.parametrize("formulation", ["solution", "lazy_table", "mixins"])
+def test_a_condition_that_keeps_from_being_called_what_is_never_called(workers, formulation):
+    """The line that goes on without it is right. That a call may be missing in many other places is not tried then."""
+    chosen = assignment("transformer")
+    known = {
+        "solution": read_submission(chosen.solution, chosen),
+        **{n: one for n, (one, _) in correct_submissions(chosen).items()},
+    }
+    text = known[formulation].sources["decoder"]
+    old = next(line for line in text.splitlines() if line.strip().startswith("if self.encoder_attn "))
+    new = old.replace("if self", "if not (self").replace(":", "):")
+    tests, line = failed(workers, "transformer", "decoder", "decoder", old, new, formulation.replace("solution", ""))
+    assert [wrong_lines(test) for test in tests] == [[line]] * len(tests) != []
+
+
+def test_a_condition_that_decides_about_what_is_no_module(workers):
+    old = "        if cache is not None:\n            last = x[:, -1:]"
+    tests, line = failed(workers, "transformer", "inference", "decoder", old, old.replace("not ", ""), "chinese")
+    assert [wrong_lines(test) for test in tests] == [[line]] * len(tests) != []

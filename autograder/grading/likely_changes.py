@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from autograder.diagnosis.findings import Fault
 from autograder.grading.point_at_line import Followed, own_files
@@ -61,12 +61,15 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
             idle_names = unused_names(node)
+            skipped = _skipped(node, times) if end and not any(map(is_sure, finding.faults)) else set()
             if filling := _filling(node, {line: far for (own, line), far in way.items() if own == file}, file):
                 way = with_names(way | filling, own_files(code))
             for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
-                if (file, change.line) in way:
+                if change.line in skipped and _decides(change):
+                    late, far = -2, 0
+                elif (file, change.line) in way:
                     late, far = 0, way[file, change.line] + 2 * int(seen)
                 elif vague and inside and change.line in asked and change.line < vague:
                     late, far = 0, 1 + vague - change.line
@@ -88,6 +91,22 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, block = 0, 2
                 found.append((late, block, far, change))
     yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
+
+
+def _skipped(function: ast.FunctionDef, ran: Collection[int]) -> set[int]:
+    """The lines of conditions of which one branch has not run, that does not only raise an exception."""
+    found = set()
+    for node in (one for one in ast.walk(function) if isinstance(one, ast.If)):
+        for block in (node.body, node.orelse):
+            lines = range(block[0].lineno, (block[-1].end_lineno or 0) + 1) if block else range(0)
+            if block and not isinstance(block[-1], ast.Raise) and not any(line in ran for line in lines):
+                found.add(node.lineno)
+    return found
+
+
+def _decides(change: SmallChange) -> bool:
+    """Whether a change puts another whole condition in the place of one."""
+    return change.text in ("True", "False") or change.text.startswith("(not (")
 
 
 def _filling(function: ast.FunctionDef, way: dict[int, int], file: str) -> dict[tuple[str, int], int]:

@@ -206,6 +206,7 @@ class _StageTrials:
                 self.tried.add(recipe.digest)
                 for likely, change in candidates(failed.followed) if new and not found else ():
                     at = _place(change)
+                    likely = likely and not found  # what is not called stands under a condition that is never met
                     if self.left <= max(left, 0 if likely else least) or time.monotonic() > self.end:
                         if likely:  # which other places would do is not known
                             return None
