@@ -19,7 +19,8 @@ def test_a_missing_dropout_has_the_line_where_it_belongs(workers, stage, old, ne
     tests, line = failed(workers, "transformer", stage, stage, old, new)
     [test] = [test for test in tests if test.message.startswith("dropout is missing")]
     assert wrong_lines(test) == [line]
-    assert test.pointed[0] == f"Line {line} of {stage}.py uses this output, of {module}:"
+    made = f" (line {line - 1})" if module == "self_attn" else ""
+    assert test.pointed[0] == f"Line {line} of {stage}.py goes on with this output, of {module}{made}, without it:"
 
 
 ELSEWHERE = [

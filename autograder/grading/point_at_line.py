@@ -1,7 +1,7 @@
 """After a failed test: make its last call once more, followed, and find the first line that is not right."""
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from autograder.diagnosis.changing_lines import argument_line, kept_line, random
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
+from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
 from autograder.diagnosis.weak_tensors import numbers_to_tell
 from autograder.grading.loops_never_entered import with_idle_loop
 from autograder.grading.opposite_masks import with_masks
@@ -39,7 +40,7 @@ from autograder.sandbox.remote_values import Code, body_of
 from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
-MOST = 30  # operations, and inputs of one, that are looked at where something stands elsewhere
+MOST = 30  # inputs of an operation that are looked at where something stands elsewhere
 MEETING = ("add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum", "where", "masked_fill")
 AXES = ("None", "unsqueeze", "view(", "reshape(")  # that put in axes of size 1, or may do so
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
@@ -86,12 +87,12 @@ def point_at_line(
             trace = followed(recipe, runs)
             lines = {line for line, name in zip(trace.lines, trace.operations, strict=True) if name == error.operation}
             return _with_line(
-                result, recipe, _only(lines), f"uses {error.operation} in another place than correct code"
+                result, recipe, only(lines), f"uses {error.operation} in another place than correct code"
             ), None
         if isinstance(error, Incorrect) and error.changes:
             trace = followed(recipe, runs)
             written = written_arguments(own_files(recipe.code), {line for line in trace.lines if line})
-            line = argument_line(trace) or _only(written)
+            line = argument_line(trace) or only(written)
             return _with_line(result, recipe, line, f"writes into {error.changes}"), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
@@ -131,17 +132,16 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> 
         calls = f", whose function line {caller.number} of {caller.file} calls," if caller and caller != line else ""
         return _with_line(result, recipe, line, "draws random numbers", calls)
     if why is CHANGING["unfilled"]:
-        return _with_line(result, recipe, _only(unfilled_lines(first)), "makes a tensor without values")
+        return _with_line(result, recipe, only(unfilled_lines(first)), "makes a tensor without values")
     kept = kept_line(first, followed(recipe, runs, earlier=True))
     return _with_line(result, recipe, kept, "uses a tensor that an earlier call has left")
 
 
 def _used(result: TestResult, recipe: Recipe, runs: Student, modules: Sequence[str]) -> TestResult:
     """The result of a test that is about the output of a submodule, with the line that uses this, if it is one."""
-    trace = followed(recipe, runs)
-    outputs = {node for call in trace.calls if call.path in modules for node in call.outputs}
-    lines = {line for line, inputs in zip(trace.lines, trace.inputs, strict=True) if outputs & set(inputs)}
-    return _with_line(result, recipe, _only(lines), f"uses this output, of {' and '.join(modules)}")
+    line, made = using_line(followed(recipe, runs), modules)
+    where = f" (line {made.number})" if made and line and made.file == line.file else ""
+    return _with_line(result, recipe, line, f"goes on with this output, of {' and '.join(modules)}{where}, without it")
 
 
 def _misplaced(
@@ -150,36 +150,6 @@ def _misplaced(
     """The result of a test about what should stand on the outputs of submodules, with the line of what does not."""
     line = misplaced_line(followed(recipe, runs), known, error.made_by, error.operation)
     return _with_line(result, recipe, line, f"uses {error.operation} in another place or way than correct code")
-
-
-def misplaced_line(trace: Trace, known: known_steps.Known, modules: Sequence[str], operation: str) -> Line | None:
-    """The only line with an operation that does not stand on the outputs of some modules, where it should.
-
-    It is given something else than these outputs, or makes of something right what correct code does not. A line that
-    does it rightly in another call is called with something wrong, and named is the one that calls it.
-    """
-    rows = known.find(trace.signatures)
-    calls = [call for call in trace.calls if call.path in modules]
-    outputs = trace.signatures[sorted({node for call in calls for node in call.outputs})]
-    called = {call.path for call in calls} == set(modules)  # else these outputs are made in another way
-    correct = {(source, row) for source, name, row in known.made_from if name == operation}
-    usual: dict[Line | None, set[Line | None]] = {}  # the lines that do it rightly, and from where these are called
-    others = []
-    # An honest record has a few, with few inputs; a forged one could have thousands.
-    for node in [node for node, name in enumerate(trace.operations) if name == operation][:MOST]:
-        given = trace.inputs[node][:MOST]
-        off = [np.abs(outputs - trace.signatures[one]).max(axis=1) for one in given]
-        elsewhere = called and not any((one <= known_steps.LIMIT).any() for one in off)
-        right = [int(rows[one]) for one in given if rows[one] >= 0]
-        if elsewhere or (right and not any((source, int(rows[node])) in correct for source in right)):
-            others.append(node)
-        else:
-            usual.setdefault(trace.lines[node], set()).add(trace.callers[node])
-    lines = set()
-    for node in others:
-        line, caller = trace.lines[node], trace.callers[node]
-        lines.add(caller if usual.get(line, set()) - {caller} else line)
-    return _only(lines)
 
 
 def _with_unfilled(result: TestResult, recipe: Recipe, trace: Trace) -> TestResult:
@@ -195,11 +165,6 @@ def _with_unfilled(result: TestResult, recipe: Recipe, trace: Trace) -> TestResu
     said = f"Line {line.number} of {line.file} returns {name}, made empty on line {made}, and nothing is put into it:"
     pointed = said, f"    {text_of(line, own_files(recipe.code))}"
     return replace(result, pointed=pointed, pointed_beside=None, marks=(), fault_step="")
-
-
-def _only(lines: Collection[Line | None]) -> Line | None:
-    """A line, if it is the only one."""
-    return next(iter(lines)) if len(lines) == 1 else None
 
 
 def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str, calls: str = "") -> TestResult:

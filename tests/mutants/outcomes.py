@@ -27,6 +27,7 @@ BY_PLACE = attrgetter("start")
 LEFT_OUT = re.compile(
     r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes)"
     r"(?: without a step|, but (?:nothing has made|correct code makes) )"
+    r"| goes on with this output, of .*?\(line (\d+)\), without it"
     r"|The known mistake shows (?:first )?on line \d+(?: of \w+\.py)?(?:, after line (\d+)| or before it:)"
 )
 USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses
