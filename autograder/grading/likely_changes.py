@@ -36,7 +36,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     code = recipe.code
     given = in_given({f"{module}.py": code.sources[module] for module in code.modules}, known.given)
     first: dict[tuple[str, int], int] = {}  # the first result of each line
-    for number, line in [*enumerate(trace.lines), *((trace.size, one.line) for one in trace.calls)]:
+    called = [(trace.size, line) for one in trace.calls for line in (one.line, one.returns)]
+    for number, line in [*enumerate(trace.lines), *called]:
         if line:
             first.setdefault((line.file, line.number), number)
     end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
@@ -67,7 +68,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
-                if change.line in skipped and _decides(change):
+                if change.line in skipped and not change.names:
                     late, far = -2, 0
                 elif (file, change.line) in way:
                     late, far = 0, way[file, change.line] + 2 * int(seen)
@@ -94,19 +95,20 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
 
 
 def _skipped(function: ast.FunctionDef, ran: Collection[int]) -> set[int]:
-    """The lines of conditions of which one branch has not run, that does not only raise an exception."""
+    """The lines of conditions of which one branch has not run, that makes something; or that have led to a `return`
+    behind which nothing has run."""
     found = set()
     for node in (one for one in ast.walk(function) if isinstance(one, ast.If)):
-        for block in (node.body, node.orelse):
-            lines = range(block[0].lineno, (block[-1].end_lineno or 0) + 1) if block else range(0)
-            if block and not isinstance(block[-1], ast.Raise) and not any(line in ran for line in lines):
+        left = isinstance(node.body[-1], ast.Return) and node.body[-1].lineno in ran
+        rest = [one for one in function.body if one.lineno > (node.end_lineno or 0)] if left else []
+        for block in (node.body, node.orelse, rest):
+            lines = {at for one in block for at in range(one.lineno, (one.end_lineno or 0) + 1)}
+            makes = any(
+                isinstance(one, (ast.Call, ast.BinOp, ast.Subscript)) for part in block for one in ast.walk(part)
+            )
+            if makes and not isinstance(block[-1], ast.Raise) and lines.isdisjoint(ran):
                 found.add(node.lineno)
     return found
-
-
-def _decides(change: SmallChange) -> bool:
-    """Whether a change puts another whole condition in the place of one."""
-    return change.text in ("True", "False") or change.text.startswith("(not (")
 
 
 def _filling(function: ast.FunctionDef, way: dict[int, int], file: str) -> dict[tuple[str, int], int]:

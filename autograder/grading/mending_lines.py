@@ -31,6 +31,7 @@ from autograder.submissions.syntax_tree import functions, parse
 # An operation takes about 12 microseconds.
 OPERATIONS, TOLD = 26_000, 14_000  # where no line is told yet; where one is
 OTHERS = 10_000  # to look for another line, when one is found; half of it where a whole test takes long
+FEWEST = 2_500  # that have to be left for that
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 100, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
@@ -201,14 +202,17 @@ class _StageTrials:
                 # What has mended another test, and nothing else did there, need only give the right result here.
                 found = {_place(one): (one, "") for one in self.known if self._right(one, trials, failed)}
                 half: dict[tuple[str, int], tuple[SmallChange, str]] = {}  # with which another part fails
+                at_find = self.left
+                called: set[tuple[str, int]] = set()  # places of a missing call
                 by_chance: set[tuple[str, int]] = set()  # that give this call its result, and the next one not
                 new = recipe.digest not in self.tried
                 self.tried.add(recipe.digest)
                 for likely, change in candidates(failed.followed) if new and not found else ():
                     at = _place(change)
-                    likely = likely and not found  # what is not called stands under a condition that is never met
+                    # Where a condition keeps what is not called from being called, it need not stand elsewhere.
+                    likely = likely and found.keys() <= called
                     if self.left <= max(left, 0 if likely else least) or time.monotonic() > self.end:
-                        if likely:  # which other places would do is not known
+                        if likely or at_find - self.left < FEWEST:  # which other places would do is not known
                             return None
                         break
                     if at in found or not self._right(change, trials, failed):
@@ -216,6 +220,8 @@ class _StageTrials:
                     further, breaks = self._further(failed, bool(found))
                     by_chance |= set() if further else {at}
                     if further:
+                        called |= {at} if likely else set()
+                        at_find = at_find if found or half else self.left  # the first one
                         self.missing |= {change} if likely and _wraps(change, recipe.code) else set()
                         (half if breaks else found)[at] = change, breaks and f"the part {breaks} of the test"
                         least = least if breaks else max(least, self.left - OTHERS // (1 + failed.long))
@@ -239,7 +245,8 @@ class _StageTrials:
         told_missing = finding.usual and not raised and not finding.made.issuperset(finding.missing[:1])
         missing = finding.missing[0] if told_missing else ""
         text = recipe.code.sources[change.module]
-        part = 0 if change.moves else text.count("\n", 0, change.start) + 1
+        gone = len(text) - len(text[change.start :].lstrip(" \n,")) if not change.text else change.start
+        part = 0 if change.moves else text.count("\n", 0, gone) + 1
         statement = _statement(recipe.code, *line)
         return Fault(statement, missing, mends=True, part=part, exchanged=change.other, breaks=breaks)
 
