@@ -84,3 +84,12 @@ def test_a_wrong_shape_of_a_call_that_only_warns(workers):
     test, line = warned(workers, "transformer", "inference", "decoder", mask, (old, new))
     assert test.message == "passes, but: the output of a step without a cache has the wrong shape"
     assert test.pointed[0] == f"Line {line} of decoder.py is the first whose result is not right:"
+
+
+def test_a_width_that_is_made_only_once(workers):
+    """It is the right one as long as nothing is learned."""
+    made = "        self.log_width = nn.Parameter(torch.tensor(math.log(width)))\n"
+    once = (made, made + "        self.width = self.log_width.exp()\n")
+    used = ("self.kernel, self.log_width.exp())", "self.kernel, self.width)")
+    test, _ = warned(workers, "attention", "pooling", "pooling", once, used)
+    assert test.message.startswith("passes, but: after log_width has changed, the width is still the old one")

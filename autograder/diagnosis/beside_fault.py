@@ -38,6 +38,34 @@ def unused_lines(seen: Comparison, bare: Callable[[Line], bool]) -> list[Line]:
     ]
 
 
+def unused_writes(seen: Comparison, into: Callable[[Line], str]) -> dict[Line, Fault]:
+    """The faults of lines that write into a tensor which nothing uses after that: it may have been meant for another.
+
+    Args:
+        into: the name of a tensor into which a line writes, and which its function does not use any more.
+    """
+    trace, found = seen.trace, dict[Line, Fault]()
+    ends = {*trace.results, *(trace.raised or ())}
+    for node in [node for node, name in enumerate(trace.operations) if IN_PLACE.search(name) and trace.made[node]]:
+        line = trace.lines[node]
+        if line and (name := into(line)):
+            found[line] = Fault(line, unused=name, writes=True)
+            ends |= {node} if any(trace.lines[user] != line for user in seen.consumers[node]) else set()
+    used = {trace.lines[node] for node in ends if IN_PLACE.search(trace.operations[node])}
+    return {line: fault for line, fault in found.items() if line not in used}
+
+
+def goes_on_without(seen: Comparison, faults: Mapping[Line, Fault], never: Sequence[str]) -> dict[Line, Fault]:
+    """The faults, of which those go on without a step that lack what a module makes which is never called."""
+    given = {row for path in never for rows in seen.known.calls.get(path, ()) for row in rows}
+    lacking = {made for source, _, made in seen.known.made_from if source in given}
+    steps = {step.name for step in seen.known.steps if step.row in lacking and step.row not in seen.rows}
+    return {
+        line: replace(fault, left_out=True, operation="") if fault.again and fault.missing in steps else fault
+        for line, fault in faults.items()
+    }
+
+
 def never_called(trace: Trace, known: Known) -> tuple[str, ...]:
     """The modules that all correct code calls and this code neither calls nor uses the weights of."""
     if trace.raised is not None or not trace.whole or not trace.results:

@@ -20,6 +20,7 @@ class Text:
     gathers: Callable[[Line], bool] = lambda line: False  # it is a `return` of names, of lists that several lines fill
     makes: Callable[[Line], bool] = lambda line: False  # it is a `return` that does something with what it gives back
     early: Callable[[Line], bool] = lambda line: False  # it is a `return` of names in a block
+    into: Callable[[Line], str] = lambda line: ""  # the name of a tensor that it writes into, and nothing uses any more
     names: Callable[[Line, str], bool] = lambda line, attribute: False  # it has this attribute of its object
 
 
@@ -65,7 +66,9 @@ class Fault:
     either: Line | None = None  # or of this one
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
     unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
+    writes: bool = False  # it only writes into that
     opposite: str = ""  # the mask whose opposite it makes
+    repeats: bool = False  # it makes of other inputs what it has made in an earlier round of a loop
     drops: bool = False  # it uses dropout on what correct code gives to no dropout
     draws: str = ""  # it draws random numbers, and not from this argument of its function
     twice: str = ""  # the module that it calls twice, and correct code once
@@ -100,6 +103,7 @@ class Fault:
             or self.fills
             or self.nan
             or self.short
+            or self.repeats
             or self.drops
             or self.draws
             or self.idle

@@ -15,6 +15,7 @@ from autograder.diagnosis.beside_fault import (
     called_often,
     called_twice,
     could_make,
+    goes_on_without,
     helper_around,
     in_helper,
     in_place_of,
@@ -24,11 +25,13 @@ from autograder.diagnosis.beside_fault import (
     steps_missing,
     surplus_calls,
     unused_lines,
+    unused_writes,
     without_gaps,
 )
 from autograder.diagnosis.consequences import at_result, drop_consequences, given_wrongly
-from autograder.diagnosis.findings import Fault, Finding, Text, goes_own_way, without_own_ways
+from autograder.diagnosis.findings import Fault, Finding, Text, without_own_ways
 from autograder.diagnosis.known_steps import Known, gives_what_it_should
+from autograder.diagnosis.not_numbers import with_nan
 from autograder.diagnosis.right_results import (
     comes_back,
     fillers,
@@ -42,7 +45,7 @@ from autograder.diagnosis.right_results import (
 )
 from autograder.diagnosis.right_steps import NUMBERS, PARTS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
-from autograder.diagnosis.weak_tensors import is_opposite, rests_on_weak
+from autograder.diagnosis.weak_tensors import is_opposite
 from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
@@ -88,6 +91,8 @@ class _Search:
             self.faults = {line: Fault(line, short=True) for line in list(short)[:1]}
         for told in returns.faults() if self.trace.whole else ():  # else what should come back may come later
             self.faults.setdefault(told.line, told)
+        # What comes after a line that makes the same once more follows from that.
+        self.faults = {line: fault for line, fault in self.faults.items() if fault.repeats} or self.faults
         drop_consequences(self.faults, self.seen, self.suspects)
         whole = self.trace.raised is None and self.trace.whole
         if whole and is_in_other_order(self.seen):  # so is all on the way, and no step is missing
@@ -133,11 +138,12 @@ class _Search:
             names = seen.names({*map(seen.row, trace.inputs[node])})
             self.faults.setdefault(line, Fault(line, given=names, drops=True))
             return
-        calls = self.calls
-        if found := (
-            calls.opposite_made(call, line) or calls.left_out(call, line) if call else self._in_place_of(node)
-        ):
+        told = (self.calls.opposite_made(call, line) or self.calls.left_out(call, line)) if call else None
+        if found := told if call else self._in_place_of(node):
             self.faults.setdefault(found.line, found)
+            return
+        if (again := usual.repeated(node)) and not self.text.given(again):
+            self.faults.setdefault(again, Fault(again, repeats=True))
             return
         self._add(node, line, call, order)
 
@@ -258,8 +264,7 @@ class _Search:
 
     def _blamed(self, node: int) -> tuple[Line | None, Call | None]:
         """The line of a suspect; that of the call around it, with the call, if that was given something else."""
-        trace = self.trace
-        calls = self.calls
+        trace, calls = self.trace, self.calls
         for number in reversed(self.seen.around(int(trace.around[node]))):
             entry = trace.calls[number]
             if entry.line and calls.wrong(entry):
@@ -278,25 +283,6 @@ class _Search:
         # Right numbers in another order may be right for one call by chance, as where two axes are of one size.
         return (caller if caller and elsewhere and not self.seen.order(node) else line), None
 
-    def with_nan(self, faults: dict[Line, Fault]) -> tuple[dict[Line, Fault], Line | None]:
-        """The faults of a call that gives back NaN: those before it, or the line that makes it.
-
-        None if correct code comes upon the same NaN, or what goes in says too little: then the line is only where it
-        comes up.
-        """
-        trace, seen = self.trace, self.seen
-        made = np.flatnonzero(trace.nan & trace.made & seen.flows)
-        first = next((int(node) for node in made if not trace.nan[list(trace.inputs[node])].any()), None)
-        line = trace.lines[first] if first is not None else None
-        if first is None or line is None or self.text.given(line):
-            return {}, None
-        own_ways = all(map(goes_own_way, faults.values()))  # of which it is not sure that they are wrong
-        if seen.rows[first] < 0 and any(node < first for node in self.suspects) and not own_ways:
-            return faults, None
-        if seen.rows[first] >= 0 or rests_on_weak(seen, first):
-            return {}, line
-        return {line: replace(faults.get(line, Fault(line)), nan=True)}, None
-
 
 def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = ()) -> Finding:
     """What follows from a trace of a failed call.
@@ -309,11 +295,13 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     search = _Search(trace, known, text, sure)
     seen, faults, nan = search.seen, search.search(), None
     if trace.raised is None and trace.nan[list(trace.results)].any():
-        faults, nan = search.with_nan(faults)
+        faults, nan = with_nan(seen, search.suspects, faults, text.given)
     if not faults and (twice := called_twice(trace, known, text)) and not text.given(twice[1]):
         faults = {twice[1]: Fault(twice[1], twice=twice[0])}
     if unused := unused_lines(seen, text.bare):
         faults = {line: Fault(line, unused="") for line in unused}
+    elif all(fault.vague or fault.left_out for fault in faults.values()):
+        faults = unused_writes(seen, text.into) or faults
     if trace.raised is not None:  # what a call has not made that an exception ended is not left out by who called
         ended = {call.line for call in trace.calls if not call.outputs}
         faults = {line: fault for line, fault in faults.items() if not (fault.left_out and line in ended)}
@@ -321,10 +309,11 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     at = {line for line in [trace.raised_at] if line}  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     lines = [(int(node), trace.lines[node]) for node in masks]
-    opposites = tuple(node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node])
-    opposites = tuple(node for node in opposites if is_opposite(seen, node))
+    binary = [node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node]]
+    opposites = tuple(node for node in binary if is_opposite(seen, node))
     often = surplus_calls(seen, called_often(trace, known, text), text)
-    faults, never = without_gaps(faults, often), never_called(trace, known)
+    never = never_called(trace, known)
+    faults = goes_on_without(seen, without_gaps(faults, often), never)
     if (fault := in_place_of(seen, often, never, text)) and fault.line not in faults:
         faults, often, never = {**steps_missing(seen, faults, fault.line), fault.line: fault}, (), ()
     if faults and (fault := search.calls.without_mask()):

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from autograder.diagnosis.findings import Called, Fault, Finding, goes_own_way, module_name
+from autograder.diagnosis.findings import Fault, Finding, goes_own_way, module_name
+from autograder.diagnosis.result_words import listed, what, within
 from autograder.diagnosis.right_steps import UNNAMED
 from autograder.sandbox.traces import Line
 
@@ -62,7 +63,7 @@ def _calls_of_modules(finding: Finding) -> tuple[str, ...]:
     told = [f"{name} is never called." for name in names]
     for path, calls in finding.often if not any(fault.twice for fault in finding.faults) else ():
         lines = dict.fromkeys(str(line.number) for line in calls)
-        where = f"in line{'s' * (len(lines) > 1)} {_and([*lines])}"
+        where = f"in line{'s' * (len(lines) > 1)} {listed([*lines])}"
         told.append(f"{module_name(path)} is called more often than it should be, {where}.")
     told = list(dict.fromkeys(told))
     return tuple(told[:MOST])
@@ -124,10 +125,6 @@ def _right_so_far(
     return (f"Right so far{where}{last}: {shown}.",)
 
 
-def _and(items: Sequence[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
-
-
 def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool) -> tuple[str, ...]:
     where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if _several(finding) or not led else "")
     code = CODE + statement_text(fault.line, sources)
@@ -137,22 +134,25 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
             if fault.unused
             else "computes something that is used nowhere: its result gets no name."
         )
+        made = f"writes into {fault.unused}, which nothing uses after that:" if fault.writes else made
         told = [f"{where} {made}", code]
     elif fault.opposite:
         told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:
         told = [f"{where} calls {module_name(fault.twice)} twice; once would be right:", code]
     elif fault.fillers:
-        lines = _and([str(line.number) for line in fault.fillers])
+        lines = listed([str(line.number) for line in fault.fillers])
         filled = fault.order if fault.order != UNNAMED else "a tensor"
         where = f"Lines {lines}" + where.removeprefix(f"Line {fault.line.number}")
         told = [f"{where} fill {filled} with the right numbers, but not all of them in the right places:"]
         told += [CODE + text_of(line, sources) for line in fault.fillers]
     elif fault.draws:
         told = [f"{where} draws random numbers, but not from the {fault.draws} that its function is given:", code]
+    elif fault.repeats:
+        told = [f"{where} makes the same as in an earlier round, although it is given something else:", code]
     elif fault.drops:
         told = [f"{where} uses dropout in another place than correct code:", code]
-        told += [f"It is given {_and(fault.given)}."] if fault.given else []
+        told += [f"It is given {listed(fault.given)}."] if fault.given else []
     elif fault.mends and fault.either:
         lines = f"{where.replace('Line', 'line', 1)} alone, or of line {fault.either.number} alone"
         told = [f"With a small change of {lines}, the call gives what it should. As they are:", code]
@@ -190,7 +190,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
     elif fault.returns is not None and fault.before:
         told = [f"{where} returns what line {fault.before.number} makes{_without(fault)}:", code]
     elif fault.returns is not None:
-        back = f"It gives back {_and(fault.returns)}." if fault.returns else ""
+        back = f"It gives back {listed(fault.returns)}." if fault.returns else ""
         step = "the same once more" if fault.missing in fault.returns else fault.missing
         should = f"{'What is missing' if fault.left_out else 'It should be'}: {step}." if step else ""
         should = f"What is missing, there or anywhere before: {step}." if step and fault.anywhere else should
@@ -213,7 +213,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
             told = [f"{where} goes on too early{after}:", code]
             told += [f"It calls {name} in line {number}, which should be called with {fault.missing}."]
     elif fault.left_out and not fault.mask and not fault.calls:
-        given = [f"It is given {_and(fault.given)}."] if 0 < len(fault.given) <= 2 else []
+        given = [f"It is given {listed(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
         told.append(EITHER)
@@ -227,14 +227,14 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} {head}", code]
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
-        told += _what(fault, _within(fault, sources))
+        told += what(fault, within(fault, text_of(fault.line, sources)))
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     # Where the operation is told that is not right, what else the line uses only draws the eye away.
-    single = fault.vague and fault.operation and _within(fault, sources)
+    single = fault.vague and fault.operation and within(fault, text_of(fault.line, sources))
     return (*told, *(() if single else _used(fault, finding)))
 
 
@@ -255,75 +255,14 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
     numbers: list[str] = []
     others: list[str] = []
     for name, value, lines in finding.used.get(fault.line, ()):
-        of = f"of line{'s' * (len(lines) > 1)} {_and([str(line) for line in lines])}"
+        of = f"of line{'s' * (len(lines) > 1)} {listed([str(line) for line in lines])}"
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
-        elif fault.vague and (fault.calls is None or not proven.issuperset(lines)):
+        elif (fault.vague or fault.nan or fault.repeats) and (fault.calls is None or not proven.issuperset(lines)):
             others.append(f"{name} (line{of.removeprefix('of line')})")
-    used = [f"It uses {_and(numbers[:MOST_USED])}."] if numbers else []
+    used = [f"It uses {listed(numbers[:MOST_USED])}."] if numbers else []
     goes_in = others[: max(0, MOST_USED - len(numbers))]
-    return [*used, f"What goes in there: {_and(goes_in)}."] if goes_in else used
-
-
-LAYING_OUT = ("unsqueeze", "squeeze", "view", "reshape", "expand", "transpose", "permute", "flatten", "unflatten", "to")
-# What operations look like where they are written as signs.
-SIGNS = {"matmul": " @ ", "add": " + ", "sub": " - ", "mul": " * ", "div": " / ", "truediv": " / "}
-
-
-def _within(fault: Fault, sources: Mapping[str, str]) -> str:
-    """The operation that makes the first wrong tensor of a line, as the line has it; nothing if that is not seen."""
-    text = text_of(fault.line, sources)
-    call, sign = f"{fault.operation}(", SIGNS.get(fault.operation, "")
-    lays_out = fault.operation in LAYING_OUT and goes_own_way(fault)  # what is laid out may be what is wrong
-    if not fault.operation or lays_out or text.count(call) + (text.count(sign) if sign else 0) != 1:
-        return ""
-    return f"{call})" if call in text else sign.strip()
-
-
-def _what(fault: Fault, within: str) -> list[str]:
-    """What is known of a wrong result.
-
-    Args:
-        within: the operation of the line that makes it, if there are several.
-    """
-    if fault.calls:
-        return [_called(fault.calls)]
-    if fault.until:
-        return [
-            f"The numbers are right, but from here to line {fault.until.number} their order or shape becomes wrong."
-        ]
-    if fault.order:
-        made = (
-            f"It makes {fault.order}: the"
-            if fault.order != UNNAMED
-            else f"Of what {within} makes, the"
-            if within
-            else "Its"
-        )
-        turned = f" permute{fault.turn} of it would be right." if fault.turn else ""
-        return [f"{made} numbers are right, but they stand in another order or shape than they should.{turned}"]
-    if fault.exchange:
-        used, wanted = fault.exchange
-        instead = f"{used} in the place of {wanted}" if used != wanted else f"another part of {used} than it should"
-        return [f"It uses {instead}, and so does not make {fault.missing}."]
-    given = f"It is given {_and(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
-    told = [f"{given}What should come next: {fault.missing}."] if fault.missing else [given.strip()] if given else []
-    return [*told, *([f"The first of its operations that is not right is {within}."] if within else [])]
-
-
-def _called(called: Called) -> str:
-    """What is wrong with a call."""
-    if called.instead:
-        return f"It calls {called.name} with what {called.instead} should be called with."
-    if called.without:
-        return f"It calls {called.name} without {called.without}."
-    if called.opposite:
-        return f"It calls {called.name} with the opposite of {called.opposite}."
-    if called.given and called.wanted:
-        return f"It calls {called.name} with {_and(called.given)}; it should be called with {_and(called.wanted)}."
-    if called.wanted:
-        return f"It calls {called.name} with something else than {_and(called.wanted)}."
-    return f"It calls {called.name} with other inputs than it should{', or leaves some out' if called.fewer else ''}."
+    return [*used, f"What goes in there: {listed(goes_in)}."] if goes_in else used
 
 
 def _without_fault(finding: Finding, sources: Mapping[str, str], named: bool) -> tuple[str, ...]:

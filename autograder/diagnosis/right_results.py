@@ -103,13 +103,24 @@ def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
         # Axes of size 1 come and go on lines that are not seen, as by a name: only the order of numbers is told. They
         # decide about what is put together, too.
         # And of a step it is not the order that is wrong: the next one is missing.
-        if trace.operations[node] in TOGETHER or int(seen.rows[node]) in seen.named:
+        if trace.operations[node] in TOGETHER or int(seen.rows[node]) in seen.named or _begins_unseen(seen, node):
             continue
         if line and not text.given(line) and int(seen.rows[node]) != right and off <= LIMIT:
             first = _begins(seen, node, line)
             own = Fault(line, order=UNNAMED, node=node, rows=(right,))
             found[first] = own if first == line else Fault(first, order=UNNAMED, until=line)
     return found
+
+
+def _begins_unseen(seen: Comparison, node: int) -> bool:
+    """Whether the numbers of a node are made where nothing is seen, as inside vmap: their order may begin there."""
+    made = {row for source, _, row in seen.known.made_from if source != row}
+    while seen.trace.made[node]:
+        same = [one for one in seen.trace.inputs[node] if seen.unordered[one] == seen.unordered[node]]
+        if not same:
+            return False
+        node = same[0]
+    return int(seen.rows[node]) in made
 
 
 def order_begins(seen: Comparison, missing: Sequence[int], node: int, line: Line) -> Fault | None:

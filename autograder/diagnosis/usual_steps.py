@@ -206,6 +206,21 @@ class Usual:
         made = [name for row in given for name in self.uses.get(row, {})]
         return bool(given) and not any(name.startswith(DROPOUT) for name in made)
 
+    def repeated(self, node: int) -> Line | None:
+        """The line that makes something that a node uses, and has made it in an earlier round of other inputs, while
+        correct code makes it of those only."""
+        trace, seen = self.trace, self.seen
+        for source in trace.inputs[node][: 2 * WIDE]:
+            row, at = int(seen.rows[source]), (trace.lines[source], trace.operations[source])
+            if row < 0 or at[0] is None or not seen.telling[source] or seen.binary[source] or seen.plain[source]:
+                continue
+            earlier = [one for one in range(source) if (trace.lines[one], trace.operations[one]) == at]
+            alike = [set(self._given(one)) for one in earlier[-ROUNDS:] if seen.rows[one] == row]
+            own = set(self._given(source)) - set().union(*alike)
+            if alike and own and not any(row in self.uses.get(one, {}).get(at[1], ()) for one in own):
+                return at[0]
+        return None
+
     def nothing_new(self, node: int) -> bool:
         """Whether a line that has made something right in an earlier round is given what was made there, once more."""
         trace, line = self.trace, self.trace.lines[node]

@@ -1,4 +1,4 @@
-"""Which list or dictionary a statement changes, and under which names a function has its arguments."""
+"""Which list, dictionary or tensor a statement changes, and under which names a function has its arguments."""
 
 import ast
 
@@ -6,6 +6,23 @@ import ast
 CHANGING = {
     *("append", "extend", "insert", "add", "update", "remove", "pop", "clear", "setdefault", "appendleft", "sort"),
     *("backward", "step", "train", "eval", "zero_grad", "register_buffer", "manual_seed"),
+}
+
+# Methods whose results share the memory of what they are called with, or may do so.
+VIEWS = {
+    *(
+        "view",
+        "reshape",
+        "flatten",
+        "unflatten",
+        "squeeze",
+        "unsqueeze",
+        "transpose",
+        "permute",
+        "expand",
+        "contiguous",
+    ),
+    *("swapaxes", "select", "narrow", "chunk", "split", "unbind", "diagonal", "detach", "to", "get", "pop", "numpy"),
 }
 
 
@@ -21,6 +38,51 @@ def changed_name(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:
         whole = target if isinstance(node, ast.AugAssign) else None
         holder = target.value if isinstance(target, ast.Subscript) else whole
     return holder.id if isinstance(holder, ast.Name) else ""
+
+
+def last_writes(function: ast.FunctionDef) -> dict[int, str]:
+    """The statements that write into a tensor of their function's own whose name stands nowhere behind them, nor
+    elsewhere in a loop around them: their lines, and the names."""
+    arguments, others = names_of_arguments(function)
+    nodes = list(ast.walk(function))
+    loops = [(one.lineno, one.end_lineno or 0) for one in nodes if isinstance(one, (ast.For, ast.While))]
+    used = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    kept = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    kept -= {name for name, value in _named(nodes) if _is_new(value)}
+    kept |= {name for name, value in _named(nodes) if not _is_new(value)} | arguments | others
+    found = {}
+    for node in nodes:
+        if not isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) or not (name := _written_name(node)):
+            continue
+        own = {id(one) for one in ast.walk(node)}
+        around = [first for first, last in loops if first <= node.lineno <= last]
+        behind = [one for one in used if one.id == name and id(one) not in own]
+        if name not in kept and all(one.lineno < min([node.lineno, *around]) for one in behind):
+            found[node.lineno] = name
+    return found
+
+
+def _named(nodes: list[ast.AST]) -> list[tuple[str, ast.expr]]:
+    """The names to which statements give one value, and these."""
+    made = [one for one in nodes if isinstance(one, ast.Assign) and len(one.targets) == 1]
+    return [(one.targets[0].id, one.value) for one in made if isinstance(one.targets[0], ast.Name)]
+
+
+def _is_new(value: ast.expr) -> bool:
+    """Whether an expression makes a tensor of its own, and is no part of another object and no other view of it."""
+    method = value.func.attr if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else ""
+    return isinstance(value, (ast.Call, ast.BinOp, ast.Compare, ast.UnaryOp)) and method not in VIEWS
+
+
+def _written_name(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:
+    """The name of what a statement writes into, as `x[y] = z` or `x.fill_(z)`."""
+    if isinstance(node, ast.Expr):
+        method = node.value.func if isinstance(node.value, ast.Call) else None
+        if not isinstance(method, ast.Attribute) or not method.attr.endswith("_") or method.attr.endswith("__"):
+            return ""
+        return method.value.id if isinstance(method.value, ast.Name) else ""
+    target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+    return target.value.id if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) else ""
 
 
 def names_of_arguments(function: ast.FunctionDef) -> tuple[set[str], set[str]]:

@@ -123,7 +123,8 @@ def _less_sure(
     less |= {name: () for name in whole if all(fault.calls and fault.vague for fault in by_name[name].faults)}
     alike_tests: dict[str, TestResult] = {}
     vague = [one for one in marked if one.name not in mending and any(f.vague for f in one.followed.finding.faults)]
-    sure = [other for other in marked if other not in vague and other.name not in less]
+    unsure = [one for one in marked if any(f.repeats for f in one.followed.finding.faults)]
+    sure = [other for other in marked if other not in (*vague, *unsure) and other.name not in less]
     for one in vague:
         # What raises on a condition that does not hold here has nothing to do with it.
         alike = [other for other in sure if one.followed.raised or not other.followed.raised]

@@ -27,6 +27,7 @@ from autograder.grading.source_lines import (
     making_returns,
     named_attributes,
     names_used,
+    names_written_last,
     unfilled_lists,
     written_arguments,
 )
@@ -197,6 +198,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
         gathering_returns(sources),
         making_returns(sources),
         early_returns(sources),
+        names_written_last(sources),
         named_attributes(sources),
     )
     finding = first_fault.find(trace, known, text)

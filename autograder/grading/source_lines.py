@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autograder.grading.changed_names import CHANGING, changed_name, names_of_arguments
+from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments
 from autograder.sandbox.traces import Line
 from autograder.submissions.syntax_tree import functions
 
@@ -155,6 +155,17 @@ def named_attributes(sources: Mapping[str, str]) -> Callable[[Line, str], bool]:
     return names
 
 
+def names_written_last(sources: Mapping[str, str]) -> Callable[[Line], str]:
+    """The name of a tensor into which a line writes, and which its function does not use any more; "" of others."""
+    found = {
+        (file, line): name
+        for file, text in sources.items()
+        for function in _functions(file, text).values()
+        for line, name in function.last_writes.items()
+    }
+    return lambda line: found.get((line.file, line.number), "")
+
+
 def early_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     """Whether a line is a `return` of names in a block: what decides whether it is reached may be what is wrong."""
     return _among(sources, lambda function: function.early)
@@ -193,6 +204,7 @@ class _Function:
     early: tuple[int, ...]  # lines of those in a block that only pass on names
     loops: tuple[tuple[int, int, int], ...]  # heads, the first line behind each, and its last one
     ends: Mapping[int, int]  # the last lines of statements without blocks, by their first ones
+    last_writes: Mapping[int, str]  # lines that write into a tensor that is not used any more, and its name
     writes: tuple[tuple[int, int], ...]  # the first and the last line of statements that write into an argument
 
 
@@ -258,6 +270,7 @@ def _read(function: ast.FunctionDef) -> _Function:
         early,
         spans,
         ends,
+        last_writes(function),
         tuple((one.lineno, one.end_lineno or one.lineno) for one in written),
     )
 

@@ -65,12 +65,26 @@ class TestPooling(StageTestCase):
         self.compare(model(**inputs), stored, "forward")
         self.warn_of_changes(model, inputs)
         with self.only_warn():
+            self.follow_width(stored, inputs)
             # All ones would not do: the sum of the weights does not depend on the width.
             chance = np.random.Generator(np.random.PCG64(1))
             outputs = [chance.standard_normal(stored[name].shape) for name in ("estimates", "weights")]
             gradient = model.gradients(outputs, **inputs).parameters.get("log_width")
             if gradient is None or not np.any(gradient):
                 self.wrong("no gradient reaches log_width: does the computation leave the graph (.item(), ...)?")
+
+    def follow_width(self, stored: dict[str, Any], inputs: dict[str, Any]) -> None:
+        """Fail unless the width of a call is that of `log_width` at this time, as while it is learned."""
+        width = float(stored["width"])
+        model = self.student.pooling.KernelRegression(self.kernel("gaussian"), 2 * width)
+        shapes = model.shapes()
+        if shapes.keys() != {"log_width"}:
+            return
+        model.load_state({"log_width": np.full(shapes["log_width"], np.log(width))})
+        _, weights = self.items(model(**inputs), 2, "forward")
+        if np.shape(weights) != stored["weights"].shape or not np.allclose(weights, stored["weights"], atol=1e-3):
+            why = "While it is learned, log_width changes from call to call, and so does the width."
+            self.wrong("after log_width has changed, the width is still the old one: is it made in each call?", why)
 
     def leave_out(self, case: str, kernel: str) -> None:
         """Fail unless `leave_one_out` gives what is stored."""

@@ -1,0 +1,36 @@
+"""The line that makes the first NaN of a call, if it is to blame for it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.diagnosis.findings import Fault, goes_own_way
+from autograder.diagnosis.right_steps import Comparison
+from autograder.diagnosis.weak_tensors import rests_on_weak
+from autograder.sandbox.traces import Line
+
+
+def with_nan(
+    seen: Comparison, suspects: Sequence[int], faults: dict[Line, Fault], given: Callable[[Line], bool]
+) -> tuple[dict[Line, Fault], Line | None]:
+    """The faults of a call that gives back NaN: those before it, or the line that makes it.
+
+    None if correct code comes upon the same NaN, or what goes in says too little: then the line is only where it
+    comes up.
+
+    Args:
+        given: whether a line is of a given function.
+    """
+    trace = seen.trace
+    made = np.flatnonzero(trace.nan & trace.made & seen.flows)
+    first = next((int(node) for node in made if not trace.nan[list(trace.inputs[node])].any()), None)
+    line = trace.lines[first] if first is not None else None
+    if first is None or line is None or given(line):
+        return {}, None
+    own_ways = all(map(goes_own_way, faults.values()))  # of which it is not sure that they are wrong
+    if seen.rows[first] < 0 and any(node < first for node in suspects) and not own_ways:
+        return faults, None
+    if seen.rows[first] >= 0 or rests_on_weak(seen, first):
+        return {}, line
+    return {line: replace(faults.get(line, Fault(line)), nan=True)}, None

@@ -1,0 +1,80 @@
+"""Lines that write into what nothing uses, that go on without a module, that repeat an earlier round, and NaN."""
+
+import ast
+import textwrap
+
+import pytest
+
+from autograder.grading.changed_names import last_writes
+from autograder.submissions.syntax_tree import parse
+from tests.slips import failed, told, wrong_lines
+
+MASKED = "return torch.softmax(scores.masked_fill(forbidden, torch.finfo(scores.dtype).min), dim=-1)"
+
+
+def test_a_tensor_that_is_written_into_and_used_nowhere(workers):
+    """The scores that were to be masked are others than those that go into the softmax."""
+    written = "masked = scores.clone()\n    masked[forbidden.expand_as(scores)] = -1e9\n"
+    new = f"{written}    return torch.softmax(scores, dim=-1)"
+    tests, line = failed(workers, "attention", "scoring", "scoring", MASKED, new)
+    [test] = [test for test in tests if test.name == "test_masked_softmax"]
+    assert wrong_lines(test) == [line + 1]
+    assert "writes into masked, which nothing uses after that:" in told([test])
+
+
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        ("a = torch.zeros(3)\na[0] = 1\nreturn 2", {3: "a"}),
+        ("a = torch.zeros(3)\na.fill_(1)\nreturn 2", {3: "a"}),
+        ("a = torch.zeros(3)\na[0] += 1\nreturn a", {}),
+        ("a = x.view(3)\na[0] = 1\nreturn x", {}),  # another view of the same
+        ("a = x[0]\na[0] = 1\nreturn x", {}),
+        ("x[0] = 1\nreturn 2", {}),  # it belongs to the caller
+        ("for a in x:\n    a.mul_(2)\nreturn 2", {}),  # so do its parts
+        ("self.a = torch.zeros(3)\nself.a[0] = 1", {}),  # it is kept
+        ("a = torch.zeros(3)\nfor i in range(3):\n    b = a[i]\n    a[i] = 1\nreturn b", {}),  # the next round uses it
+        ("a = torch.zeros(3)\nfor i in range(3):\n    a[i] = 1\nreturn x", {4: "a"}),
+    ],
+)
+def test_what_is_written_into_last(body, written):
+    [function] = parse(f"def f(self, x):\n{textwrap.indent(body, '    ')}\n").body
+    assert isinstance(function, ast.FunctionDef)
+    assert last_writes(function) == written
+
+
+def test_a_line_that_makes_the_same_as_in_an_earlier_round(workers, without_trials):
+    """The first row of the mask lets the new position see the first one only, which is what that has seen."""
+    tests, line = failed(
+        workers,
+        "transformer",
+        "inference",
+        "decoder",
+        "last_mask = self_attn_mask[:, -1:]",
+        "last_mask = self_attn_mask[:, :1]",
+    )
+    test = next(test for test in tests if test.name == "test_decoder_inference_cache_extra_credit")
+    assert wrong_lines(test) == [line + 1]
+    assert "makes the same as in an earlier round, although it is given something else:" in told([test])
+
+
+def test_a_helper_goes_on_without_the_module_that_is_never_called(workers, without_trials):
+    tests, _ = failed(workers, "transformer", "mha", "mha", "self.W_q(Q)", "Q", "state_on_self")
+    test = next(test for test in tests if test.name == "test_mha_no_mask")
+    assert " is the first whose result is not right" not in told([test])
+    assert "W_q is never called." in told([test])
+
+
+def test_an_order_that_begins_where_nothing_is_seen_has_no_line(workers, without_trials):
+    tests, _ = failed(workers, "transformer", "pe", "pe", "dim=1)", "dim=0)", "vmap_style")
+    assert [wrong_lines(test) for test in tests] == [[]] * len(tests) != []
+
+
+def test_what_goes_into_nan_is_told(workers, without_trials):
+    """Without the largest score taken off, exp() overflows, and infinity is divided by infinity."""
+    tests, line = failed(
+        workers, "attention", "scoring", "scoring", "scores - highest", "scores", "softmax-exponentials"
+    )
+    [test] = [test for test in tests if test.name == "test_masked_softmax"]
+    assert wrong_lines(test) == [line + 1]
+    assert f"What goes in there: weights (line {line})." in told([test])
