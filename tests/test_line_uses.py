@@ -78,3 +78,12 @@ def test_what_goes_into_nan_is_told(workers, without_trials):
     [test] = [test for test in tests if test.name == "test_masked_softmax"]
     assert wrong_lines(test) == [line + 1]
     assert f"What goes in there: weights (line {line})." in told([test])
+
+
+def test_a_return_of_what_correct_code_goes_on_with(workers, without_trials):
+    """The function is one line, and no step in it has a name."""
+    old = "return torch.clamp(1 - u, min=0)"
+    tests, line = failed(workers, "attention", "pooling", "pooling", old, "return 1 - u")
+    [test] = tests
+    assert wrong_lines(test) == [line]
+    assert "Correct code makes something more of that." in told(tests)

@@ -26,7 +26,11 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     """
     if not finding.faults:
         return _without_fault(finding, sources, named)
-    faults = [fault for fault in finding.faults if not (named and fault.left_out and not fault.says_what)]
+    faults = [
+        fault
+        for fault in finding.faults
+        if not (named and fault.left_out and fault.returns is None and not fault.says_what)
+    ]
     told = [*_right_before(finding, faults[0])] if faults else []
     for number, fault in enumerate(faults[:MOST]):
         shown = _where_it_shows(fault, _several(finding) or not told) if named else ""
@@ -194,6 +198,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         step = "the same once more" if fault.missing in fault.returns else fault.missing
         should = f"{'What is missing' if fault.left_out else 'It should be'}: {step}." if step else ""
         should = f"What is missing, there or anywhere before: {step}." if step and fault.anywhere else should
+        should = should or ("Correct code makes something more of that." if fault.left_out else "")
         many = (
             "It gives back {} tensors in all; correct code at most {}.".format(*fault.tensors) if fault.tensors else ""
         )

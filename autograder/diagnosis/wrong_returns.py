@@ -89,6 +89,8 @@ class WrongReturns:
         least = min(len(own) for own in self.known.returns[entry.path])
         if (len(entry.outputs) < least and not self.text.makes(line)) or self.text.early(line):
             return None
+        if self.text.makes(line) and not (back or should) and self._goes_on(entry, wanted):
+            return Fault(line, returns=(), left_out=True)
         if self.text.gathers(line) or not (back or should or one_of_few):
             return None
         idle = any(path not in modules_of(self.trace) for path in self.known.counts)
@@ -108,6 +110,11 @@ class WrongReturns:
         far = missing and before is None and not back and not one_of_several and steps[missing[0]].row not in wanted
         fault = Fault(line, should, returns=back, left_out=left_out, before=before, anywhere=bool(far))
         return replace(fault, tensors=tensors, made=made)
+
+    def _goes_on(self, entry: Call, wanted: set[int]) -> bool:
+        """Whether the one tensor that comes back is what correct code makes the right one of, in a few operations."""
+        nodes = entry.outputs
+        return len(nodes) == 1 and not wanted.isdisjoint(self.usual.later(int(self.seen.rows[nodes[0]])))
 
     def _made_of_several(self, entry: Call, rows: Sequence[int]) -> Line | None:
         """The line that makes the only one of the results that is wrong, if it is not the `return` itself."""
