@@ -48,7 +48,8 @@ def unused_writes(seen: Comparison, into: Callable[[Line], str]) -> dict[Line, F
     ends = {*trace.results, *(trace.raised or ())}
     for node in [node for node, name in enumerate(trace.operations) if IN_PLACE.search(name) and trace.made[node]]:
         line = trace.lines[node]
-        if line and (name := into(line)):
+        # A mask that is right should have been used by another line.
+        if line and (name := into(line)) and not (seen.binary[node] and seen.rows[node] >= 0):
             found[line] = Fault(line, unused=name, writes=True)
             ends |= {node} if any(trace.lines[user] != line for user in seen.consumers[node]) else set()
     used = {trace.lines[node] for node in ends if IN_PLACE.search(trace.operations[node])}

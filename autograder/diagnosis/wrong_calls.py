@@ -56,8 +56,8 @@ class WrongCalls:
             if not of_helper(around, self.known) or not around.line:
                 break
             # One that is given more could have made something else of it.
-            given = {node for node in around.inputs if self.seen.telling[node]}
-            if set(entry.inputs) != given and not self._rightly_elsewhere(entry, around.line):
+            given, passed = ({node for node in one.inputs if self.seen.telling[node]} for one in (around, entry))
+            if passed != given and not self._rightly_elsewhere(entry, around.line):
                 break
             line = around.line
         return line
@@ -133,7 +133,7 @@ class WrongCalls:
             lacking = [row for row in always if row in there]
             if len(rows) < min(map(len, sets)) and len(lacking) == 1:
                 name = "".join(seen.names({*lacking})) or "a mask that it should be given"
-                return Fault(entry.line, calls=Called(module_name(entry.path), without=name))
+                return Fault(self.line(entry, entry.line), calls=Called(module_name(entry.path), without=name))
         return None
 
     def opposite_made(self, entry: Call, line: Line) -> Fault | None:

@@ -99,10 +99,11 @@ class WrongReturns:
         if missing and any(self.seen.idle(node) for node in entry.outputs):
             return None  # the mask that changes nothing may come from another line
         made = self._made_of_several(entry, rows) if one_of_several and not back else None
-        before = made or self._made_at(entry, line) if missing else None
+        nowhere = {step.name for step in steps if step.row not in self.usual.present}
+        before = made or self._made_at(entry, line) if missing or should in nowhere else None
         if should in back and (last := self._made_last(entry, should)):
             return Fault(last, short=True, often=-1)
-        left_out = bool(missing) or (bool(should) and one_of_several)
+        left_out = bool(missing) or (bool(should) and (one_of_several or should in nowhere))
         most = max(len(own) for own in self.known.returns[entry.path])
         tensors = (len(entry.outputs), most) if len(entry.outputs) > most else ()
         made = None if before else made
@@ -112,9 +113,16 @@ class WrongReturns:
         return replace(fault, tensors=tensors, made=made)
 
     def _goes_on(self, entry: Call, wanted: set[int]) -> bool:
-        """Whether the one tensor that comes back is what correct code makes the right one of, in a few operations."""
+        """Whether the one tensor that comes back is what correct code makes the right one of, in a few operations.
+
+        One of another shape may be cut off by some, and not become so long with others.
+        """
         nodes = entry.outputs
-        return len(nodes) == 1 and not wanted.isdisjoint(self.usual.later(int(self.seen.rows[nodes[0]])))
+        return (
+            len(nodes) == 1
+            and self.trace.shapes == self.known.shapes
+            and not wanted.isdisjoint(self.usual.later(int(self.seen.rows[nodes[0]])))
+        )
 
     def _made_of_several(self, entry: Call, rows: Sequence[int]) -> Line | None:
         """The line that makes the only one of the results that is wrong, if it is not the `return` itself."""
@@ -165,7 +173,7 @@ class WrongReturns:
             together = self.trace.operations[node] in TOGETHER
             inputs = self.trace.inputs[node]
             sources = [one for one in inputs if together or self.seen.rows[one] == self.seen.rows[node]]
-            if together and len({self.trace.lines[one] for one in sources}) > 1:
+            if together and len({self.trace.lines[one] for one in sources if self.trace.made[one]}) > 1:
                 break
             if self.trace.lines[node] != line:
                 found = self.trace.lines[node]

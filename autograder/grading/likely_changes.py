@@ -2,9 +2,12 @@
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+import numpy as np
 
 from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.right_steps import PARTS
 from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
 from autograder.sandbox.traces import Line, Trace
@@ -40,7 +43,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     for number, line in [*enumerate(trace.lines), *called]:
         if line:
             first.setdefault((line.file, line.number), number)
-    end = next((one for one in (*(fault.line for fault in finding.faults), trace.raised_at) if one), None)
+    told = (*(fault.line for fault in finding.faults), trace.raised_at)
+    end = next((one for one in told if one), None) or _first_unknown(followed, given)
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
     right = {(line.file, line.number) for line in proven} if all(map(is_sure, finding.faults)) else set()
     way = with_names(_way_to(end, trace), own_files(code)) if end else {}
@@ -92,6 +96,18 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, block = 0, 2
                 found.append((late, block, far, change))
     yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
+
+
+def _first_unknown(followed: Followed, given: Callable[[Line], bool]) -> Line | None:
+    """The first line that makes something which no correct code makes, of what it makes; not a part of that, which
+    everybody takes as he likes."""
+    trace, rows = followed.trace, followed.known.find(followed.trace.signatures)
+    known = (rows >= 0) | ~trace.made
+    for node in np.flatnonzero(~known):
+        line = trace.lines[node]
+        if line and not given(line) and trace.inputs[node] and known[list(trace.inputs[node])].all():
+            return line if trace.operations[node] not in PARTS else None
+    return None
 
 
 def _skipped(function: ast.FunctionDef, ran: Collection[int]) -> set[int]:
