@@ -87,3 +87,28 @@ def test_a_return_of_what_correct_code_goes_on_with(workers, without_trials):
     [test] = tests
     assert wrong_lines(test) == [line]
     assert "Correct code makes something more of that." in told(tests)
+
+
+def test_what_makes_the_same_as_another_line_stands_in_the_place_of_something_else(workers, without_trials):
+    """The values in the place of the queries, which are there, but are not split into heads."""
+    old = "q = q.view(B, T, self.num_heads, C // self.num_heads)"
+    new = old.replace("= q", "= v")
+    tests, line = failed(workers, "variants", "heads", "heads", old, new, "heads-efficient-chunk-reshape")
+    test = next(test for test in tests if test.name == "test_heads_at_once")
+    assert wrong_lines(test) == [line]
+    assert f"It makes the same as line {line + 1}, where correct code has something else." in told([test])
+
+
+def test_a_loop_that_is_left_at_once_has_run(workers, without_trials):
+    old = "if text.size(1) >= model.max_len:"
+    tests, _ = failed(
+        workers, "variants", "generate", "generate", old, f"{old[:3]}not {old[3:]}", "generate-loop-gumbel"
+    )
+    assert tests
+    assert "never run" not in told(tests)
+
+
+def test_what_picks_by_places_and_changes_nothing_should_have_changed_the_order(workers, without_trials):
+    tests, line = failed(workers, "transformer", "pe", "pe", ".reshape(2, -1)", ".reshape(1, -1)", "german")
+    assert all(set(wrong_lines(test)) <= {line, line + 1} for test in tests)
+    assert any(wrong_lines(test) for test in tests)

@@ -49,6 +49,8 @@ class Fault:
     left_out: bool = False  # it is the step after the missing one: that was left out
     enters: tuple[str, int] | None = None  # the module that it calls too early, and the line of this call
     mask: bool = False  # what it makes is one, in which a step cannot be missing
+    misplaced: bool = False  # what it makes is right, but something else should stand in its place
+    same: Line | None = None  # another line that makes the same
     elsewhere: bool = False  # the missing step is made, but not for this line
     returns: tuple[str, ...] | None = None  # it is a `return` that gives back these steps, and should give others
     tensors: tuple[int, ...] = ()  # how many it gives back, and how many correct code does at most
@@ -97,6 +99,7 @@ class Fault:
             return not (self.calls.instead or self.calls.given or self.calls.opposite or self.calls.without)
         told = (
             self.missing
+            or self.misplaced
             or self.proven
             or self.order
             or self.left_out

@@ -251,7 +251,10 @@ class _Search:
         line = self.trace.lines[found.node] if found else None
         if found is None or line is None or self.text.given(line):
             return None
-        return Fault(line, "".join(self.seen.names({found.row})))
+        row, lines = self.seen.rows[found.node], self.trace.lines
+        same = [at for one, at in enumerate(lines) if self.seen.rows[one] == row >= 0 and at and at != line]
+        missing = "".join(self.seen.names({found.row}))
+        return Fault(line, missing, misplaced=bool(row >= 0), same=same[0] if same else None)
 
     def _given_to_helper(self, node: int) -> Line | None:
         """The line that calls the helper function in which a node is made of nothing but what this was given."""

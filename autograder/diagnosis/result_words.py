@@ -51,6 +51,9 @@ def what(fault: Fault, operation: str) -> list[str]:
         used, wanted = fault.exchange
         instead = f"{used} in the place of {wanted}" if used != wanted else f"another part of {used} than it should"
         return [f"It uses {instead}, and so does not make {fault.missing}."]
+    if fault.same and fault.same.file == fault.line.file:
+        should = f" What should come next: {fault.missing}." if fault.missing else ""
+        return [f"It makes the same as line {fault.same.number}, where correct code has something else.{should}"]
     given = f"It is given {listed(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
     told = [f"{given}What should come next: {fault.missing}."] if fault.missing else [given.strip()] if given else []
     return [*told, *([f"The first of its operations that is not right is {operation}."] if operation else [])]

@@ -12,6 +12,8 @@ from autograder.diagnosis.weak_tensors import WRITES
 from autograder.sandbox.plain_values import LOOPED
 from autograder.sandbox.traces import Line
 
+PICKING = ("__getitem__", "index_select", "gather", "take_along_dim")
+
 
 def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
     """The loop that makes too few or too many of what is put together in a result, if there is only one loop."""
@@ -135,7 +137,8 @@ def order_begins(seen: Comparison, missing: Sequence[int], node: int, line: Line
         if source in found or seen.plain[source] or rows.isdisjoint(seen.alike_rows(source)):
             continue
         found.append(source)
-        waiting += seen.trace.inputs[source]
+        # What picks by places that are made here, and changes nothing, should have changed the order.
+        waiting += () if _picks_in_vain(seen, source) else seen.trace.inputs[source]
         first = at if at and at != line and (not first or at.number < first.number) else first
     if first is None:
         return None
@@ -144,6 +147,13 @@ def order_begins(seen: Comparison, missing: Sequence[int], node: int, line: Line
     name = seen.names(rows & set(seen.alike_rows(last)))
     until = line if moved else None
     return Fault(first, order=name[0] if name else UNNAMED, until=until, fillers=fillers(seen, last))
+
+
+def _picks_in_vain(seen: Comparison, node: int) -> bool:
+    """Whether a node picks elements of a tensor by places that are in a tensor, and leaves them as they are."""
+    sources = seen.trace.inputs[node]
+    picks = seen.trace.operations[node] in PICKING and len(sources) > 1
+    return picks and bool(seen.trace.lines[node]) and seen.rows[sources[0]] == seen.rows[node]
 
 
 def spread_wrongly(seen: Comparison, node: int) -> int | None:

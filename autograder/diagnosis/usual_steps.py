@@ -132,10 +132,8 @@ class Usual:
                 child, chain = chain[-1], [*chain, found[0]]
                 made = self.uses.get(int(self.seen.rows[found[0]]), {}).get(self.trace.operations[child], [])
                 for row in made:
-                    if row not in self.present and any(
-                        self.together(own, {end, *beside}) for end in self._along(row, chain[-3::-1])
-                    ):
-                        return Replaced(child, row)
+                    if other := self._other_road(row, [child, *chain[-3::-1]], own, beside):
+                        return other
         return None
 
     def _sources(self, node: int) -> list[int]:
@@ -143,12 +141,20 @@ class Usual:
         found = self.trace.inputs[node] if self.trace.made[node] else ()
         return [one for one in found if not self.seen.unknown[one]]
 
-    def _along(self, row: int, nodes: list[int]) -> list[int]:
-        """What correct code makes of a tensor by the operations of some nodes, one after the other."""
-        rows = [row]
-        for node in nodes:
-            rows = [one for number in rows for one in self.uses.get(number, {}).get(self.trace.operations[node], [])]
-        return rows
+    def _other_road(self, row: int, nodes: list[int], own: str, beside: set[int]) -> Replaced | None:
+        """The first of some nodes, made one of the other, in whose place correct code has what is nowhere here.
+
+        Args:
+            row: what stands in the place of the first node there.
+            own: the operation that correct code does with the last one and what stands beside it.
+        """
+        rows, first = [row], None
+        for number, node in enumerate(nodes):
+            if number:
+                rows = [one for row in rows for one in self.uses.get(row, {}).get(self.trace.operations[node], [])]
+            if first is None and rows and self.present.isdisjoint(rows):
+                first = Replaced(node, rows[0])
+        return first if any(self.together(own, {end, *beside}) for end in rows) else None
 
     def changes_nothing(self, line: Line, user: int) -> bool:
         """Whether a line computes something that goes into a node and is what it was before."""

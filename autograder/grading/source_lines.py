@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments
 from autograder.sandbox.traces import Line
+from autograder.submissions.loop_bodies import makes_something
 from autograder.submissions.syntax_tree import functions
 
 Used = tuple[tuple[str, float | None, tuple[int, ...]], ...]  # names, values of numbers, lines
@@ -249,7 +250,9 @@ def _read(function: ast.FunctionDef) -> _Function:
     makes = (ast.Call, ast.BinOp, ast.Subscript)
     making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
     early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
-    spans = tuple((one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if _makes(one.body))
+    spans = tuple(
+        (one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if makes_something(one.body)
+    )
     writes = [node for node in nodes if isinstance(node, (ast.Expr, ast.Assign))]
     arguments, others = names_of_arguments(function)
     written = [one for one in writes if changed_name(one) in arguments]
@@ -272,12 +275,6 @@ def _read(function: ast.FunctionDef) -> _Function:
         ends,
         last_writes(function),
         tuple((one.lineno, one.end_lineno or one.lineno) for one in written),
-    )
-
-
-def _makes(body: list[ast.stmt]) -> bool:
-    return any(
-        isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Call)) for one in body for node in ast.walk(one)
     )
 
 
