@@ -7,7 +7,7 @@ import pytest
 
 from autograder.grading.changed_names import last_writes
 from autograder.submissions.syntax_tree import parse
-from tests.slips import failed, told, wrong_lines
+from tests.slips import failed, failed_text, graded_text, line_of, source, told, wrong_lines
 
 MASKED = "return torch.softmax(scores.masked_fill(forbidden, torch.finfo(scores.dtype).min), dim=-1)"
 
@@ -112,3 +112,59 @@ def test_what_picks_by_places_and_changes_nothing_should_have_changed_the_order(
     tests, line = failed(workers, "transformer", "pe", "pe", ".reshape(2, -1)", ".reshape(1, -1)", "german")
     assert all(set(wrong_lines(test)) <= {line, line + 1} for test in tests)
     assert any(wrong_lines(test) for test in tests)
+
+
+def test_what_changes_nothing_is_told_where_the_step_should_be_made(workers, without_trials):
+    """The nearest key of all queries is that of one: for the others the step that replaces zeros leaves zeros."""
+    tests, line = failed(
+        workers, "attention", "pooling", "pooling", "distances.amin(dim=1, keepdim=True)", "distances.min()"
+    )
+    test = next(test for test in tests if test.name == "test_attention_pooling")
+    assert wrong_lines(test) == [line + 2]
+    assert "changes nothing of what it is given:" in told([test])
+    assert f"nearest (line {line})" in told([test])
+
+
+def test_rows_that_are_put_together_one_by_one_are_in_no_other_order(workers, without_trials):
+    """What is made of each row is a step in another shape, and is not what is wrong."""
+    old = "(row - row.mean()) / (((row - row.mean()) ** 2).mean() + self.eps).sqrt()"
+    tests, _ = failed(workers, "variants", "layers", "layers", old, "(row - row.mean())", "layers-norm-with-cat")
+    assert tests
+    assert "in another order" not in told(tests)
+
+
+def test_of_several_missing_layers_the_first_step_is_told(workers, without_trials):
+    """The loop ends after one layer, since there is one cache, which is None."""
+    old = "for index, layer in enumerate(self.layers):"
+    new = "for index, (layer, _) in enumerate(zip(self.layers, cache or [None])):"
+    text = source("transformer", "decoder")
+    start = text.index("class TransformerDecoder(")
+    start = text.index("def forward_one_step_ec", start)
+    assert old in text[start:]
+    changed = text[:start] + text[start:].replace(old, new, 1)
+    tests = failed_text(workers, "transformer", "inference", "decoder", changed)
+    assert tests
+    assert "nothing has made the last position" not in told(tests)
+    assert "without a step, self-attention of the new positions" in told(tests)
+
+
+def test_of_two_lines_that_may_write_into_an_argument_both_are_told(workers):
+    text = source("transformer", "decoder")
+    text = text.replace("        new_cache = []\n", "        new_cache = [] if cache is None else cache\n", 1)
+    filled, changed = "new_cache.append(x)", "new_cache[index] = x"
+    new = f"if cache is None:\n                {filled}\n            else:\n                {changed}"
+    text = text.replace("new_cache.append(x)", new, 1)
+    tests = graded_text(workers, "transformer", "inference", "decoder", text)
+    test = next(test for test in tests if test.message.startswith("passes, but"))
+    first = line_of(text, "                new_cache.append(x)")
+    assert test.pointed == (
+        "One of these lines of decoder.py writes into cache:",
+        f"    new_cache.append(x)  # line {first}",
+        f"    new_cache[index] = x  # line {first + 2}",
+    )
+
+
+def test_an_exception_of_torch_has_the_shapes_of_its_line(workers):
+    tests, _ = failed(workers, "transformer", "pe", "pe", "self.pe[:, :T]", "self.pe[:T]")
+    [test] = tests
+    assert test.details[-1] == "shapes    x (4, 9, 32), self.pe (1, 15, 32), T = 9"

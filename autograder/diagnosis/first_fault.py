@@ -37,6 +37,7 @@ from autograder.diagnosis.right_results import (
     fillers,
     is_behind_the_end,
     is_in_other_order,
+    is_in_other_shape,
     is_put_beside,
     order_begins,
     spread_wrongly,
@@ -118,6 +119,8 @@ class _Search:
         if spread is not None:
             self._add(spread, line, None, seen.order(spread))
             return
+        if order and not call and trace.operations[node] in TOGETHER and is_in_other_shape(seen, node):
+            return  # rows that are put together one by one
         # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
         if order == UNNAMED and not call:
             # Along which axis tensors are put together shows their axes of size 1, which are not seen.
@@ -197,6 +200,10 @@ class _Search:
             left_out, before = True, round_before
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
+        if left_out and (vain := usual.in_vain(node, line)):
+            step = next((one.name for one in steps if one.row == vain[1]), "")
+            self.faults[vain[0]] = Fault(vain[0], step, direct, vain=True)
+            return
         exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
         mask = (bool(seen.binary[node]) and not idle) or (bool(after) and usual.is_aside(node, steps[after[0]], given))
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.

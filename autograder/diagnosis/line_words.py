@@ -50,7 +50,7 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
         return f"L{where[1:]} has a part in it:"
     if fault.vague and not (fault.calls and fault.calls.wanted):
         return f"Look for the known mistake around {where}."
-    if fault.anywhere or fault.doubtful or (fault.enters and fault.enters[1] != fault.line.number):
+    if fault.anywhere or (fault.doubtful and not fault.vain) or (fault.enters and fault.enters[1] != fault.line.number):
         return f"The known mistake shows on {where} or before it:"
     early = fault.enters or (fault.left_out and not fault.mask and not fault.calls)
     after = f", after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
@@ -152,6 +152,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told += [CODE + text_of(line, sources) for line in fault.fillers]
     elif fault.draws:
         told = [f"{where} draws random numbers, but not from the {fault.draws} that its function is given:", code]
+    elif fault.vain:
+        meant = [f"What should come of it: {fault.missing}."] if fault.missing else []
+        told = [f"{where} changes nothing of what it is given:", code, *meant]
     elif fault.repeats:
         told = [f"{where} makes the same as in an earlier round, although it is given something else:", code]
     elif fault.drops:
@@ -263,7 +266,9 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
         of = f"of line{'s' * (len(lines) > 1)} {listed([str(line) for line in lines])}"
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
-        elif (fault.vague or fault.nan or fault.repeats) and (fault.calls is None or not proven.issuperset(lines)):
+        elif (fault.vague or fault.nan or fault.repeats or fault.vain) and (
+            fault.calls is None or not proven.issuperset(lines)
+        ):
             others.append(f"{name} (line{of.removeprefix('of line')})")
     used = [f"It uses {listed(numbers[:MOST_USED])}."] if numbers else []
     goes_in = others[: max(0, MOST_USED - len(numbers))]

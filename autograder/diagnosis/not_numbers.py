@@ -28,6 +28,8 @@ def with_nan(
     line = trace.lines[first] if first is not None else None
     if first is None or line is None or given(line):
         return {}, None
+    if any(fault.vain for fault in faults.values()):
+        return faults, None
     own_ways = all(map(goes_own_way, faults.values()))  # of which it is not sure that they are wrong
     if seen.rows[first] < 0 and any(node < first for node in suspects) and not own_ways:
         return faults, None

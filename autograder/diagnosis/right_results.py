@@ -85,6 +85,13 @@ def fillers(seen: Comparison, node: int) -> tuple[Line, ...]:
     return tuple(sorted(found, key=lambda one: one.number)) if len(found) > 1 else ()
 
 
+def is_in_other_shape(seen: Comparison, node: int) -> bool:
+    """Whether correct code has the numbers of a node in the same order, in another shape."""
+    rows = seen.known.rows[list(seen.alike_rows(node)), ORDERED:-1]
+    off = np.abs(rows - seen.trace.signatures[node, ORDERED:-1])
+    return bool((off <= LIMIT).all(axis=1).any())
+
+
 def is_in_other_order(seen: Comparison) -> bool:
     """Whether the results hold the right numbers, but not all of them in the right order."""
     known, nodes = seen.known, list(seen.trace.results)

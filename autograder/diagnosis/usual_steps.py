@@ -160,6 +160,17 @@ class Usual:
         """Whether a line computes something that goes into a node and is what it was before."""
         return any(self.trace.lines[node] == line and self.seen.idle(node) for node in self._used(user))
 
+    def in_vain(self, node: int, line: Line) -> tuple[Line, int] | None:
+        """The line before that of a node that makes what this uses, and changes nothing where correct code does by the
+        same operation; and what that makes."""
+        trace, rows = self.trace, self.seen.rows
+        for one in sorted(self._used(node), reverse=True):
+            at, made = trace.lines[one], self.uses.get(int(rows[one]), {}).get(trace.operations[one], ())
+            before = at is not None and at.file == line.file and at.number < line.number
+            if at and before and self.seen.idle(one) and made and int(rows[one]) not in made:
+                return at, next((row for row in made if row not in self.present), -1)
+        return None
+
     def direct(self, node: int) -> set[int]:
         """The named steps of other lines that the line of a node uses as they are."""
         own = self.trace.lines[node]

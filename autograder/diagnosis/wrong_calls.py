@@ -161,8 +161,18 @@ class WrongCalls:
         if not own or not (missing or (before and before.number < line.number)):
             return None
         enters = module_name(entry.path), (entry.line or line).number
-        step = missing[0] if missing else ""
-        return Fault(line, step, self.seen.names(extra), left_out=True, before=before, enters=enters)
+        step, given = missing[0] if missing else "", self.seen.names(extra)
+        if first := self._first_missing(extra, lacking):  # what should be given to it comes later still
+            return Fault(line, first, given, left_out=True, before=before)
+        return Fault(line, step, given, left_out=True, before=before, enters=enters)
+
+    def _first_missing(self, given: set[int], wanted: set[int]) -> str:
+        """The first step that is nowhere of several on the way from what is given to what should be given."""
+        steps, present = self.known.steps, self.usual.present
+        nowhere = [one for one, step in enumerate(steps) if step.row not in present]
+        far = any(set(steps[one].after) & set(nowhere) for one in nowhere if steps[one].row in wanted)
+        own = {one for row in given for one in self.seen.named.get(row, ())}
+        return next((steps[one].name for one in nowhere if far and set(steps[one].after) & own), "")
 
     def _by_module(self, given: set[int], wanted: set[int]) -> tuple[str, ...]:
         """What makes a tensor of another one in correct code, if it is a module, or dropout."""

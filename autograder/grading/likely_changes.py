@@ -22,7 +22,7 @@ MANY = 8  # changes of one line, before those of the next ones are tried
 def is_sure(fault: Fault) -> bool:
     """Whether a fault is of something that its line makes, and not of what it goes on with or gives back."""
     vague = fault.calls is not None and fault.vague
-    return not (fault.left_out or fault.order or fault.repeats or vague) and fault.returns is None
+    return not (fault.left_out or fault.order or fault.repeats or fault.vain or vague) and fault.returns is None
 
 
 def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:

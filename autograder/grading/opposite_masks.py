@@ -49,7 +49,7 @@ def _of_either_way(finding: Finding, trace: Trace, known: Known, find: Find, tur
                 return replace(finding, faults=(Fault(line, opposite=name),))
             return replace(finding, opposite=line)
     bolder = find(finding.either_way)
-    return bolder if bolder.faults and all(fault.left_out for fault in bolder.faults) else finding
+    return bolder if bolder.faults and all(fault.left_out or fault.vain for fault in bolder.faults) else finding
 
 
 def _of_opposites(finding: Finding, trace: Trace, known: Known, find: Find, turned: Turned) -> Finding:

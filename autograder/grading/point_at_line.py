@@ -43,6 +43,7 @@ from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
 MOST = 30  # inputs of an operation that are looked at where something stands elsewhere
 MEETING = ("add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum", "where", "masked_fill")
+MOST_LINES = 3  # of which one does something, that are told
 AXES = ("None", "unsqueeze", "view(", "reshape(")  # that put in axes of size 1, or may do so
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
@@ -94,6 +95,8 @@ def point_at_line(
             trace = followed(recipe, runs)
             written = written_arguments(own_files(recipe.code), {line for line in trace.lines if line})
             line = argument_line(trace) or only(written)
+            if line is None and 1 < len(written) <= MOST_LINES:
+                return _with_lines(result, recipe, written, f"writes into {error.changes}"), None
             return _with_line(result, recipe, line, f"writes into {error.changes}"), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
@@ -177,6 +180,13 @@ def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str,
     return replace(
         result, pointed=(f"Line {line.number} of {line.file}{calls} {said}:", f"    {mark.text}"), marks=(mark,)
     )
+
+
+def _with_lines(result: TestResult, recipe: Recipe, lines: Sequence[Line], said: str) -> TestResult:
+    """A result with what is said of one of several lines, of which it is not known which."""
+    sources, numbers = own_files(recipe.code), sorted({(line.file, line.number) for line in lines})
+    told = [f"    {text_of(Line(file, number, number), sources)}  # line {number}" for file, number in numbers]
+    return replace(result, pointed=(f"One of these lines of {numbers[0][0]} {said}:", *told))
 
 
 def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, raised: bool) -> tuple[Finding, Trace]:

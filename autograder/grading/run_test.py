@@ -210,6 +210,7 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
     if isinstance(error, StudentFault):
         details = [f"called    {error.call}"] if error.call else []
         details += [_line(place) for place in error.where[-3:]]
+        details += [f"shapes    {place.shapes}" for place in error.where[-1:] if place.shapes]
         return error.status, error.message, tuple(details)
     if isinstance(error, Incorrect):
         return "failed", error.wrong.message, (f"called    {error.call}", *error.wrong.details)

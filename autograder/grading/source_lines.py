@@ -235,7 +235,6 @@ def _read(function: ast.FunctionDef) -> _Function:
     made: list[tuple[int, str]] = []
     sizes = {id(name) for node in nodes for name in _unpacked(node)}
     loops = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
-    decided = {id(one) for node in nodes if isinstance(node, ast.If) for one in ast.walk(node)}
     names = {id(name): name for loop in loops for name in ast.walk(loop) if isinstance(name, ast.Name)}
     changing = frozenset(name.id for name in names.values() if not isinstance(name.ctx, ast.Load))
     heads = [node.target for node in nodes if isinstance(node, (ast.For, ast.comprehension))]
@@ -252,9 +251,7 @@ def _read(function: ast.FunctionDef) -> _Function:
     making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
     early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
     spans = tuple(
-        (one.lineno, one.body[0].lineno, one.end_lineno or one.lineno)
-        for one in loops
-        if makes_something(one.body) and id(one) not in decided
+        (one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if makes_something(one.body)
     )
     writes = [node for node in nodes if isinstance(node, (ast.Expr, ast.Assign))]
     arguments, others = names_of_arguments(function)

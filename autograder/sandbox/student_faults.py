@@ -14,6 +14,7 @@ class Place:
     line: int | None
     function: str
     text: str
+    shapes: str = ""  # of the tensors that it names, where torch has raised an exception about them
 
 
 class StudentFault(Exception):
@@ -84,9 +85,10 @@ def fault_of(error: Any, call: str) -> StudentFault:
     message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []
     for place in error.get("where", []) if isinstance(error.get("where"), list) else []:
-        if isinstance(place, list) and len(place) == 4:
+        if isinstance(place, list) and len(place) in (4, 5):
             line = place[1] if isinstance(place[1], int) else None
-            where.append(Place(str(place[0])[:80], line, str(place[2])[:80], str(place[3])[:200]))
+            shapes = re.sub(r"\s", " ", str(place[4])[:200]) if len(place) == 5 else ""
+            where.append(Place(str(place[0])[:80], line, str(place[2])[:80], str(place[3])[:200], shapes))
     # A stub raises it itself; torch raises it too, for what it cannot do.
     if kind == "NotImplementedError" and where and where[-1].text.startswith("raise"):
         return NotStarted(message or "not written yet", call, tuple(where))

@@ -1,10 +1,14 @@
 """In a worker: an exception as text for the grader, with the lines of the student's files that it went through."""
 
 import re
+import sys
 import traceback
+from types import FrameType
 from typing import Any
 
 from autograder.sandbox.unwritten import unwritten
+
+SHAPES = 6  # of tensors, and whole numbers, that are told of a line
 
 
 def describe(error: BaseException) -> dict[str, Any]:
@@ -16,11 +20,38 @@ def describe(error: BaseException) -> dict[str, Any]:
         message = error.msg
     else:
         message = str(error) + _arguments(error)
+    if where and (shapes := _shapes(error, str(where[-1][3] or ""))):
+        where[-1].append(shapes)
     reply: dict[str, Any] = {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
     if isinstance(error, NameError) and where:
         last = [frame for frame in frames if re.fullmatch(r"\w+\.py", frame.filename)][-1]
         reply["unwritten"] = unwritten(error, last.filename, last.name, last.lineno or 0)
     return reply
+
+
+def _shapes(error: BaseException, line: str) -> str:
+    """The shapes of the tensors that a line names, and its whole numbers, where torch has raised an exception there."""
+    about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error))
+    if not about or line.startswith("raise") or isinstance(error, SyntaxError):
+        return ""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    frame = next((one for one in reversed(frames) if re.fullmatch(r"\w+\.py", one.f_code.co_filename)), None)
+    names = dict.fromkeys(re.findall(r"(?<![.\w])(?:self\.)?[^\W\d]\w*(?!\w|\()", line))
+    found = [told for name in names if frame and (told := _told(frame, name))]
+    return ", ".join(found[:SHAPES])
+
+
+def _told(frame: FrameType, name: str) -> str:
+    """A name with the shape of its tensor, or its whole number; "" for all else. No code of the student's runs."""
+    torch = sys.modules.get("torch")
+    held = frame.f_locals
+    if name.startswith("self."):
+        own = getattr(frame.f_locals.get("self"), "__dict__", {})
+        held = {**own, **own.get("_buffers", {}), **own.get("_parameters", {})}
+    value: Any = held.get(name.removeprefix("self."))
+    if torch and type(value) in (torch.Tensor, torch.nn.Parameter):
+        return f"{name} {tuple(value.shape)}"
+    return f"{name} = {value}" if type(value) is int and abs(value) < 10**9 else ""
 
 
 def _arguments(error: BaseException) -> str:

@@ -291,6 +291,8 @@ class _Editor:
         if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args:
             yield from self._one_off(node.args[0] if len(node.args) == 1 else node.args[1])
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method == "size":  # one in the place of many
+            yield self._whole(node, "1")
         if method in MASKING and node.args:
             yield self._whole(node.args[0], f"~({own.of(node.args[0])}).bool()")
         if method in GATHERING and len(node.args) == 2:  # an order in the place of the one that undoes it
