@@ -1,5 +1,6 @@
 """In a worker: an exception as text for the grader, with the lines of the student's files that it went through."""
 
+import contextlib
 import re
 import sys
 import traceback
@@ -42,12 +43,12 @@ def _shapes(error: BaseException, line: str) -> str:
 
 
 def _told(frame: FrameType, name: str) -> str:
-    """A name with the shape of its tensor, or its whole number; "" for all else. No code of the student's runs."""
-    torch = sys.modules.get("torch")
-    held = frame.f_locals
+    """A name with the shape of its tensor, or its whole number; "" for all else."""
+    torch, held = sys.modules.get("torch"), frame.f_locals
     if name.startswith("self."):
-        own = getattr(frame.f_locals.get("self"), "__dict__", {})
-        held = {**own, **own.get("_buffers", {}), **own.get("_parameters", {})}
+        with contextlib.suppress(Exception):  # it may be any object
+            own = object.__getattribute__(held.get("self"), "__dict__")
+            held = {**own, **own.get("_buffers", {}), **own.get("_parameters", {})}
     value: Any = held.get(name.removeprefix("self."))
     if torch and type(value) in (torch.Tensor, torch.nn.Parameter):
         return f"{name} {tuple(value.shape)}"
