@@ -40,6 +40,12 @@ def changed_name(node: ast.Expr | ast.Assign | ast.AugAssign) -> str:
     return holder.id if isinstance(holder, ast.Name) else ""
 
 
+def writes(function: ast.FunctionDef) -> tuple[tuple[int, str], ...]:
+    """The lines of a function that write into a tensor, a list or a dictionary, and its name."""
+    nodes = [one for one in ast.walk(function) if isinstance(one, (ast.Expr, ast.Assign, ast.AugAssign))]
+    return tuple((one.lineno, name) for one in nodes if (name := _written_name(one)))
+
+
 def last_writes(function: ast.FunctionDef) -> dict[int, str]:
     """The statements that write into a tensor of their function's own whose name stands nowhere behind them, nor
     elsewhere in a loop around them: their lines, and the names."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments
+from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments, writes
 from autograder.sandbox.traces import Line
 from autograder.submissions.loop_bodies import makes_something
 from autograder.submissions.syntax_tree import functions
@@ -124,16 +124,19 @@ def names_used(
 
     Returns:
         for each its name, its value if it is a number, and the numbers of the lines that made it: the last one before
-        the line, and in a loop the last one of the round before. Sizes of a tensor are left out, variables of a loop,
-        and the values of numbers that it changes: that of one time round says nothing of the others.
+        the line, the last one that wrote into that, and in a loop the last one of the round before. Left out are sizes
+        of a tensor, variables of a loop, and the values of numbers that it changes: each round has others.
     """
     for function in _functions(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
             used = dict.fromkeys(name for number, name in function.used if line.number <= number <= line.end)
-            made = {name: (number,) for number, name in function.made if number < line.number}
-            later = {
-                name: (number,) for number, name in function.made if number > line.end and name in function.changing
-            }
+            made: dict[str, tuple[int, ...]] = {}
+            made |= {name: (number,) for number, name in function.made if number < line.number}
+            for number, name in function.writes_into:
+                if name in made and made[name][0] < number < line.number:
+                    made[name] = (made[name][0], number)
+            again = [one for one in function.made if one[0] > line.end and one[1] in function.changing]
+            later = {name: (number,) for number, name in again}
             known = [name for name in used if name in made]
             # What a branch has made that the line is not in: whether it ran is not known of all.
             elsewhere = [one for one in function.branches if line.number not in range(*one)]
@@ -205,6 +208,7 @@ class _Function:
     early: tuple[int, ...]  # lines of those in a block that only pass on names
     loops: tuple[tuple[int, int, int], ...]  # heads, the first line behind each, and its last one
     ends: Mapping[int, int]  # the last lines of statements without blocks, by their first ones
+    writes_into: tuple[tuple[int, str], ...]  # lines that write into a tensor, and its name
     last_writes: Mapping[int, str]  # lines that write into a tensor that is not used any more, and its name
     writes: tuple[tuple[int, int], ...]  # the first and the last line of statements that write into an argument
 
@@ -253,10 +257,10 @@ def _read(function: ast.FunctionDef) -> _Function:
     spans = tuple(
         (one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if makes_something(one.body)
     )
-    writes = [node for node in nodes if isinstance(node, (ast.Expr, ast.Assign))]
+    changing_others = [node for node in nodes if isinstance(node, (ast.Expr, ast.Assign))]
     arguments, others = names_of_arguments(function)
-    written = [one for one in writes if changed_name(one) in arguments]
-    written = written or [one for one in writes if changed_name(one) in others]
+    written = [one for one in changing_others if changed_name(one) in arguments]
+    written = written or [one for one in changing_others if changed_name(one) in others]
     whole = [node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body")]
     ends = {node.lineno: node.end_lineno or node.lineno for node in whole}
     return _Function(
@@ -273,6 +277,7 @@ def _read(function: ast.FunctionDef) -> _Function:
         early,
         spans,
         ends,
+        writes(function),
         last_writes(function),
         tuple((one.lineno, one.end_lineno or one.lineno) for one in written),
     )
