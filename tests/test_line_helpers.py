@@ -36,7 +36,7 @@ def test_a_module_that_is_left_out_is_told_by_its_name(workers):
     old, new = "self.positional_encoding(self.decoder_embedding(tgt))", "self.decoder_embedding(tgt)"
     assert old in decoding
     tests = slips.failed_text(workers, "transformer", "inference", "transformer", before + decoding.replace(old, new))
-    assert "nothing has made the output of PositionalEncoding" in told(tests)
+    assert "nothing has made the tokens so far with their positions" in told(tests)
 
 
 def test_masks_that_are_added_up_are_no_missing_step(workers):

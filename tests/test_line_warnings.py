@@ -93,3 +93,16 @@ def test_a_width_that_is_made_only_once(workers):
     used = ("self.kernel, self.log_width.exp())", "self.kernel, self.width)")
     test, _ = warned(workers, "attention", "pooling", "pooling", once, used)
     assert test.message.startswith("passes, but: after log_width has changed, the width is still the old one")
+
+
+def test_functions_that_write_into_their_arguments(workers):
+    """What has no object is warned of as well."""
+    old = "    return 0.5 * x * (1 + torch.erf(x / math.sqrt(2)))"
+    cases = [
+        ("layers", "layers", old, old.replace("return", "x *=").replace(" 0.5 * x *", " 0.5 *") + "\n    return x"),
+        ("generate", "generate", "    logits = logits / temperature", "    logits /= temperature"),
+    ]
+    for stage, module, old, new in cases:
+        test, line = warned(workers, "variants", stage, module, (old, new))
+        assert test.message.startswith("passes, but: the call changes its argument")
+        assert test.pointed[0].startswith(f"Line {line} of {module}.py writes into")

@@ -125,8 +125,21 @@ def test_what_a_passed_test_would_show_is_not_named():
     words = Signature(0, "ValueError: no", place="mha.py")
     known = {"first": [("mistake", words)], "second": [("mistake", words)]}
     assert name_mistakes({"first": words}, [], known, "float64") == {"first": Named("mistake", False)}
+
     both = {"first": words, "second": Signature(0, "ValueError: yes", place="mha.py")}
     assert name_mistakes(both, [], known, "float64") == {}
+
+
+def test_of_two_mistakes_with_the_same_numbers_the_one_that_explains_more_tests_is_named():
+    """As many queries as keys in one test; another test tells the two apart, and a third fails for its own reason."""
+    alike, apart, own = (Signature(1, "values", (2,), (number,), "") for number in (0.1, 0.2, 0.3))
+    known = {
+        "alike": [("keys", alike), ("queries", alike)],
+        "apart": [("keys", own), ("queries", apart)],
+        "third": [],
+    }
+    named = name_mistakes({"alike": alike, "apart": apart, "third": own}, [], known, "float64")
+    assert {test: one.mistake for test, one in named.items()} == {"alike": "queries", "apart": "queries"}
 
 
 @pytest.mark.parametrize(

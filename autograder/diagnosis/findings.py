@@ -85,7 +85,8 @@ class Fault:
     exchange: tuple[str, ...] = ()  # what it uses in the place of another tensor, and that one
     operation: str = ""  # what makes the first wrong tensor on it, if that is not all that it does
     fillers: tuple[Line, ...] = ()  # all lines that fill the tensor whose numbers stand in another order
-    doubtful: bool = False  # another line puts an axis into what it uses, perhaps in the wrong place
+    # Another line puts an axis into what it uses, perhaps in the wrong place; or makes a mask that is right by chance.
+    doubtful: bool = False
     breaks: str = ""  # with that small change this fails, which passes now: a test, or a part of one
 
     @property

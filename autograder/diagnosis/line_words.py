@@ -227,6 +227,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told.append(EITHER)
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
+        first = "or one that makes what it uses is the first whose result is not right:" if fault.doubtful else first
         first = "puts together something else than correct code does:" if fault.together else first
         head = "gives a wrong result, too:" if another else first
         own_way = goes_own_way(fault)

@@ -9,6 +9,7 @@ from them. For hidden tests, whose inputs are new each time, the mistakes are ru
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -113,8 +114,9 @@ def name_mistakes(
     """Name the mistake behind the failed tests of a stage.
 
     A mistake that a passed test would show is not named. One that explains all other tests is named for all of them.
-    If there is none, each test gets the first mistake that explains it by its numbers: there may be several. Words
-    alone are not enough for that. It is said with it in which other tests it would look different.
+    If there is none, each test gets a mistake that explains it by its numbers, the one that explains most tests: there
+    may be several. Words alone are not enough for that. It is said with it in which other tests it would look
+    different.
 
     Args:
         failed: what each failed test shows.
@@ -134,10 +136,12 @@ def name_mistakes(
     for mistake in next(iter(matches.values()), []):
         if all(mistake in others for others in matches.values()):
             return dict.fromkeys(failed, Named(mistake, sure))
+    explains = Counter(mistake for mistakes in matches.values() for mistake in mistakes)
+    likeliest = {test: max(mistakes, key=explains.__getitem__) for test, mistakes in matches.items() if mistakes}
     return {
-        test: Named(mistakes[0], True, tuple(_otherwise(mistakes[0], matches, known)))
-        for test, mistakes in matches.items()
-        if mistakes and failed[test].projections
+        test: Named(mistake, True, tuple(_otherwise(mistake, matches, known)))
+        for test, mistake in likeliest.items()
+        if failed[test].projections
     }
 
 

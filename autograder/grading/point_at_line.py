@@ -245,7 +245,7 @@ def _with_doubtful_axes(finding: Finding, trace: Trace, sources: Mapping[str, st
                     doubtful[at].add(line)
     every = {line for lines in doubtful.values() for line in lines}
     right = tuple(one for one in finding.right if one[0] not in every)
-    faults = tuple(replace(fault, doubtful=bool(doubtful[fault.line])) for fault in finding.faults)
+    faults = tuple(replace(one, doubtful=one.doubtful or bool(doubtful[one.line])) for one in finding.faults)
     return replace(finding, right=right, unsure=finding.unsure | every, faults=faults)
 
 

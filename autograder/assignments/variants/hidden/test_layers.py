@@ -33,6 +33,7 @@ class TestLayers(VariantsTestCase):
             x = 3 * self.random(*shape)
             axes = " ".join("abc"[: len(shape)])
             self.same_result("layers.gelu", "gelu(x)", axes, x, at_most=GELU_LIMIT)
+            self.keeps_arguments(self.student.layers.gelu, {"x": x})
         self.checks += 1
         far = self.student.layers.gelu(np.array([-200.0, 0.0, 200.0]))
         self.assert_tensor(far, np.array([0.0, 0.0, 200.0]), "gelu(x) of large numbers", "elements")

@@ -31,6 +31,7 @@ class TestModern(VariantsTestCase):
                 x, positions = self.random(*shape), self.rng.permutation(60)[:5]
                 axes = " ".join(("a", "b", "T", "d_head")[-len(shape) :])
                 self.same_result("modern.rotate", "the turned x", axes, x, positions)
+                self.keeps_arguments(self.student.modern.rotate, {"x": x, "positions": positions})
             self.checks += 1
             q, k, positions = self.random(1, 8), self.random(1, 8), np.array([3])
             products = [self.product(q, k, positions + shift, positions + shift + 4) for shift in (0, 17)]

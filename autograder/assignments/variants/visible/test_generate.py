@@ -62,6 +62,8 @@ class TestGenerate(CheckingTestCase):
                 ):
                     filtered = softmax(filtered)
                 self.assert_tensor(filtered, stored[case], f"the softmax of the result with {given}", "B V")
+        inputs = {"logits": stored["logits"], "temperature": 0.5, "top_k": 4}
+        self.warn_of_changes(self.student.generate.filter_logits, inputs)
 
     def test_generate(self):
         """Greedy decoding up to the longest text; sampling from the best token, and twice from the same seed."""

@@ -27,6 +27,7 @@ class TestLayers(StageTestCase):
         stored = self.stored("gelu")
         actual = self.student.layers.gelu(stored["x"])
         self.assert_tensor(actual, stored["output"], "gelu(x)", "rows columns", at_most=GELU_LIMIT)
+        self.warn_of_changes(self.student.layers.gelu, {"x": stored["x"]})
 
     def test_feed_forward(self):
         """The feed-forward network with random weights, d_model = 30 and d_ff = 44."""

@@ -26,6 +26,7 @@ class TestModern(CheckingTestCase):
             )
         with self.part("odd"):
             self.refuses(lambda: self.student.modern.rotate(x[..., :7], positions), 7)
+        self.warn_of_changes(self.student.modern.rotate, {"x": x, "positions": positions})
 
     def test_swiglu(self):
         """The feed-forward network with a gate."""

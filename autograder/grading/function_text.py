@@ -1,0 +1,168 @@
+"""What the text of a function says of its lines: where names are made and used, its branches, loops and returns."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments, writes
+from autograder.submissions.loop_bodies import makes_something
+from autograder.submissions.syntax_tree import functions
+
+
+@dataclass(frozen=True)
+class FunctionText:
+    """A function or a method: its lines, and where names are used and given to something."""
+
+    first: int
+    last: int
+    used: tuple[tuple[int, str], ...]
+    made: tuple[tuple[int, str], ...]
+    changing: frozenset[str]  # names to which a loop gives something
+    branches: tuple[tuple[int, int], ...]  # the first line of each `if`, and the one after its last
+    bare: tuple[int, ...]  # calls of methods of local names, whose results get no name
+    # Lines of `return`, values before a list, and what fills the list, if it is one statement.
+    filled: tuple[tuple[int, int, ast.stmt | None], ...]
+    unfilled: tuple[tuple[int, int, str], ...]  # lines of `return`, of what makes an empty list, and its name
+    making: tuple[int, ...]  # lines of `return` that call or compute something
+    early: tuple[int, ...]  # lines of those in a block that only pass on names
+    loops: tuple[tuple[int, int, int], ...]  # heads, the first line behind each, and its last one
+    ends: Mapping[int, int]  # the last lines of statements without blocks, by their first ones
+    writes_into: tuple[tuple[int, str], ...]  # lines that write into a tensor, and its name
+    last_writes: Mapping[int, str]  # lines that write into a tensor that is not used any more, and its name
+    writes: tuple[tuple[int, int], ...]  # the first and the last line of statements that write into an argument
+
+
+@lru_cache(maxsize=64)
+def functions_of(file: str, text: str) -> dict[str, FunctionText]:
+    try:
+        found = functions(file.removesuffix(".py"), text)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return {path: _read(node) for path, node in found.items()}
+
+
+def _read(function: ast.FunctionDef) -> FunctionText:
+    nodes = list(ast.walk(function))
+    used: list[tuple[int, str]] = []
+    made: list[tuple[int, str]] = []
+    sizes = {id(name) for node in nodes for name in _unpacked(node)}
+    loops = [node for node in nodes if isinstance(node, (ast.For, ast.While))]
+    names = {id(name): name for loop in loops for name in ast.walk(loop) if isinstance(name, ast.Name)}
+    changing = frozenset(name.id for name in names.values() if not isinstance(name.ctx, ast.Load))
+    heads = [node.target for node in nodes if isinstance(node, (ast.For, ast.comprehension))]
+    rounds = {name.id for head in heads for name in ast.walk(head) if isinstance(name, ast.Name)}
+    empty = {id(name) for node in nodes for name in _nothing(node)}
+    for node in nodes:
+        if isinstance(node, ast.Name) and id(node) not in sizes | empty and node.id not in rounds:
+            (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
+    bare = [node.lineno for node in nodes if isinstance(node, ast.Expr) and _of_tensor(node.value)]
+    branches = tuple((node.lineno, (node.end_lineno or node.lineno) + 1) for node in nodes if isinstance(node, ast.If))
+    end, filled, unfilled = function.end_lineno or function.lineno, tuple(_filled(function)), tuple(_unfilled(function))
+    own, given = tuple(sorted(used)), tuple(sorted(made))
+    returns = [node for node in nodes if isinstance(node, ast.Return) and node.value]
+    makes = (ast.Call, ast.BinOp, ast.Subscript)
+    making = tuple(node.lineno for node in returns if any(isinstance(one, makes) for one in ast.walk(node)))
+    early = tuple(node.lineno for node in returns if node not in function.body and node.lineno not in making)
+    spans = tuple(
+        (one.lineno, one.body[0].lineno, one.end_lineno or one.lineno) for one in loops if makes_something(one.body)
+    )
+    changing_others = [node for node in nodes if isinstance(node, (ast.Expr, ast.Assign))]
+    arguments, others = names_of_arguments(function)
+    written = [one for one in changing_others if changed_name(one) in arguments]
+    written = written or [one for one in changing_others if changed_name(one) in others]
+    whole = [node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    ends = {node.lineno: node.end_lineno or node.lineno for node in whole}
+    return FunctionText(
+        function.lineno,
+        end,
+        own,
+        given,
+        changing,
+        branches,
+        tuple(bare),
+        filled,
+        unfilled,
+        making,
+        early,
+        spans,
+        ends,
+        writes(function),
+        last_writes(function),
+        tuple((one.lineno, one.end_lineno or one.lineno) for one in written),
+    )
+
+
+def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
+    """The returns that give back a list which begins empty and is used nowhere else: their lines, those of the lists,
+    and their names."""
+    returned = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    for name, made in _empty(function).items():
+        places = [one for one in names if one.id == name]
+        ends = {id(one): end for end in returned for one in ast.walk(end)}
+        loaded = [one for one in places if isinstance(one.ctx, ast.Load)]
+        # What is given to it a second time, or used in another place, may fill it.
+        if len(places) == len(loaded) + 1 and loaded and all(id(one) in ends for one in loaded):
+            yield ends[id(loaded[0])].lineno, made, name
+
+
+def _empty(function: ast.FunctionDef) -> dict[str, int]:
+    """The lists and dictionaries that begin empty, and the lines that make them."""
+    nodes = list(ast.walk(function))
+    named = [(one.targets[0], one.value) for one in nodes if isinstance(one, ast.Assign) and len(one.targets) == 1]
+    named += [(one.target, one.value) for one in nodes if isinstance(one, ast.AnnAssign) and one.value]
+    return {
+        target.id: target.lineno
+        for target, value in named
+        if isinstance(target, ast.Name) and isinstance(value, (ast.List, ast.Dict)) and not _items(value)
+    }
+
+
+def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:
+    """The returns that give back a list which begins empty and is filled by one statement; without a statement those
+    of other lists."""
+    nodes, lists = list(ast.walk(function)), _empty(function)
+    fills: dict[str, list[ast.stmt]] = {}
+    for node in nodes:
+        if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and (name := changed_name(node)):
+            fills.setdefault(name, []).append(node)
+    for node in nodes:
+        if isinstance(node, ast.Return) and node.value is not None:
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            names = [value.id if isinstance(value, ast.Name) else "" for value in values]
+            if names and names[-1] in lists and len(fills.get(names[-1], [])) == 1:
+                yield node.lineno, len(values) - 1, fills[names[-1]][0]
+            elif any(len(fills.get(name, [])) > 1 for name in names):
+                yield node.lineno, 0, None
+
+
+def _items(value: ast.List | ast.Dict) -> list[ast.expr]:
+    return value.elts if isinstance(value, ast.List) else value.values
+
+
+def _of_tensor(value: ast.expr) -> bool:
+    """Whether a call may be of a method of a tensor that leaves this as it is."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    holder, name = value.func.value, value.func.attr
+    return (
+        not name.endswith("_") and name not in CHANGING and not (isinstance(holder, ast.Name) and holder.id == "self")
+    )
+
+
+def _nothing(node: ast.AST) -> list[ast.expr]:
+    """The names that are given None: that holds nothing that could be wrong."""
+    value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+    if not isinstance(value, ast.Constant) or value.value is not None:
+        return []
+    return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
+def _unpacked(node: ast.AST) -> list[ast.expr]:
+    """The names that get the sizes of a tensor as it is, as in `rows, columns = x.shape`: they are hardly wrong."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Tuple):
+        return []
+    value = node.value.func if isinstance(node.value, ast.Call) and not node.value.args else node.value
+    whole = isinstance(value, ast.Attribute) and value.attr in ("shape", "size")
+    return list(node.targets[0].elts) if whole else []
