@@ -19,7 +19,7 @@ from tests.mutants.changes import GONE, Change, changes
 
 # right: only the changed statement is named (of two, one of them or both). uses: another one, with what it has from the
 # changed one. next: one that goes on without a step, which the changed one should have made: that is the
-# line after which it goes on, or stands between the two;
+# line after which it goes on, or stands between the two; or a line around which the known mistake is to be looked for;
 # or one that makes what the changed one does not use. mixed: the right one and another. another: only others.
 # nothing: none.
 VERDICTS = ("right", "uses", "next", "mixed", "another", "nothing")
@@ -30,6 +30,7 @@ LEFT_OUT = re.compile(
     r"| goes on with this output, of .*?\(line (\d+)\), without it"
     r"|The known mistake shows (?:first )?on line \d+(?: of \w+\.py)?(?:, after line (\d+)| or before it:)"
 )
+AROUND, NEAR = re.compile(r"around line (\d+)"), 2  # the lines on both sides that are meant by that
 USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses
 UNUSED = ", which is used nowhere:"
 USES = ("It uses ", "What goes in there: ")
@@ -155,6 +156,8 @@ def _judged(
     left_out = LEFT_OUT.search(told)
     before = next((int(number) for number in left_out.groups() if number), None) if left_out else None
     place = lines[0]
+    if any(abs(int(at) - line) <= NEAR for at in AROUND.findall(told) for _, line in wrong):
+        return "next"
     if UNUSED in told and any(file == place[0] and line > place[1] for file, line in wrong):
         return "next"
     if before and any(file == place[0] and _between(line, before, place[1]) for file, line in wrong):
