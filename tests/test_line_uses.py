@@ -168,3 +168,24 @@ def test_an_exception_of_torch_has_the_shapes_of_its_line(workers):
     tests, _ = failed(workers, "transformer", "pe", "pe", "self.pe[:, :T]", "self.pe[:T]")
     [test] = tests
     assert test.details[-1] == "shapes    x (4, 9, 32), self.pe (1, 15, 32), T = 9"
+
+
+def test_a_line_that_only_lays_out_goes_on_without_the_step(workers, without_trials):
+    tests, line = failed(workers, "transformer", "pe", "pe", "angle.sin()", "angle", "pe-outer-pow")
+    assert f"Line {line + 2} goes on after line {line + 1}, but nothing has made the sines:" in told(tests)
+
+
+def test_a_module_that_a_helper_calls_too_often_has_the_line_that_calls_the_helper(workers, without_trials):
+    """The second one asks once more, with the new state."""
+    text = source("attention", "seq2seq")
+    old = "context = self.attention(state.unsqueeze(1), enc_outputs, enc_outputs, src_lengths).squeeze(1)"
+    assert old in text
+    text = text.replace(old, "context = self.look(state, enc_outputs, src_lengths)", 1)
+    scored = "        logits = self.predict(state, context, embedded)"
+    assert scored in text
+    text = text.replace(scored, f"        context = self.look(state, enc_outputs, src_lengths)\n{scored}", 1)
+    helper = f"    def look(self, state, enc_outputs, src_lengths):\n        {old.replace('context =', 'return')}\n\n"
+    text = text.replace("    def step(", f"{helper}    def step(", 1)
+    tests = failed_text(workers, "attention", "bahdanau", "seq2seq", text)
+    line = line_of(text, f"        context = self.look(state, enc_outputs, src_lengths)\n{scored}")
+    assert f"attention is called more often than it should be, in line {line}." in told(tests)

@@ -113,9 +113,14 @@ def called_often(trace: Trace, known: Known, text: Text) -> Often:
     if trace.raised is not None or not trace.whole or not trace.results:
         return ()
     lines: dict[str, list[Line]] = {}
+    callers: dict[str, list[Line | None]] = {}
     for entry in trace.calls:
         if entry.path in known.counts and (line := _calling_line(entry, trace, known, text)):
             lines.setdefault(entry.path, []).append(line)
+            callers.setdefault(entry.path, []).append(caller_of_helper(entry, trace, known))
+    for path, own in callers.items():  # of a helper function, which several lines call
+        if len(set(lines[path])) == 1 and len(set(own)) == len(own) > 1 and None not in own:
+            lines[path] = [line for line in own if line]
     often = [path for path in lines if len(lines[path]) > known.counts[path]]
     # A line that calls it again and again is in a loop, which may only end later since something else is wrong.
     often = [path for path in often if len(set(lines[path])) == len(lines[path]) or known.counts[path] == 1]
@@ -123,16 +128,15 @@ def called_often(trace: Trace, known: Known, text: Text) -> Often:
     return tuple((path, tuple(lines[path])) for path in often if not any(path.startswith(f"{one}.") for one in often))
 
 
-def surplus_calls(seen: Comparison, often: Often, text: Text) -> Often:
+def surplus_calls(seen: Comparison, often: Often) -> Often:
     """Of modules that are called too often, with the lines of all calls, the lines that call them with something else
     than correct code does, if as many calls as should be are as they should be."""
     found = []
     for path, lines in often:
-        calls = [entry for entry in seen.trace.calls if entry.path == path]
-        lines_of = {id(one): _calling_line(one, seen.trace, seen.known, text) for one in calls}
-        odd = [lines_of[id(one)] for one in calls if given_to(one, seen.row) not in seen.known.calls[path]]
-        told = tuple(line for line in lines if line in odd)
-        found.append((path, told if told and len(calls) - len(odd) == seen.known.counts[path] else lines))
+        calls = [entry for entry in seen.trace.calls if entry.path == path and entry.line]
+        usual = [given_to(one, seen.row) in seen.known.calls[path] for one in calls]
+        told = tuple(line for line, right in zip(lines, usual, strict=False) if not right)
+        found.append((path, told if told and sum(usual) == seen.known.counts[path] else lines))
     return tuple(found)
 
 

@@ -183,10 +183,8 @@ class _Search:
         # A sum or a softmax is no step of another kind, in whatever way it is written.
         goes_on = own in later and own != steps[after[0]].operation and not usual.as_usual(node)
         skips = bool(after) and own in OF_ROWS and (goes_on or steps[after[0]].operation in FORBIDDING)
-        left_out, turned = (
-            bool(after) and (idle or skips),
-            (node if wanted else -1, steps[wanted[0]].row if wanted else -1),
-        )
+        left_out = bool(after) and (idle or skips)
+        turned = (node, steps[wanted[0]].row) if wanted else (-1, -1)
         missing = steps[after[0]].name if after else ""
         skipped = usual.skipped(node) if not left_out and line == trace.lines[node] else None
         if skipped and (skipped.line or own not in PARTS):  # a part of an argument may be taken anywhere
@@ -200,6 +198,7 @@ class _Search:
             left_out, before = True, round_before
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
+        left_out |= bool(after) and not order and usual.only_lays_out(node)
         if left_out and (vain := usual.in_vain(node, line)):
             step = next((one.name for one in steps if one.row == vain[1]), "")
             self.faults[vain[0]] = Fault(vain[0], step, direct, vain=True)
@@ -322,7 +321,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     lines = [(int(node), trace.lines[node]) for node in masks]
     binary = [node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node]]
     opposites = tuple(node for node in binary if is_opposite(seen, node))
-    often = surplus_calls(seen, called_often(trace, known, text), text)
+    often = surplus_calls(seen, called_often(trace, known, text))
     never = never_called(trace, known)
     faults = goes_on_without(seen, without_gaps(faults, often), never)
     if (fault := in_place_of(seen, often, never, text)) and fault.line not in faults:

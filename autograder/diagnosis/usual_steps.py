@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.diagnosis.known_steps import Step
+from autograder.diagnosis.known_steps import LIMIT, Step
 from autograder.diagnosis.right_steps import Comparison
 from autograder.diagnosis.weak_tensors import CHOOSING
 from autograder.sandbox.traces import Line
@@ -14,6 +14,7 @@ COMBINING = ("add", "sub", "mul", "maximum", "minimum", "max", "min", "where")
 DROPOUT = ("dropout", "native_dropout", "feature_dropout", "alpha_dropout")
 STEPS = 3  # operations between what a line is given and a step that it should make
 LEFT_OUT = 8  # operations that may be left out
+LAYING_OUT = ("unsqueeze", "squeeze", "view", "reshape", "flatten", "unflatten", "to", "contiguous")
 ROUNDS, DEEP, WIDE = 8, 6, 4  # rounds of a loop, operations and their inputs, in which the same is looked for
 
 
@@ -257,6 +258,13 @@ class Usual:
             if any(self._as_before(one, source) for one in earlier[-ROUNDS:]):
                 return True
         return False
+
+    def only_lays_out(self, node: int) -> bool:
+        """Whether a node holds the numbers that it is made of, in the same order: no step is made by that."""
+        own, sources = int(self.seen.rows[node]), self.trace.inputs[node]
+        alike = len(sources) == 1 and self.trace.operations[node] in LAYING_OUT
+        signatures = self.trace.signatures
+        return alike and own < 0 and bool(np.abs(signatures[node, :-1] - signatures[sources[0], :-1]).max() <= LIMIT)
 
     def _as_before(self, one: int, other: int, depth: int = DEEP) -> bool:
         """Whether two tensors are made by the same operations of the same tensors, which are made in the call, too."""

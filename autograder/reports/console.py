@@ -18,6 +18,7 @@ STYLES = {
     "blocked": "yellow",
 }
 PRINTED, LONGEST = 5, 200  # lines of what the code printed, and characters of a line, that are shown without --verbose
+FIRST = "Mend what fails above first: most likely this is the same."
 UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
 
 
@@ -140,7 +141,8 @@ def print_total(console: Console, report: Report, brief: bool = False) -> None:
         console.print()
         console.print(Text("End to end, with your own modules only (no points)", style="bold"))
         console.print(Text("  ").append(f"{whole.status:<12}", style=STYLES[whole.status]).append(whole.title))
-        for row in (whole.message, *whole.details) if whole.message else ():
+        rows = (whole.message, *whole.details) if report.complete else (FIRST,)
+        for row in rows if whole.message else ():
             _indented(console, row)
     if len(report.stages) > 1 and not brief:
         console.print()

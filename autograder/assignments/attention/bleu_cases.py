@@ -14,6 +14,8 @@ PRECISIONS: Cases = (
     ("a cat sits", "the dog sleeps", 2, 0.0),
     # p_1 = 1, p_2 = 2/3, p_3 = 0
     ("a dog a cat", "a cat a dog", 3, 0.0),
+    # p_1 = 2/4, p_2 = 1/3, p_3 = 0: the reference has no triples
+    ("the dog is asleep", "the dog", 3, 0.0),
     # "the" counts twice, for the reference has two of them: p_1 = 2/5
     ("the the the the the", "the dog and the cat", 1, (2 / 5) ** 0.5),
 )

@@ -158,6 +158,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 reference = self.words(self.pick(3, 5, 8))
                 self.measure(self.words(len(reference) + self.pick(0, 2)), reference, self.pick(1, 2, 3))
                 self.measure(reference[self.pick(1, 2) :] + reference, reference, self.pick(1, 2, 3))
+                self.measure(reference, reference[: self.pick(1, 2)], 3)  # which has no n-grams of three
         with self.part("penalty"):
             for _ in range(8):
                 reference = self.words(self.pick(5, 6, 9))
