@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from autograder.diagnosis.known_steps import known_from
+from autograder.diagnosis.module_outputs import misplaced_line
 from autograder.grading.grade_submission import grade
-from autograder.grading.point_at_line import misplaced_line
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.total_time import Clock

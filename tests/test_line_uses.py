@@ -189,3 +189,11 @@ def test_a_module_that_a_helper_calls_too_often_has_the_line_that_calls_the_help
     tests = failed_text(workers, "attention", "bahdanau", "seq2seq", text)
     line = line_of(text, f"        context = self.look(state, enc_outputs, src_lengths)\n{scored}")
     assert f"attention is called more often than it should be, in line {line}." in told(tests)
+
+
+def test_an_axis_of_size_1_in_the_wrong_place(workers, without_trials):
+    """The numbers are those of the table; the axis of the batch stands behind the positions."""
+    tests, line = failed(workers, "transformer", "pe", "pe", "pe.unsqueeze(0)", "pe.unsqueeze(1)", "pe-outer-pow")
+    [test] = tests
+    assert wrong_lines(test) == [line]
+    assert f"Line {line} makes the right numbers, but axes of size 1 stand where they should not" in told(tests)

@@ -70,6 +70,7 @@ class Fault:
     unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
     writes: bool = False  # it only writes into that
     opposite: str = ""  # the mask whose opposite it makes
+    axes: bool = False  # its numbers are right, and axes of size 1 stand where they should not
     vain: bool = False  # it changes nothing, where correct code does by the same operation
     repeats: bool = False  # it makes of other inputs what it has made in an earlier round of a loop
     drops: bool = False  # it uses dropout on what correct code gives to no dropout
@@ -110,6 +111,7 @@ class Fault:
             or self.short
             or self.repeats
             or self.vain
+            or self.axes
             or self.drops
             or self.draws
             or self.idle

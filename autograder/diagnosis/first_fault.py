@@ -42,7 +42,7 @@ from autograder.diagnosis.right_results import (
     order_begins,
     spread_wrongly,
     wrong_number,
-    wrong_order,
+    wrong_results,
 )
 from autograder.diagnosis.right_steps import NUMBERS, PARTS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.usual_steps import Usual
@@ -98,8 +98,8 @@ class _Search:
         whole = self.trace.raised is None and self.trace.whole
         if whole and is_in_other_order(self.seen):  # so is all on the way, and no step is missing
             self.faults = {line: fault for line, fault in self.faults.items() if fault.order}
-        if not self.faults and whole and len(self.trace.results) == len(self.known.results):
-            self.faults = wrong_number(self.seen, self.text) or wrong_order(self.seen, self.text)
+        if not self.faults and whole:
+            self.faults = wrong_results(self.seen, self.text)
         return self.faults
 
     def _suspect(self, node: int) -> None:

@@ -152,6 +152,11 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told += [CODE + text_of(line, sources) for line in fault.fillers]
     elif fault.draws:
         told = [f"{where} draws random numbers, but not from the {fault.draws} that its function is given:", code]
+    elif fault.axes:
+        told = [
+            f"{where} makes the right numbers, but axes of size 1 stand where they should not, or are missing:",
+            code,
+        ]
     elif fault.vain:
         meant = [f"What should come of it: {fault.missing}."] if fault.missing else []
         told = [f"{where} changes nothing of what it is given:", code, *meant]

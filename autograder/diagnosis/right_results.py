@@ -12,7 +12,15 @@ from autograder.diagnosis.weak_tensors import WRITES
 from autograder.sandbox.plain_values import LOOPED
 from autograder.sandbox.traces import Line
 
+MOVING = ("unsqueeze", "squeeze", "view", "reshape", "transpose", "permute", "movedim", "__getitem__")  # axes
 PICKING = ("__getitem__", "index_select", "gather", "take_along_dim")
+
+
+def wrong_results(seen: Comparison, text: Text) -> dict[Line, Fault]:
+    """The lines behind results that are wrong though all that is computed is right: their number, order or axes."""
+    as_many = len(seen.trace.results) == len(seen.known.results)
+    found = wrong_number(seen, text) or wrong_order(seen, text) if as_many else {}
+    return found or wrong_axes(seen, text)
 
 
 def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
@@ -100,6 +108,20 @@ def is_in_other_order(seen: Comparison) -> bool:
     own, right = seen.trace.signatures[nodes], known.rows[list(known.results)]
     alike = np.abs(own[:, :ORDERED] - right[:, :ORDERED]).max(axis=1) <= LIMIT
     return bool(alike.all() and (seen.rows[nodes] != known.results).any())
+
+
+def wrong_axes(seen: Comparison, text: Text) -> dict[Line, Fault]:
+    """The line that moves axes of a result, or puts some in, if those of size 1 stand where they should not."""
+    trace, known = seen.trace, seen.known
+    # Where an attribute is read, only that comes back; a call before it has results, too.
+    first = max(0, len(known.results) - len(trace.results))
+    for node, row, shape, right in zip(
+        trace.results, known.results[first:], trace.shapes, known.shapes[first:], strict=False
+    ):
+        line, only_ones = trace.lines[node], [one for one in shape if one != 1] == [one for one in right if one != 1]
+        if seen.rows[node] == row and shape != right and only_ones and trace.operations[node] in MOVING:
+            return {line: Fault(line, axes=True)} if line and not text.given(line) else {}
+    return {}
 
 
 def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
