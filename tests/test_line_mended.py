@@ -62,7 +62,7 @@ def test_two_statements_in_the_wrong_order(workers):
     old = text[text.index(appended) : text.index(ended)] + ended
     tests, line = failed(workers, "transformer", "inference", "transformer", old, ended + appended)
     told = " ".join(tests[0].pointed)
-    assert f"With lines {line} and {line + 2} of transformer.py in the other order" in told
+    assert f"With the statements that begin on lines {line} and {line + 2} of transformer.py in the other order" in told
 
 
 MOVED = """def f(x, n, out):

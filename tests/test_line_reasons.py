@@ -154,9 +154,7 @@ def test_a_change_that_breaks_something_else_is_told_with_that(workers):
     line = Line("heads.py", 2, 2)
     finding = Finding(faults=(Fault(line, mends=True, breaks="the part cache of the test"),))
     said, code = sentences(finding, {"heads.py": "\nx = 1"})
-    assert said.endswith(
-        "but the part cache of the test fails with it, so that it takes another change, or more. As it is:"
-    )
+    assert said.endswith("but the part cache of the test fails with it: the right change is another one. As it is:")
     assert code == "    x = 1"
 
 

@@ -4,14 +4,14 @@ from tests import slips
 
 
 def warned(workers, name: str, stage: str, module: str, *changes: tuple[str, str]):
-    """The test that passes with a warning, and the line of the last change."""
+    """The first test that passes with a warning, and the line of the last change."""
     text, line = slips.source(name, module), 0
     for old, new in changes:
         assert old in text
         line = slips.line_of(text, old)
         text = text.replace(old, new, 1)
     tests = slips.graded_text(workers, name, stage, module, text)
-    [test] = [test for test in tests if test.message.startswith("passes, but")]
+    test = next(test for test in tests if test.message.startswith("passes, but"))
     assert (test.status, test.points) == ("passed", test.max_points)
     return test, line
 
@@ -106,3 +106,25 @@ def test_functions_that_write_into_their_arguments(workers):
         test, line = warned(workers, "variants", stage, module, (old, new))
         assert test.message.startswith("passes, but: the call changes its argument")
         assert test.pointed[0].startswith(f"Line {line} of {module}.py writes into")
+
+
+def test_a_causal_mask_of_the_first_target(workers):
+    old = "causal_mask = subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)"
+    kept = "self.__dict__.setdefault('future', subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0))"
+    new = f"causal_mask = {kept}[:, : tgt.size(1), : tgt.size(1)]"
+    test, _ = warned(workers, "transformer", "decoder", "transformer", (old, new))
+    assert test.message.startswith("passes, but: ")
+    assert any("self_attn_mask (1, 2, 2)" in line or "(1, 2, 2)" in line for line in (test.message, *test.details))
+
+
+def test_a_first_step_of_all_layers_without_a_mask(workers):
+    text = slips.source("transformer", "decoder")
+    start = text.index("def forward_one_step_ec", text.index("class TransformerDecoder("))
+    old = "self_attn_mask=decoder_attention_mask,"
+    assert old in text[start:]
+    new = "self_attn_mask=None if cache is None else decoder_attention_mask,"
+    text = text[:start] + text[start:].replace(old, new, 1)
+    tests = slips.graded_text(workers, "transformer", "inference", "decoder", text)
+    assert [test.message for test in tests if test.message] == [
+        "passes, but: y of a first step with several positions has the right shape but wrong values"
+    ]

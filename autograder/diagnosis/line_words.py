@@ -176,11 +176,12 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.exchanged:
             shown.append(CODE + statement_text(Line(fault.line.file, fault.exchanged, fault.exchanged), sources))
         place += where.removeprefix(f"Line {fault.line.number}")
-        breaks = f", but {fault.breaks} fails with it, so that it takes another change, or more" if fault.breaks else ""
+        breaks = f", but {fault.breaks} fails with it: the right change is another one" if fault.breaks else ""
         told = [f"With a small change of line {place} alone, the call gives what it should{breaks}. As it is:"]
         if fault.exchanged:
             both = f"lines {at} and {fault.exchanged}" + place.removeprefix(str(at))
-            told = [f"With {both} in the other order, the call gives what it should{breaks}. As they are:"]
+            first = f"With the statements that begin on {both} in the other order"
+            told = [f"{first}, the call gives what it should{breaks}. As they are:"]
         told += shown
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
         if fault.before and fault.order not in ("", UNNAMED):

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments, small_weights
+from autograder.assignments.transformer.trained import (
+    SMALL,
+    TINY,
+    TrainedTestCase,
+    numbers,
+    small_arguments,
+    small_weights,
+    tiny_weights,
+)
 from autograder.grading.graded_case import inside
 from autograder.sandbox.remote_modules import ObjectProxy
 
@@ -72,3 +80,18 @@ class TestDecoder(TrainedTestCase):
             score = self.part_of_scores(self.trained_transformer(), (B, T, shape[2]), name, "B T_d tokens", columns)
             first = {**inputs, "tgt": inputs["tgt"][:, :T], "tgt_lengths": np.minimum(inputs["tgt_lengths"], T)}
             self.assert_tensor(score("forward_decoder", **first), expected[:, :T], name, "B T_d tokens")
+        with self.only_warn():
+            self.check_longer_target()
+
+    def check_longer_target(self) -> None:
+        """Fail unless a small model computes the same for a target after a shorter one as by itself."""
+        tgt, source = np.array([[1, 4, 8, 3], [1, 9, 5, 2]]), numbers(2, 3, TINY["d_model"])
+        inputs = {"enc_output": source, "src_padding_mask": np.zeros((2, 3))}
+        short = {**inputs, "tgt": tgt[:, :2], "tgt_lengths": np.array([2, 2])}
+        long = {**inputs, "tgt": tgt, "tgt_lengths": np.array([4, 4])}
+        used, new = (self.student.transformer.Transformer(**TINY, eos_idx=2) for _ in range(2))
+        for model in (used, new):
+            model.load_state(tiny_weights(model.shapes()))
+        used.forward_decoder(**short)
+        right, name = new.forward_decoder(**long), "dec_output of a target after a shorter one"
+        self.assert_tensor(used.forward_decoder(**long), right, name, "B T_d tokens")

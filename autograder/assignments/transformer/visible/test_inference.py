@@ -122,6 +122,18 @@ class TestInference(TrainedTestCase):
             self.check_caches(caches, self.stored("sentences"))
         with self.only_warn():
             self.check_new_list()
+        with self.only_warn():
+            self.check_first_step_of_all()
+
+    def check_first_step_of_all(self) -> None:
+        """Fail unless a step of a small decoder without a cache gives the last position of all layers at once."""
+        stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
+        stack.load_state(small_weights(stack.shapes()))
+        x = numbers(2, 3, SMALL[0])
+        inputs = {"x": x, "decoder_attention_mask": np.triu(np.ones((1, 3, 3)), 1), "encoder_out": x}
+        right = stack(**inputs)
+        y, _ = self.items(stack.forward_one_step_ec(**inputs), 2, "a step")
+        self.assert_tensor(y, right[:, -1:], "y of a first step with several positions", "B one d_model")
 
     def check_new_list(self) -> None:
         """Fail if a step of a small decoder changes the list of caches that it is given."""
