@@ -33,8 +33,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     lines come in the order of time, and names in the place of others later: that is mostly seen without trials. Lines
     that are right come late; but where an exception is raised, an axis of size 1 may be too much or missing, which is
     not seen. Before all else comes what lets a loop go on that ends too early, and, where a step is missing, a
-    condition of which one branch has not run. Then modules that are never called, and attributes that are never used: those are
-    likely, and a missing call has several places as a rule, of which none is to be named.
+    condition of which one branch has not run. Then modules that are never called, and attributes that are never used:
+    those are likely, and a missing call has several places as a rule, of which none is to be named.
     """
     recipe, known, trace, finding, *_ = followed
     code = recipe.code
