@@ -32,7 +32,8 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 def _shapes(error: BaseException, line: str) -> str:
     """The shapes of the tensors that a line names, and its whole numbers, where torch has raised an exception there."""
-    about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error))
+    # A message may be endless; where torch says what is wrong, that stands at its beginning.
+    about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error)[:1000])
     if not about or line.startswith("raise") or isinstance(error, SyntaxError):
         return ""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
