@@ -165,6 +165,25 @@ def in_place_of(seen: Comparison, often: Often, never: Sequence[str], text: Text
     return Fault(line, calls=Called(module_name(path), module_name(never[0])))
 
 
+def around_module(seen: Comparison, never: Sequence[str], text: Text) -> Fault | None:
+    """The only line that makes something unknown of what the only module should be given that is never called."""
+    sets = seen.known.calls.get(never[0], ()) if len(never) == 1 else ()
+    given, lines = {rows[0] for rows in sets if len(rows) == 1}, dict[Line | None, Line | None]()
+    for node in np.flatnonzero(seen.trace.made & seen.flows & (seen.rows < 0) & ~seen.unknown & ~seen.plain):
+        for source in seen.trace.inputs[node]:
+            if seen.row(source) in given:
+                entry = seen.trace.calls[int(seen.trace.around[node])] if in_helper(seen, int(node)) else None
+                at = entry.line if entry and source in entry.inputs else seen.trace.lines[node]
+                lines[at] = seen.trace.lines[source]
+    [(line, before)] = lines.items() if len(lines) == 1 else [(None, None)]
+    if line is None or text.given(line):
+        return None
+    name = module_name(never[0])
+    made = {row for source, module, row in seen.known.made_from if source in given and module == name}
+    missing = "".join(seen.names(made)[:1]) or f"the output of {name}"
+    return Fault(line, missing, left_out=True, before=before if before != line else None)
+
+
 def without_gaps(faults: Mapping[Line, Fault], often: Often) -> dict[Line, Fault]:
     """The faults, none of which has a step missing where a call is too much."""
     surplus = {line for _, lines in often for line in lines}

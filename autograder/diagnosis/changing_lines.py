@@ -24,6 +24,17 @@ def unfilled_lines(trace: Trace) -> set[Line | None]:
     return {line for line, name in zip(trace.lines, trace.operations, strict=True) if name in made}
 
 
+def making_line(trace: Trace) -> Line | None:
+    """The line that makes the numbers of the only result of a call, and all that comes back of them."""
+    lines, node = set[Line | None](), trace.results[0] if len(trace.results) == 1 else -1
+    while node >= 0 and trace.made[node]:
+        lines.add(trace.lines[node])
+        sources = trace.inputs[node]
+        same = len(sources) == 1 and _same(trace.signatures[node], trace.signatures[sources[0]])
+        node = sources[0] if same else -1
+    return next(iter(lines)) if len(lines) == 1 else None
+
+
 def kept_line(fresh: Trace, later: Trace) -> Line | None:
     """The first line that uses a tensor which only an object has that was called before.
 

@@ -69,6 +69,7 @@ class Fault:
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
     unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
     writes: bool = False  # it only writes into that
+    nothing: bool = False  # it does nothing
     opposite: str = ""  # the mask whose opposite it makes
     axes: bool = False  # its numbers are right, and axes of size 1 stand where they should not
     vain: bool = False  # it changes nothing, where correct code does by the same operation
@@ -115,6 +116,7 @@ class Fault:
             or self.drops
             or self.draws
             or self.idle
+            or self.nothing
             or self.mends
         )
         return (

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnosis.beside_fault import (
+    around_module,
     called_often,
     called_twice,
     could_make,
@@ -326,7 +327,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     faults = goes_on_without(seen, without_gaps(faults, often), never)
     if (fault := in_place_of(seen, often, never, text)) and fault.line not in faults:
         faults, often, never = {**steps_missing(seen, faults, fault.line), fault.line: fault}, (), ()
-    if faults and (fault := search.calls.without_mask()):
+    if fault := search.calls.without_mask() if faults else around_module(seen, never, text):
         faults.setdefault(fault.line, fault)
     faults = without_own_ways({one.line: one for one in (at_result(seen, fault) for fault in faults.values())})
     made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}

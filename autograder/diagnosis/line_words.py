@@ -29,7 +29,7 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     faults = [
         fault
         for fault in finding.faults
-        if not (named and fault.left_out and fault.returns is None and not fault.says_what)
+        if not (named and fault.left_out and fault.returns is None and not (fault.says_what or _between(fault)))
     ]
     told = [*_right_before(finding, faults[0])] if faults else []
     for number, fault in enumerate(faults[:MOST]):
@@ -43,6 +43,11 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     return (*told, *_calls_of_modules(finding))
 
 
+def _between(fault: Fault) -> bool:
+    """Whether a fault is between two lines of a file, in their order."""
+    return fault.before is not None and fault.before.number < fault.line.number
+
+
 def _where_it_shows(fault: Fault, with_file: bool) -> str:
     """Where a known mistake shows, if the fault itself says less than that."""
     where = f"line {fault.line.number}" + (f" of {fault.line.file}" if with_file else "")
@@ -52,6 +57,8 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
         return f"Look for the known mistake around {where}."
     if fault.anywhere or (fault.doubtful and not fault.vain) or (fault.enters and fault.enters[1] != fault.line.number):
         return f"The known mistake shows on {where} or before it:"
+    if fault.left_out and not fault.says_what and fault.before and _between(fault):
+        return f"Look for the known mistake from line {fault.before.number} to {where}."
     early = fault.enters or (fault.left_out and not fault.mask and not fault.calls)
     after = f", after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
     if not early or fault.mends or fault.returns is not None or (after and fault.missing):
@@ -140,6 +147,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         )
         made = f"writes into {fault.unused}, which nothing uses after that:" if fault.writes else made
         told = [f"{where} {made}", code]
+    elif fault.nothing:
+        told = [f"{where} does nothing: it only names something, and neither calls nor changes it.", code]
     elif fault.opposite:
         told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:

@@ -131,10 +131,13 @@ def wrong_order(seen: Comparison, text: Text) -> dict[Line, Fault]:
     for node, right in zip(trace.results, known.results, strict=True):
         line = trace.lines[node]
         off = np.abs(known.rows[right, :ORDERED] - trace.signatures[node, :ORDERED]).max()
-        # Axes of size 1 come and go on lines that are not seen, as by a name: only the order of numbers is told. They
-        # decide about what is put together, too.
+        # Axes of size 1 come and go on lines that are not seen, as by a name: only the order of numbers is told.
         # And of a step it is not the order that is wrong: the next one is missing.
-        if trace.operations[node] in TOGETHER or int(seen.rows[node]) in seen.named or _begins_unseen(seen, node):
+        if int(seen.rows[node]) in seen.named or _begins_unseen(seen, node):
+            continue
+        if trace.operations[node] in TOGETHER:  # the axes of what is put together decide about the order, too
+            if line and not text.given(line) and int(seen.rows[node]) != right and off <= LIMIT:
+                found[line] = Fault(line, order=UNNAMED, doubtful=True)
             continue
         if line and not text.given(line) and int(seen.rows[node]) != right and off <= LIMIT:
             first = _begins(seen, node, line)

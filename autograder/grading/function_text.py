@@ -7,7 +7,10 @@ from functools import lru_cache
 
 from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments, writes
 from autograder.submissions.loop_bodies import makes_something
-from autograder.submissions.syntax_tree import functions
+from autograder.submissions.syntax_tree import functions, statements
+
+DOES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)  # such an expression may do something
+COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Compare)
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ class FunctionText:
     writes_into: tuple[tuple[int, str], ...]  # lines that write into a tensor, and its name
     last_writes: Mapping[int, str]  # lines that write into a tensor that is not used any more, and its name
     writes: tuple[tuple[int, int], ...]  # the first and the last line of statements that write into an argument
+    idle: tuple[tuple[int, int, bool], ...]  # the lines of statements that do nothing, and whether they compute
+    alone: int  # the line of the only statement, 0 if there are several
+    keeps: tuple[tuple[int, int, str], ...]  # the lines of statements that give something to an attribute, and its name
 
 
 @lru_cache(maxsize=64)
@@ -90,7 +96,33 @@ def _read(function: ast.FunctionDef) -> FunctionText:
         writes(function),
         last_writes(function),
         tuple((one.lineno, one.end_lineno or one.lineno) for one in written),
+        tuple(_idle(function)),
+        body[0].lineno if len(body := list(statements(function.body))) == 1 else 0,
+        tuple((one.lineno, one.end_lineno or one.lineno, name) for one in whole if (name := _kept(one))),
     )
+
+
+def _kept(node: ast.stmt) -> str:
+    """The attribute to which a statement gives something, as `self.pe = pe` and `self.register_buffer("pe", pe)`."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    if isinstance(target, ast.Attribute):
+        return target.attr
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr.startswith("register_"):
+        name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else ""
+        return name if isinstance(name, str) else ""
+    return ""
+
+
+def _idle(function: ast.FunctionDef) -> Iterator[tuple[int, int, bool]]:
+    """The expressions that stand for themselves, and call nothing, as `optimizer.step`, or compute for nothing."""
+    # One in a `try` may be there for what it raises.
+    guarded = {one for block in ast.walk(function) if isinstance(block, ast.Try) for one in ast.walk(block)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant) and node not in guarded:
+            computes = isinstance(node.value, COMPUTES)
+            if computes or not any(isinstance(one, DOES) for one in ast.walk(node)):
+                yield node.lineno, node.end_lineno or node.lineno, computes
 
 
 def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:

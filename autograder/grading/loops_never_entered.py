@@ -18,9 +18,10 @@ def with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], t
     if raised or (finding.faults and (told is None or told.returns is None)):
         return finding
     made = trace.made[list(trace.results)].any()
-    if (told and told.before is None and made) or not (told or (finding.missing and finding.usual)):
+    too_little = finding.usual and bool(finding.missing or finding.never)
+    if (told and told.before is None and made) or not (told or too_little):
         return finding
-    ran = {line for line in (*trace.lines, *trace.callers, *(call.line for call in trace.calls)) if line}
+    ran = trace.places()
     loops = [line for line in idle_loops(sources, ran, told.line if told else None) if not text.given(line)]
     if len(loops) != 1:
         return finding

@@ -33,7 +33,7 @@ OPERATIONS, TOLD = 26_000, 14_000  # where no line is told yet; where one is
 OTHERS = 10_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 2_500  # that have to be left for that
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
-EACH, NEW, TEST = 100, 170, 1_000
+EACH, NEW, TEST = 60, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
 EARLY = 4  # times as much costs a call that gives a result as one that ends with an exception, somewhere;
 STILL = 2  # and as one of a call that ended so without the change

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.diagnosis import first_fault, known_steps
-from autograder.diagnosis.changing_lines import argument_line, kept_line, random_line, unfilled_lines
+from autograder.diagnosis.changing_lines import argument_line, kept_line, making_line, random_line, unfilled_lines
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.line_words import sentences, text_of
@@ -24,15 +24,17 @@ from autograder.grading.source_lines import (
     filled_lists,
     gathering_returns,
     in_given,
+    keeping_line,
     making_returns,
     named_attributes,
     names_used,
     names_written_last,
+    only_statement,
     unfilled_lists,
     written_arguments,
 )
 from autograder.grading.unsteady_results import CHANGING
-from autograder.grading.unused_steps import with_unused_step
+from autograder.grading.unused_steps import with_idle_statement, with_unused_step
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
@@ -45,6 +47,7 @@ MOST = 30  # inputs of an operation that are looked at where something stands el
 MEETING = ("add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum", "where", "masked_fill")
 MOST_LINES = 3  # of which one does something, that are told
 AXES = ("None", "unsqueeze", "view(", "reshape(")  # that put in axes of size 1, or may do so
+ONLY = "is all that computes here, and gives back something else than it should"
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
@@ -123,9 +126,23 @@ def point_at_line(
         whole and finding.faults and all(fault.vague for fault in finding.faults)
     ):  # a wrong choice, which a known mistake explains better
         told = replace(told, pointed_beside=())
+    if not told.pointed and not raised and result.message.endswith("has the wrong dtype"):
+        told = _with_line(result, recipe, making_line(trace), "makes what has the wrong dtype")
+    if not finding.faults and not finding.opposite and not finding.nan and not raised:
+        told = _with_only(told, recipe, known, trace)
     if not raised and all(fault.returns is not None for fault in finding.faults):
         told = _with_unfilled(told, recipe, trace)
     return told, Followed(recipe, known, trace, finding, raised, whole)
+
+
+def _with_only(result: TestResult, recipe: Recipe, known: known_steps.Known, trace: Trace) -> TestResult:
+    """A result with the only line that can be wrong where none is known to be: which keeps the attribute that is read,
+    and that correct code makes for something else or in another shape; or the only one that has run."""
+    sources, request = own_files(recipe.code), recipe.requests[-1][0]
+    if request["do"] == "get" and (known.find(trace.signatures[list(trace.results)]) >= 0).all():
+        line = keeping_line(sources, request["attribute"])
+        return _with_line(result, recipe, line, f"keeps as {request['attribute']} something else than it should")
+    return _with_line(result, recipe, only_statement(sources, trace.places()), ONLY)
 
 
 def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> TestResult:
@@ -220,6 +237,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     finding = _with_doubtful_axes(finding, trace, sources)
     finding = finding if raised else with_idle_loop(finding, trace, sources, text)
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
+    finding = with_idle_statement(finding, trace, sources)
     telling = numbers_to_tell(trace, known)
     used = {
         fault.line: names_used(sources, fault.line, telling.get(fault.line, {}), trace.lines)

@@ -77,6 +77,36 @@ def written_arguments(sources: Mapping[str, str], ran: Collection[Line]) -> list
     ]
 
 
+def idle_statements(sources: Mapping[str, str], ran: Collection[Line]) -> dict[Line, bool]:
+    """The statements of functions that have run which do nothing, and whether they compute something."""
+    return {
+        Line(file, first, last): computes
+        for file, text in sources.items()
+        for function in functions_of(file, text).values()
+        if _inside(function, file, ran)
+        for first, last, computes in function.idle
+    }
+
+
+def keeping_line(sources: Mapping[str, str], attribute: str) -> Line | None:
+    """The only statement that gives something to an attribute."""
+    found = [
+        Line(file, first, last)
+        for file, text in sources.items()
+        for function in functions_of(file, text).values()
+        for first, last, name in function.keeps
+        if name == attribute
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> Line | None:
+    """The only line of some that have run, if it is the only statement of its function as well."""
+    line = next(iter(ran)) if len(ran) == 1 else None
+    own = functions_of(line.file, sources.get(line.file, "")).values() if line else ()
+    return line if line and any(function.alone == line.number for function in own) else None
+
+
 def idle_loops(sources: Mapping[str, str], ran: Collection[Line], end: Line | None = None) -> list[Line]:
     """The heads of loops of functions that have run, of which no line has run that makes something.
 

@@ -1,11 +1,12 @@
-"""A step that is made and used nowhere: what is said where of other lines nothing is known."""
+"""What stands there and is of no use: a step whose name is used nowhere, a statement that does nothing."""
 
 import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
 from autograder.diagnosis.findings import Fault, Finding, Text, goes_own_way
-from autograder.sandbox.traces import Line
+from autograder.grading.source_lines import idle_statements
+from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.syntax_tree import functions
 from autograder.submissions.unused_names import unused_names
 
@@ -21,6 +22,17 @@ def with_unused_step(finding: Finding, sources: Mapping[str, str], text: Text) -
     [(line, name)] = unused
     right = tuple(one for one in finding.right if one[0] != line)
     return replace(finding, faults=(Fault(line, unused=name),), right=right)
+
+
+def with_idle_statement(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
+    """What follows, with the statements that do nothing of functions that have run, in place of what is less sure."""
+    found = idle_statements(sources, trace.places())
+    if not found:
+        return finding
+    idle = [Fault(line, unused="") if computes else Fault(line, nothing=True) for line, computes in found.items()]
+    sure = [fault for fault in finding.faults if not (fault.vague or fault.left_out) and fault.line not in found]
+    right = tuple(one for one in finding.right if one[0] not in found)
+    return replace(finding, faults=(*idle, *sure), right=right)
 
 
 def _name(line: Line, sources: Mapping[str, str]) -> str:

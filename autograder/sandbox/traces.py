@@ -72,6 +72,10 @@ class Trace:
     def size(self) -> int:
         return len(self.operations)
 
+    def places(self) -> set[Line]:
+        """The lines that are named, of operations and of calls."""
+        return {line for line in (*self.lines, *self.callers, *(call.line for call in self.calls)) if line}
+
 
 def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     """The record of a reply.

@@ -1,0 +1,99 @@
+"""The only line that can be wrong: a statement that does nothing, a loop that never runs, what keeps an attribute."""
+
+import textwrap
+
+import pytest
+
+from autograder.grading.function_text import functions_of
+from tests.slips import failed, told, wrong_lines
+
+SCORES = "scores = queries @ keys.transpose(1, 2)"
+LOOP = "while len(tokens) <= max_output_length and not finished.all():"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("optimizer.step()", "optimizer.step"),
+        ("loss.backward()", "loss.backward"),
+        ("(decaying if decays else others).append(parameter)", "decaying"),
+    ],
+)
+def test_a_statement_that_does_nothing(workers, old, new):
+    """Without brackets nothing is called."""
+    tests, line = failed(workers, "variants", "training", "training", old, new)
+    assert [wrong_lines(test) for test in tests] == [[line]]
+    assert f"Line {line} of training.py does nothing: it only names something" in told(tests)
+
+
+def test_a_statement_that_only_computes(workers):
+    new = f"{SCORES}\n        scores / math.sqrt(queries.size(-1))"
+    old = f"{SCORES} / math.sqrt(queries.size(-1))"
+    tests, line = failed(workers, "attention", "scoring", "scoring", old, new)
+    assert wrong_lines(tests[0]) == [line + 1]
+    assert "computes something that is used nowhere: its result gets no name." in told(tests)
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("x.mean", [2]),
+        ("x == 3", [2]),
+        ("x / len(a)", [2]),
+        ("if x:\n    a", [3]),
+        ('"a text"\n...', []),
+        ("x.mean()", []),
+        ("[one.add_(1) for one in x]", []),
+        ("try:\n    x[0]\nexcept IndexError:\n    return 2", []),  # it may raise
+    ],
+)
+def test_which_statements_do_nothing(body, lines):
+    [function] = functions_of("a.py", f"def f(x, a):\n{textwrap.indent(body, '    ')}\n").values()
+    assert [line for line, _, _ in function.idle] == lines
+
+
+def test_a_loop_that_never_runs_calls_nothing(workers):
+    """No step of translation has a name; what is never called shows that something is missing."""
+    tests, line = failed(workers, "attention", "translate", "seq2seq", LOOP, LOOP.replace("not ", ""))
+    [test] = [test for test in tests if test.name == "test_translate_extra_credit"]
+    assert wrong_lines(test) == [line]
+    assert "begins a loop whose lines never run:" in told([test])
+
+
+@pytest.mark.parametrize("kept", ["pe", "pe.unsqueeze(1)"])
+def test_what_keeps_an_attribute(workers, kept):
+    """The numbers of the table are right, and its axes are not."""
+    tests, line = failed(workers, "transformer", "pe", "pe", "pe.unsqueeze(0)", kept)
+    assert wrong_lines(tests[0]) == [line]
+
+
+@pytest.mark.parametrize("new", ["(u <= 1)", "torch.ones_like(u)"])
+def test_the_only_statement_of_a_function(workers, new):
+    """It makes the wrong type, or ones wherever the right result has some."""
+    tests, line = failed(workers, "attention", "pooling", "pooling", "(u <= 1).to(u.dtype)", new)
+    [test] = [test for test in tests if test.name == "test_kernels"]
+    assert wrong_lines(test) == [line]
+
+
+def test_a_line_that_goes_around_a_module(workers):
+    """The input goes straight to the helper function; the queries have as many features as the input."""
+    tests, line = failed(workers, "variants", "modern", "modern", "split_heads(self.W_q(x))", "split_heads(x)")
+    test = next(test for test in tests if test.name == "test_grouped_queries")
+    assert wrong_lines(test) == [line]
+    assert "nothing has made the output of W_q:" in told([test])
+
+
+def test_rows_that_are_put_together_along_the_wrong_axis(workers):
+    old, new = "torch.stack(sums, dim=1)", "torch.stack(sums, dim=0)"
+    [test], line = failed(workers, "transformer", "pe", "pe", old, new, "loops")
+    assert wrong_lines(test) == [line]
+    assert "or one that makes what it uses" in told([test])
+
+
+def test_a_known_mistake_between_two_lines(workers):
+    """A sequence at a time is a road of one's own; what goes into it should have come of dropout."""
+    name = "tagger-one-sequence-at-a-time"
+    old = "self.dropout(self.token_embedding(tokens) + self.position_embedding(torch.arange(T)))"
+    tests, line = failed(workers, "variants", "tagger", "tagger", old, old.removeprefix("self.dropout"), name)
+    assert tests[0].mistake == "tagger.input-dropout-missing"
+    assert f"Look for the known mistake from line {line} to line" in told(tests)
