@@ -12,7 +12,7 @@ from tests.slips import failed, failed_text, graded_text, line_of, source, told,
 MASKED = "return torch.softmax(scores.masked_fill(forbidden, torch.finfo(scores.dtype).min), dim=-1)"
 
 
-def test_a_tensor_that_is_written_into_and_used_nowhere(workers):
+def test_a_tensor_that_is_written_into_and_used_nowhere(workers, without_trials):
     """The scores that were to be masked are others than those that go into the softmax."""
     written = "masked = scores.clone()\n    masked[forbidden.expand_as(scores)] = -1e9\n"
     new = f"{written}    return torch.softmax(scores, dim=-1)"
