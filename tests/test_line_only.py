@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from autograder.grading.function_text import functions_of
-from tests.slips import failed, told, wrong_lines
+from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
 
 SCORES = "scores = queries @ keys.transpose(1, 2)"
 LOOP = "while len(tokens) <= max_output_length and not finished.all():"
@@ -97,3 +97,46 @@ def test_a_known_mistake_between_two_lines(workers):
     tests, line = failed(workers, "variants", "tagger", "tagger", old, old.removeprefix("self.dropout"), name)
     assert tests[0].mistake == "tagger.input-dropout-missing"
     assert f"Look for the known mistake from line {line} to line" in told(tests)
+
+
+def test_an_argument_that_is_used_nowhere(workers):
+    """What is passed on in its place is made in the call."""
+    old = "encoder_padding_mask=src_padding_mask,"
+    new = "encoder_padding_mask=length_to_padding_mask(tgt_lengths, device=tgt.device),"
+    text = source("transformer", "transformer")
+    assert text.count(old) == 1
+    tests = failed_text(workers, "transformer", "decoder", "transformer", text.replace(old, new))
+    assert tests
+    for test in tests:
+        assert f"With a small change of line {line_of(text, old)} of transformer.py alone" in told([test])
+
+
+def test_of_roads_of_ones_own_all_that_may_be_wrong_are_told(workers):
+    """That the surprise of the counted tokens only is made is right; the mean of all tokens is not."""
+    text = source("variants", "training")
+    begin, end = text.index("    surprise ="), text.index("    ### END SOLUTION")
+    new = """    counts = targets.ne(padding_idx)
+    surprise = -F.log_softmax(logits[counts], dim=-1)
+    right = surprise.gather(1, targets[counts].unsqueeze(1)).mean()
+    everywhere = -F.log_softmax(logits, dim=-1).mean()
+    return right + smoothing * (everywhere - right)
+"""
+    changed = text[:begin] + new + text[end:]
+    [test] = failed_text(workers, "variants", "training", "training", changed)
+    assert line_of(changed, "everywhere =") in wrong_lines(test)
+    assert test.pointed[-1] == "Not all of them need be wrong."
+
+
+def test_a_mask_of_weights_is_not_the_weights(workers):
+    """They are zeros and ones, so where they are not 0 has the same numbers."""
+    text = source("attention", "pooling")
+    begin = text.rindex("        nearest =")
+    end = text.index("        weights =", begin)
+    new = """        empty = ~reached.ne(0).any(dim=1, keepdim=True)
+        nearest = nn.functional.one_hot(distances.argmin(dim=1), len(keys)).to(reached.dtype)
+        reached = torch.where(empty, nearest, reached)
+"""
+    changed = text[:begin] + new + text[end:]
+    tests = failed_text(workers, "attention", "pooling", "pooling", changed)
+    assert "Right so far" in told(tests)
+    assert f"(line {line_of(changed, 'empty =')})" not in told(tests)

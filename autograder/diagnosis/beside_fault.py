@@ -9,6 +9,7 @@ import numpy as np
 from autograder.diagnosis.findings import CLASS, Called, Fault, Text, module_name
 from autograder.diagnosis.known_steps import Known, Step, given_to, modules_of
 from autograder.diagnosis.right_steps import PARTS, Comparison
+from autograder.diagnosis.weak_tensors import CHOOSING
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
 
 Often = tuple[tuple[str, tuple[Line, ...]], ...]  # modules, and lines that call them
@@ -225,7 +226,7 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
         if line and line not in wrong and seen.proven[node]:
             names = lines.setdefault(line, [])
             telling = seen.telling[node] and not seen.weak[node] and not _beside_wrong_part(seen, node)
-            telling = telling and not _inside_given(seen, node)
+            telling = telling and not (_inside_given(seen, node) or _asks(seen, node))
             if row in seen.named and row not in told and telling and seen.rows[last.get(line, node)] >= 0:
                 told.add(row)
                 # Of steps that change nothing here it is not seen whether they were made: not of those after the first.
@@ -233,6 +234,12 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
                 first = [step for step in seen.named[row] if same.isdisjoint(seen.known.steps[step].after)]
                 names += [name for step in first if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())
+
+
+def _asks(seen: Comparison, node: int) -> bool:
+    """Whether a node is a mask that has the numbers of what it is made from, as `weights != 0` of zeros and ones."""
+    same = any(seen.rows[source] == seen.rows[node] for source in seen.trace.inputs[node])
+    return same and seen.trace.operations[node] in CHOOSING
 
 
 def _calling(seen: Comparison, wrong: set[Line]) -> set[Line]:

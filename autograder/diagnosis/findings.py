@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autograder.sandbox.traces import Line
 
@@ -146,6 +146,7 @@ class Finding:
     made: frozenset[str] = frozenset()  # steps that are made somewhere, each perhaps not as often as it should be
     usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong
+    beside: tuple[Line, ...] = ()  # lines that may be wrong as well: what they make says too little to be sure of
     either_way: tuple[int, ...] = ()  # masks that correct code has, and their opposites as well; where no line is wrong
     opposites: tuple[int, ...] = ()  # masks of which correct code has the opposite only, where nothing else is wrong
     opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
@@ -155,6 +156,13 @@ class Finding:
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and lines of calls
     # What the line of a fault uses that other lines made: its name, its value if it is a number, the numbers of these.
     used: Mapping[Line, tuple[tuple[str, float | None, tuple[int, ...]], ...]] = field(default_factory=dict)
+
+
+def with_others(finding: Finding) -> Finding:
+    """What follows; where each line may be a road of one's own, with the others that may be wrong."""
+    lines = dict.fromkeys(line for line in finding.beside if line not in {fault.line for fault in finding.faults})
+    own_ways = bool(finding.faults) and all(map(goes_own_way, finding.faults))
+    return replace(finding, faults=(*finding.faults, *map(Fault, lines))) if own_ways else finding
 
 
 def module_name(path: str) -> str:

@@ -46,6 +46,7 @@ from autograder.diagnosis.right_results import (
     wrong_results,
 )
 from autograder.diagnosis.right_steps import NUMBERS, PARTS, TOGETHER, UNNAMED, Comparison
+from autograder.diagnosis.suspects import suspects
 from autograder.diagnosis.usual_steps import Usual
 from autograder.diagnosis.weak_tensors import is_opposite
 from autograder.diagnosis.wrong_calls import WrongCalls
@@ -77,7 +78,7 @@ class _Search:
 
     def search(self) -> dict[Line, Fault]:
         """The faults, the first one first."""
-        self.suspects = self.seen.suspects()
+        self.suspects, self.beside = suspects(self.seen)
         self.returns = returns = WrongReturns(self.usual, self.missing, self.text)
         short = {} if self.seen.tensors else self.seen.too_short()
         if self.suspects and is_behind_the_end(self.seen, self.suspects[0]):
@@ -229,10 +230,8 @@ class _Search:
         )
 
     def _once_too_often(self, node: int) -> bool:
-        """Whether a node is made in a call of a module that one line has made as often as any correct code before.
-
-        Or that it has made rightly before, where the result has another shape than it should: a loop may run too long.
-        """
+        """Whether a node is made in a call of a module that one line has made as often as any correct code before; or
+        rightly before, where the result has another shape than it should: a loop may run too long."""
         calls = self.trace.calls
         other_shape = bool(self.trace.results) and self.trace.shapes != self.known.shapes
         for number in self.seen.around(int(self.trace.around[node])):
@@ -319,7 +318,6 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     at = {line for line in [trace.raised_at] if line}  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
-    lines = [(int(node), trace.lines[node]) for node in masks]
     binary = [node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node]]
     opposites = tuple(node for node in binary if is_opposite(seen, node))
     often = surplus_calls(seen, called_often(trace, known, text))
@@ -339,8 +337,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         made=frozenset(made),
         usual=trace.whole and is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
+        beside=tuple(line for one in search.beside if (line := trace.lines[one]) and not text.given(line)),
         opposites=opposites if len(opposites) == len(search.suspects) else (),
-        either_way=tuple(node for node, line in lines if line and not text.given(line)),
+        either_way=tuple(int(one) for one in masks if (line := trace.lines[one]) and not text.given(line)),
         unsure=frozenset(
             line for line, weak in zip(trace.lines, seen.weak | seen.binary, strict=True) if line and weak
         ).union(filter(None, (trace.lines[node] for node in trace.raised or ()))),  # their shapes may be wrong

@@ -39,6 +39,7 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
             told += [shown, *([code] if shown.endswith(":") else [])]
         else:
             told += _fault(fault, finding, sources, bool(told), number > 0)
+    told += ["Not all of them need be wrong."] if len(faults) > 1 and all(map(goes_own_way, faults)) else []
     told = [sentence for sentence in told if sentence != EITHER] if named else told
     return (*told, *_calls_of_modules(finding))
 

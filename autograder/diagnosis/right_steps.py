@@ -16,14 +16,13 @@ from autograder.diagnosis.known_steps import (
     ORDERED,
     Known,
     constant,
-    modules_of,
     no_tensor,
     series,
     unusual,
 )
 from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WITH_PLACES, WRITES
-from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, PASSED, WHOLE
-from autograder.sandbox.traces import TRAINED, Line, Trace
+from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, WHOLE
+from autograder.sandbox.traces import Line, Trace
 
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril", WRITES)
 PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_select", "tensor_split", "unflatten")
@@ -188,56 +187,6 @@ class Comparison:
                 flows[list(trace.inputs[node])] = True
         return flows
 
-    def suspects(self) -> list[int]:
-        """The nodes that are wrong although all that went into them is fine."""
-        trace = self.trace
-        # Where a record ends early it is not seen whether something right comes of a tensor, or what is right.
-        last = trace.size if trace.whole else 0
-        last = last if self.known.whole else min(last, trace.size // 4)
-        # What is drawn differs, and so may all that comes after it; what is made of NaN that correct code does not have
-        # is no fault of the line that makes it.
-        last = min([last, *np.flatnonzero(self.drawn)])
-        strange = np.flatnonzero(trace.nan & trace.made & self.flows & (self.rows < 0))
-        last = min([last, *(strange + 1)])
-        found = [
-            node
-            for node in range(last)
-            if trace.made[node]
-            and self.flows[node]
-            and not self.fine[node]
-            and not self.unknown[node]
-            and all(self.fine[source] for source in trace.inputs[node])
-            and not (self.weak[node] and not trace.inputs[node])
-            and not any(weak_tensors.unseen(self, source) for source in trace.inputs[node])
-            # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
-            and (self.known.whole or trace.operations[node] not in PARTS)
-            and not self._passes_on(node)
-            and not self.counts(node)
-            and trace.operations[node] != TRAINED  # by rates that are not seen
-            # What is to be filled is not wrong, but what fills it, or does not.
-            and not (self.alike[node] and trace.operations[node].startswith(TO_FILL))
-        ]
-        causes = weak_tensors.common_causes(self, found)
-        found = [node for node in found if not weak_tensors.rests_on_weak(self, node) and node not in causes]
-        found = self._without_chance(sorted({*found, *causes.values()}))
-        # Beside a sure one, what says too little is none.
-        found = [node for node in found if not self.weak[node]] or found
-        lines: dict[Line | None, list[int]] = {}
-        for node in found[:MOST]:
-            lines.setdefault(trace.lines[node], []).append(node)
-        explaining = [node for nodes in lines.values() if self._explain(nodes) for node in nodes]
-        return sorted(explaining)
-
-    def _without_chance(self, suspects: list[int]) -> list[int]:
-        """Suspects without those that use what another one's line has made: in this round it may be right by chance."""
-        line = self.trace.lines
-        uses = {node: {line[one] for one in self.trace.inputs[node] if self.trace.made[one]} for node in suspects}
-        always: dict[Line | None, set[Line | None]] = {}  # what all suspects of a line use
-        for node in suspects:
-            always[line[node]] = always.get(line[node], uses[node]) & uses[node]
-        wrong = {node: (uses[node] & always.keys()) - {line[node]} for node in suspects}
-        return [node for node in suspects if all(line[node] in always[one] for one in wrong[node])]
-
     def counts(self, node: int) -> bool:
         """Whether a node is a number made of nothing but itself, as by `hits += 1`, or of nothing, as by `return 0.0`.
 
@@ -247,38 +196,10 @@ class Comparison:
         counted = bool(self.trace.inputs[node]) or names == {"return" + NAMED}
         return bool(self.plain[node]) and counted and len(names) == 1
 
-    def _passes_on(self, node: int) -> bool:
-        """Whether a node is only what its inputs are: a number that is given back, or right tensors put together."""
-        trace = self.trace
-        if self.plain[node]:
-            return trace.operations[node] == PASSED
-        if trace.operations[node] not in TOGETHER or not all(self.proven[one] for one in trace.inputs[node]):
-            return False
-        # Too many, too few, or one again and again: what makes them is wrong, not the line that puts them together.
-        rows = [int(self.rows[one]) for one in trace.inputs[node]]
-        # Does it come back, and some module is never called, a loop may have run never, or seldom.
-        loop = node in trace.results and any(path not in modules_of(trace) for path in self.known.counts)
-        return loop or (len(rows) > 1 and (trace.shapes != self.known.shapes or len(set(rows)) < len(rows)))
-
     def moved(self, node: int) -> bool:
         """Whether a node holds nothing but the elements of another one, in some order."""
         means, sources = self.trace.signatures[:, :ORDERED], self.trace.inputs[node]
         return len(sources) == 1 and bool(np.abs(means[node] - means[sources[0]]).max() <= LIMIT)
-
-    def _explain(self, suspects: list[int]) -> bool:
-        """Whether something wrong was computed from suspects of one line and otherwise only from what is fine.
-
-        If all that uses them has other wrong inputs, they may be right on a road of their own.
-        """
-        ends = self.trace.raised if self.trace.raised is not None else self.trace.results
-        users = {node for one in suspects for node in self.consumers[one] if self.flows[node] and not self.fine[node]}
-        if not users or any(one in ends for one in suspects):
-            return True
-        from_it = set(suspects)
-        for node in range(suspects[0] + 1, max(users) + 1):
-            if any(source in from_it for source in self.trace.inputs[node]):
-                from_it.add(node)
-        return any(all(self.fine[source] or source in from_it for source in self.trace.inputs[node]) for node in users)
 
     def misused(self, source: int, user: int) -> bool:
         """Whether a number that stands for itself is used by an operation to which correct code never gives it."""

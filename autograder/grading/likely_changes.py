@@ -14,7 +14,7 @@ from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.attributes import unused_attributes
 from autograder.submissions.small_changes import SmallChange, small_changes
 from autograder.submissions.syntax_tree import functions, parse
-from autograder.submissions.unused_names import unused_names
+from autograder.submissions.unused_names import unused_arguments, unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
 
@@ -33,8 +33,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     lines come in the order of time, and names in the place of others later: that is mostly seen without trials. Lines
     that are right come late; but where an exception is raised, an axis of size 1 may be too much or missing, which is
     not seen. Before all else comes what lets a loop go on that ends too early, and, where a step is missing, a
-    condition of which one branch has not run. Then modules that are never called, and attributes that are never used:
-    those are likely, and a missing call has several places as a rule, of which none is to be named.
+    condition of which one branch has not run. Then modules that are never called, attributes and arguments that are
+    never used: those are likely, and a missing call has several places as a rule, of which none is to be named.
     """
     recipe, known, trace, finding, *_ = followed
     code = recipe.code
@@ -66,7 +66,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             of_line = Counter[int]()
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
-            idle_names = unused_names(node)
+            idle_names, idle_arguments = unused_names(node), unused_arguments(node)
             skipped = _skipped(node, times) if end and not any(map(is_sure, finding.faults)) else set()
             if filling := _filling(node, {line: far for (own, line), far in way.items() if own == file}, file):
                 way = with_names(way | filling, own_files(code))
@@ -88,7 +88,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late = late if (file, change.line) in way else 4 + int(not seen)
                 if _ends_early(change, followed):
                     late = -2 - int(change.moves)
-                elif change.text.startswith(calls) or change.text in likely:
+                elif change.text.startswith(calls) or change.text in likely or change.text in idle_arguments:
                     late = -1
                 block = of_line[change.line] // MANY if end else int(change.names or change.moves)
                 if change.text in idle_names and change.names:

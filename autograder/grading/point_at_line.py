@@ -10,7 +10,7 @@ import numpy as np
 from autograder.diagnosis import first_fault, known_steps
 from autograder.diagnosis.changing_lines import argument_line, kept_line, making_line, random_line, unfilled_lines
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
-from autograder.diagnosis.findings import Fault, Finding, Text
+from autograder.diagnosis.findings import Fault, Finding, Text, with_others
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
 from autograder.diagnosis.weak_tensors import numbers_to_tell
@@ -326,6 +326,7 @@ def own_files(code: Code) -> dict[str, str]:
 
 def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str]) -> TestResult:
     """A result with what follows from the trace."""
+    finding = with_others(finding)
     told = sentences(finding, sources)
     if not told:
         return result

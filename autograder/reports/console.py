@@ -93,7 +93,8 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
     if test.message:
         _indented(console, test.message, "" if test.status == "not started" else "bold")
     pointed = "\n".join(test.pointed)
-    _indented(console, "The line is the same as above." if pointed and pointed in hints else pointed, "cyan")
+    same = "The line is the same as above." if any(mark.state == "wrong" for mark in test.marks) else "As above."
+    _indented(console, same if pointed and pointed in hints else pointed, "cyan")
     hints.add(pointed)
     if test.hints:
         again = test.mistake in hints

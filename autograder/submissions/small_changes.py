@@ -25,6 +25,7 @@ from autograder.submissions.taken_for import (
     SPLITTING,
     TAKEN_FOR,
 )
+from autograder.submissions.unused_names import passed_on, unused_arguments
 
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
@@ -67,7 +68,8 @@ def small_changes(
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
     editor, seen = _Editor(text, function, parse(source), idle), set[str]()
     for statement in statements(function.body):
-        for start, stop, new in () if editor.is_step(statement) else editor.of_statement(statement):
+        given = [text.place(one, name) for name in unused_arguments(function) for one in passed_on(statement)]
+        for start, stop, new in () if editor.is_step(statement) else (*given, *editor.of_statement(statement)):
             unit = head + source[begin:start] + new + source[stop:end]
             if new != source[start:stop] and unit not in seen:
                 seen.add(unit)
@@ -109,7 +111,6 @@ class _Editor:
             {id(one) for node in ast.walk(function) if isinstance(node, kinds) for one in statements(node.body)}
             for kinds in (ast.While, (ast.While, ast.For))
         )
-
         left = [node.test for node in statements(function.body) if isinstance(node, ast.While) or self._leaves(node)]
         self.leaving = {one.id for test in left for one in ast.walk(test) if isinstance(one, ast.Name)}
 
@@ -133,7 +134,7 @@ class _Editor:
         return isinstance(node.value, ast.Name) and node.value.id == "self"
 
     def _whole(self, node: ast.expr | ast.stmt, new: str) -> Edit:
-        return self.text.start(node), self.text.end(node), new
+        return self.text.place(node, new)
 
     def of_statement(self, statement: ast.stmt) -> Iterator[Edit]:
         makers: dict[type, Callable[..., Iterator[Edit]]] = {

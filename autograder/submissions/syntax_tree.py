@@ -51,6 +51,10 @@ class Offsets:
     def end(self, node: ast.expr | ast.stmt) -> int:
         return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
+    def place(self, node: ast.expr | ast.stmt, new: str) -> tuple[int, int, str]:
+        """Where a node begins and ends, and a text for its place."""
+        return self.start(node), self.end(node), new
+
     def of(self, node: ast.expr | ast.stmt) -> str:
         return self.source[self.start(node) : self.end(node)]
 

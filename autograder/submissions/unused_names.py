@@ -1,6 +1,7 @@
-"""Names to which a function gives something that it uses nowhere."""
+"""Names to which a function gives something that it uses nowhere, and arguments that it does not use."""
 
 import ast
+from collections.abc import Iterator
 
 
 def unused_names(function: ast.FunctionDef) -> set[str]:
@@ -8,3 +9,18 @@ def unused_names(function: ast.FunctionDef) -> set[str]:
     names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and not one.id.startswith("_")]
     read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
     return {one.id for one in names if isinstance(one.ctx, ast.Store)} - read
+
+
+def unused_arguments(function: ast.FunctionDef) -> list[str]:
+    """The arguments that a function never uses, nor gives something else to."""
+    used = {"self", *(one.id for one in ast.walk(function) if isinstance(one, ast.Name))}
+    arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
+    return [name for name in arguments if name not in used and not name.startswith("_")]
+
+
+def passed_on(statement: ast.stmt) -> Iterator[ast.expr]:
+    """What the calls of a statement are given and is made there, not only named."""
+    for call in (one for one in ast.walk(statement) if isinstance(one, ast.Call)):
+        for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+            if isinstance(value, (ast.Call, ast.BinOp, ast.Subscript)):
+                yield value
