@@ -20,7 +20,7 @@ from autograder.diagnosis.known_steps import (
     series,
     unusual,
 )
-from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, WITH_PLACES, WRITES
+from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, UNIT, WITH_PLACES, WRITES
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, WHOLE
 from autograder.sandbox.traces import Line, Trace
 
@@ -96,7 +96,7 @@ class Comparison:
             if not proven[parts].all():  # some parts of a wrong tensor may be right
                 used = [user for user in used if user not in parts]
             proven[node] = matched or any(proven[one] and self.plain[one] <= self.plain[node] for one in used)
-        idle = np.array([operation in EMPTY + RANDOM for operation in self.trace.operations], dtype=bool)
+        idle = np.array([operation in EMPTY + RANDOM + UNIT for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
         for node in range(n):
             if self.trace.operations[node] in CHOOSING and self.rows[node] >= 0 and not self.alike[node]:

@@ -23,6 +23,7 @@ CHOOSING = (
 )
 # What gives no mask, even if all of it is zeros and ones.
 COMPUTED = ("div", "truediv", "matmul", "bmm", "einsum", "linear", "softmax", "exp", "normalize", "mean", "pow")
+UNIT = ("eye",)  # of a matrix like that there is little to doubt
 WITH_PLACES = ("max", "min", "topk", "sort", "median", "mode", "kthvalue", "cummax", "cummin")  # beside the numbers
 PLACES = ("argmax", "argmin", "multinomial")
 MOVING = ("cat", "stack", "concat", "unsqueeze", "squeeze", "view", "reshape", "where", "masked_fill", "clone", "to")
@@ -38,7 +39,8 @@ def weak(seen: "Comparison") -> np.ndarray:
     mask = seen.binary & ~seen.alike & ((seen.rows < 0) | _by_chance(seen) | _computed(seen)) | seen.either_way
     users = [[user for user in found if seen.proven[user]] for found in seen.consumers]
     proven = np.array([any(seen.shows(user, node) for user in found) for node, found in enumerate(users)], dtype=bool)
-    found: np.ndarray = (seen.alike & ~seen.plain & extreme) | mask | _from_unlike(seen)
+    unit = np.array([operation in UNIT for operation in trace.operations], dtype=bool)
+    found: np.ndarray = (seen.alike & ~seen.plain & extreme) | (mask & ~unit) | _from_unlike(seen)
     trained = np.array([operation == TRAINED for operation in trace.operations], dtype=bool)
     found = trace.made & ((found | _chosen(trace)) & ~proven | seen.drawn | trained)
     for node, sources in enumerate(trace.inputs):  # nor does what is made of such a one alone

@@ -30,9 +30,15 @@ def with_idle_statement(finding: Finding, trace: Trace, sources: Mapping[str, st
     if not found:
         return finding
     idle = [Fault(line, unused="") if computes else Fault(line, nothing=True) for line, computes in found.items()]
-    sure = [fault for fault in finding.faults if not (fault.vague or fault.left_out) and fault.line not in found]
+    # What comes after such a line may be wrong because of it.
+    before = [one for one in finding.faults if not any(_follows(one.line, line) for line in found)]
+    sure = [fault for fault in before if not (fault.vague or fault.left_out)]
     right = tuple(one for one in finding.right if one[0] not in found)
     return replace(finding, faults=(*idle, *sure), right=right)
+
+
+def _follows(line: Line, other: Line) -> bool:
+    return line.file != other.file or line.number >= other.number
 
 
 def _name(line: Line, sources: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from autograder.submissions.taken_for import (
     COMMUTE,
     FAMILIES,
     GATHERING,
+    IN_PLACE_OF,
     LOGIC,
     MASKING,
     MERGING,
@@ -126,9 +127,8 @@ class _Editor:
         return self._leaves(node)
 
     def _leaves(self, node: ast.stmt) -> TypeGuard[ast.If]:
-        return (
-            isinstance(node, ast.If) and id(node) in self.again and isinstance(node.body[-1], (ast.Break, ast.Return))
-        )
+        last = node.body[-1] if isinstance(node, ast.If) and id(node) in self.again else None
+        return isinstance(last, (ast.Break, ast.Return))
 
     def _of_self(self, node: ast.Attribute) -> bool:
         return isinstance(node.value, ast.Name) and node.value.id == "self"
@@ -292,8 +292,8 @@ class _Editor:
         if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args:
             yield from self._one_off(node.args[0] if len(node.args) == 1 else node.args[1])
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if method == "size":  # one in the place of many
-            yield self._whole(node, "1")
+        for form in IN_PLACE_OF.get(method, ()):
+            yield self._whole(node, form.format(own.of(node)))
         if method in MASKING and node.args:
             yield self._whole(node.args[0], f"~({own.of(node.args[0])}).bool()")
         if method in GATHERING and len(node.args) == 2:  # an order in the place of the one that undoes it

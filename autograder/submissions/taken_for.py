@@ -38,3 +38,5 @@ GATHERING, MASKING = ("gather", "scatter", "scatter_"), ("masked_fill", "masked_
 POSITIVE = ("softplus", "relu", "sigmoid", "abs")  # what is taken for exp(), to make a number positive
 # Of heads, before axes are turned.
 SPLITTING, MERGING = ("view", "reshape", "unflatten"), ("view", "reshape", "flatten")
+# What may stand in the place of a whole call: one in the place of many, a surprise in the place of a logarithm.
+IN_PLACE_OF = {"size": ("1",), "log_softmax": ("(-{})",), "log": ("(-{})",)}
