@@ -1,0 +1,224 @@
+"""Edits of expressions that may mend a slip: another name, attribute, number, sign, operator, argument or axis."""
+
+import ast
+from collections.abc import Collection, Iterator
+
+from autograder.submissions.attributes import sizes, unused_attributes
+from autograder.submissions.syntax_tree import Offsets
+from autograder.submissions.taken_for import (
+    ARITHMETIC,
+    COMMUTE,
+    FAMILIES,
+    GATHERING,
+    IN_PLACE_OF,
+    LOGIC,
+    MASKING,
+    MERGING,
+    ORDER,
+    POSITIVE,
+    SPLITTING,
+    TAKEN_FOR,
+)
+
+Edit = tuple[int, int, str]  # from, to, the text in its place
+
+
+class ExpressionEdits:
+    """The edits of the expressions of a function.
+
+    Args:
+        function: its node in `tree`.
+        idle: modules of its object that are never called, so that a call of one may be missing.
+    """
+
+    def __init__(self, text: Offsets, function: ast.FunctionDef, tree: ast.Module, idle: Collection[str]) -> None:
+        self.text = text
+        idle = sorted({*unused_attributes(tree), *idle})
+        method = any(one.arg == "self" for one in function.args.args)
+        self.idle = [name for name in idle if method and f"self.{name}" in text.source]
+        names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
+        self.names = list(dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))]))
+        self.local = {*self.names, *(one.arg for one in ast.walk(function) if isinstance(one, ast.arg))}
+        called = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
+        own = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and self._of_self(node)]
+        self.called = called
+        methods = {
+            node.func.attr
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        self.splits, self.sorts = not methods.isdisjoint(SPLITTING), not methods.isdisjoint(("sort", "argsort"))
+        self.attributes = {
+            kind: list(dict.fromkeys([*idle, *(node.attr for node in own if (id(node) in called) == kind)]))
+            for kind in (True, False)
+        }
+        makes = [one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)]
+        self.made = list(dict.fromkeys(one.attr for one in makes if self._of_self(one)))
+        self.sizes = sizes(tree)
+
+    def _of_self(self, node: ast.Attribute) -> bool:
+        return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+    def _whole(self, node: ast.expr | ast.stmt, new: str) -> Edit:
+        return self.text.place(node, new)
+
+    def _name(self, node: ast.Name) -> Iterator[Edit]:
+        if node.id in self.names and id(node) not in self.called:
+            for other in self.names:
+                if other != node.id:
+                    yield self._whole(node, other)
+
+    def _through(self, node: ast.expr) -> Iterator[Edit]:
+        """What goes on through a module that is never called."""
+        if not isinstance(getattr(node, "ctx", None), ast.Store):
+            for name in self.idle:
+                yield self._whole(node, f"self.{name}({self.text.of(node)})")
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[Edit]:
+        end = self.text.end(node)
+        start = end - len(node.attr)
+        if self._of_self(node):
+            # `self.sos_idx` for `self.eos_idx`, whatever else the function uses.
+            kin = [one for one in self.made if "_" in one and one.rpartition("_")[2] == node.attr.rpartition("_")[2]]
+            like = [*kin, *(self.sizes if node.attr in self.sizes else ())] if id(node) not in self.called else []
+            for other in dict.fromkeys([*like, *self.attributes[id(node) in self.called]]):
+                if other != node.attr:
+                    yield start, end, other
+        if node.attr == "inf":
+            yield self._whole(node, f"(-{self.text.of(node)})")
+        if node.attr.endswith("_") and not node.attr.startswith("_"):  # in place
+            yield start, end, node.attr.rstrip("_")
+        for other in (one for family in FAMILIES if node.attr in family for one in family if one != node.attr):
+            yield start, end, other
+
+    def _constant(self, node: ast.Constant) -> Iterator[Edit]:
+        value = node.value
+        if isinstance(value, bool):
+            yield self._whole(node, str(not value))
+        elif isinstance(value, (int, float)):
+            for other in (value + 1, value - 1, -value, value + 2, value - 2, value * 2, value / 2):
+                if other != value:
+                    number = int(other) if isinstance(value, int) and other == int(other) else other
+                    yield self._whole(node, f"{number}" if number >= 0 else f"({number})")
+
+    def _unary(self, node: ast.UnaryOp) -> Iterator[Edit]:
+        yield self._whole(node, f"({self.text.of(node.operand)})")
+
+    def _one_off(self, node: ast.expr) -> Iterator[Edit]:
+        """The end of a loop, or of a slice, one further or one less."""
+        for step in ("+ 1", "- 1"):
+            yield self._whole(node, f"{self.text.of(node)} {step}")
+
+    def _binary(self, node: ast.BinOp) -> Iterator[Edit]:
+        left, right = self.text.of(node.left), self.text.of(node.right)
+        likely = TAKEN_FOR.get(type(node.op), ())
+        table = ARITHMETIC if type(node.op) in ARITHMETIC else LOGIC
+        others = {kind: sign for kind, sign in table.items() if kind is not type(node.op)}
+        others = {} if isinstance(node.op, ast.MatMult) else others
+        yield from (self._whole(node, f"(({left}) {others[kind]} ({right}))") for kind in likely)
+        own = "@" if isinstance(node.op, ast.MatMult) else ARITHMETIC.get(type(node.op))
+        if own and not isinstance(node.op, COMMUTE):
+            yield self._whole(node, f"(({right}) {own} ({left}))")
+        yield from (self._whole(node, f"({one})") for one in (left, right))
+        for kind, sign in others.items():
+            if kind not in likely:
+                yield self._whole(node, f"(({left}) {sign} ({right}))")
+        if isinstance(node.op, (ast.Mult, ast.Div)):
+            yield self._whole(node, f"(-({left}) {own} ({right}))")
+        if isinstance(node.op, ast.MatMult):
+            yield self._whole(node, f"(({left}).transpose(-2, -1) @ ({right}))")
+            yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
+
+    def _comparison(self, node: ast.Compare) -> Iterator[Edit]:
+        start, end = self.text.end(node.left), self.text.start(node.comparators[0])
+        if (own := ORDER.get(type(node.ops[0]))) and self.text.source[start:end].count(own) == 1:
+            for other in ORDER.values():
+                if other != own:
+                    yield start, end, self.text.source[start:end].replace(own, other)
+            if isinstance(node.comparators[0], ast.Constant):
+                for other in ("!=", "=="):
+                    yield self._whole(node, f"(({self.text.of(node.left)}) {other} 0)")
+
+    def _bool(self, node: ast.BoolOp) -> Iterator[Edit]:
+        word = " or " if isinstance(node.op, ast.And) else " and "
+        yield self._whole(node, "(" + word.join(f"({self.text.of(one)})" for one in node.values) + ")")
+        for one in node.values:
+            yield self._whole(node, f"({self.text.of(one)})")
+
+    def _choice(self, node: ast.IfExp) -> Iterator[Edit]:
+        yield from (self._whole(node, f"({self.text.of(one)})") for one in (node.body, node.orelse))
+
+    def _call(self, node: ast.Call) -> Iterator[Edit]:
+        own = self.text
+        for first, second in zip(node.args, node.args[1:], strict=False):
+            between = own.source[own.end(first) : own.start(second)]
+            yield own.start(first), own.end(second), own.of(second) + between + own.of(first)
+        for number, keyword in enumerate(node.keywords):
+            others = [*node.args, *(other.value for other in node.keywords[:number])]
+            if keyword.arg and others:
+                yield own.end(others[-1]), own.end(keyword.value), ""
+        for one, two in zip(node.keywords, node.keywords[1:], strict=False):
+            between = own.source[own.end(one.value) : own.start(two.value)]
+            yield own.start(one.value), own.end(two.value), own.of(two.value) + between + own.of(one.value)
+        if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args:
+            yield from self._one_off(node.args[0] if len(node.args) == 1 else node.args[1])
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        for form in IN_PLACE_OF.get(method, ()):
+            yield self._whole(node, form.format(own.of(node)))
+        if method == "append" and isinstance(node.args[0] if node.args else None, ast.Name):  # a batch of one
+            yield self._whole(node.args[0], f"{own.of(node.args[0])}[0]")
+        if method in MASKING and node.args:
+            yield self._whole(node.args[0], f"~({own.of(node.args[0])}).bool()")
+        if method in GATHERING and len(node.args) == 2:  # an order in the place of the one that undoes it
+            yield self._whole(node.args[1], f"{own.of(node.args[1])}.argsort({own.of(node.args[0])})")
+        if isinstance(node.func, ast.Attribute) and not self._is_library(node.func.value):
+            if method in SPLITTING:
+                yield self._whole(node, f"{own.of(node)}.transpose(1, 2)")
+            if method in MERGING:
+                yield self._whole(node.func.value, f"{own.of(node.func.value)}.transpose(1, 2).contiguous()")
+            if method == "repeat" and len(node.args) > 1:
+                yield from self._interleaved(node, own.of(node.func.value))
+            yield self._whole(node, f"({own.of(node.func.value)})")
+        # Of an iterator nothing would be left after the first use, which may be right by chance.
+        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], (ast.Starred, ast.GeneratorExp)):
+            yield self._whole(node, f"({own.of(node.args[0])})")
+            if method in POSITIVE:
+                yield self._whole(node, f"({own.of(node.args[0])}).exp()")
+
+    def _interleaved(self, node: ast.Call, tensor: str) -> Iterator[Edit]:
+        """What `repeat` repeats as a whole along one axis, repeated element by element."""
+        more = [at for at, one in enumerate(node.args) if not (isinstance(one, ast.Constant) and one.value == 1)]
+        if len(more) == 1 and not node.keywords:
+            yield self._whole(node, f"{tensor}.repeat_interleave({self.text.of(node.args[more[0]])}, dim={more[0]})")
+
+    def _is_library(self, node: ast.expr) -> bool:
+        """Whether what stands before the dot of a call is no tensor: `torch`, `F`, `self`, ..."""
+        return isinstance(node, ast.Name) and node.id not in self.local
+
+    def _subscript(self, node: ast.Subscript) -> Iterator[Edit]:
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for axis in axes:
+            if isinstance(axis, ast.Slice) and axis.step:
+                for low in ("", "1"):
+                    yield self._whole(axis, f"{low}::{self.text.of(axis.step)}")
+            elif isinstance(axis, ast.Slice):
+                low = self.text.of(axis.lower) if axis.lower else ""
+                high = self.text.of(axis.upper) if axis.upper else ""
+                for bound in (axis.lower, axis.upper):
+                    if bound and not isinstance(bound, (ast.Constant, ast.UnaryOp)):
+                        yield from self._one_off(bound)
+                for one in ("1:", ":-1", ":", f"{low}:", f":{high}", f"{high}:{low}", f"({low or 0}) + 1:{high}"):
+                    if one != f"{low}:{high}":
+                        yield self._whole(axis, one)
+        texts = [self.text.of(axis) for axis in axes]
+        if self.sorts and len(axes) == 1 and isinstance(axes[0], ast.Name):
+            yield self._whole(axes[0], f"{texts[0]}.argsort()")
+        for at in range(len(axes) - 1):
+            if texts[at] != texts[at + 1]:
+                yield self._whole(node.slice, ", ".join([*texts[:at], texts[at + 1], texts[at], *texts[at + 2 :]]))
+        if isinstance(axes[-1], ast.Slice) and len(axes) == 1:  # of another axis
+            yield self._whole(node.slice, f":, {texts[0]}")
+        elif isinstance(axes[-1], ast.Slice) and texts[0] == ":" and len(axes) == 2:
+            yield self._whole(node.slice, texts[1])
+        yield self._whole(node, f"({self.text.of(node.value)})")
