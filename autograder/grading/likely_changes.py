@@ -66,6 +66,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             of_line = Counter[int]()
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
+            endless = {one.lineno for one in ast.walk(node) if isinstance(one, ast.While)}
             idle_names, idle_arguments = unused_names(node), unused_arguments(node)
             skipped = _skipped(node, times) if end and not any(map(is_sure, finding.faults)) else set()
             if filling := _filling(node, {line: far for (own, line), far in way.items() if own == file}, file):
@@ -93,6 +94,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 block = of_line[change.line] // MANY if end else int(change.names or change.moves)
                 if change.text in idle_names and change.names:
                     block = -1
+                if change.line in endless and ") or (" in change.text:  # it may never end
+                    late = 6
                 if seen and not end and not block and times:  # it may lack something behind what is right
                     late, block = 0, 2
                 found.append((late, block, far, change))

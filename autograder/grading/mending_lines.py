@@ -6,6 +6,7 @@ it should and the test gets further than before. A line is named if it is the on
 """
 
 import ast
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -259,7 +260,10 @@ class _StageTrials:
     def _right(self, change: SmallChange, trials: Trials, failed: Failed) -> bool:
         """Whether a change gives the call its right result."""
         known = failed.followed.known
-        results, ran = self._results(trials, change), failed.followed.trace.ran
+        results, trace = self._results(trials, change), failed.followed.trace
+        # Where more comes back than before, more has run, as in a loop that ends later.
+        sizes = [sum(map(math.prod, shapes)) for shapes in ([one.shape for one in results], trace.shapes)]
+        ran = trace.ran * max(1, sizes[0] // max(1, sizes[1]))
         early = STILL if failed.followed.raised else EARLY
         self.left -= (ran if results else ran // early) + EACH + NEW * trials.makes_anew(change)
         # Where an attribute is read, only that comes back; a call before it has results, too.

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from autograder.sandbox.costs import more
 from autograder.sandbox.function_calls import FunctionCalls, numbers_of
 from autograder.sandbox.limits import TRACE_NODES, TRACE_SECONDS
 from autograder.sandbox.plain_values import REPEATED, Series, is_array, plain
@@ -33,7 +34,6 @@ QUESTIONS = {
     *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
-ELEMENTS = 4096  # that cost as much as an operation
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 
 
@@ -126,7 +126,7 @@ class Tracer(Record, TorchFunctionMode):
         self.ran += 1
         if not self.whole or self._unseen or name in QUESTIONS:
             value = func(*args, **kwargs)
-            self.ran += value.numel() // ELEMENTS if isinstance(value, torch.Tensor) else 0
+            self.ran += more(name, tensors_in(args), value)
             return value
         used = list(tensors_in((args, kwargs)))
         before = [_version(tensor) for tensor in used]
@@ -137,6 +137,7 @@ class Tracer(Record, TorchFunctionMode):
                 self.raised = [self._node(tensor) for tensor in used]
                 self.raised_at = self.place(sys._getframe(1))[0]
             raise
+        self.ran += more(name, used, value)
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
         if made or changed:
@@ -220,7 +221,6 @@ class Tracer(Record, TorchFunctionMode):
         if label not in EMPTY and not weight and not self.blind:
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
                 found, nan = looked_at(tensor)
-        self.ran += tensor.numel() // ELEMENTS
         self.bytes += tensor.numel() * tensor.element_size()
         if len(self.nodes) == self.turned:
             self.turns = turns(tensor)
