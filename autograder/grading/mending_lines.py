@@ -30,8 +30,8 @@ from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
 # An operation takes about 12 microseconds.
-OPERATIONS, TOLD = 26_000, 14_000  # where no line is told yet; where one is
-OTHERS = 10_000  # to look for another line, when one is found; half of it where a whole test takes long
+OPERATIONS, TOLD = 21_000, 12_000  # where no line is told yet; where one is
+OTHERS = 8_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 2_500  # that have to be left for that
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 60, 170, 1_000
