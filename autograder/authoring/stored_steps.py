@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.authoring.formulations import correct_submissions
+from autograder.authoring.spelled_out import spelled_out
 from autograder.diagnosis.known_steps import LIMIT, Known, known_from, no_tensor, pack, stored_file
 from autograder.grading.named_steps import given_functions, named_reference, read_names
 from autograder.grading.point_at_line import followed
@@ -22,6 +23,7 @@ from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.traces import Trace, Unreadable
 from autograder.sandbox.worker_processes import Workers
+from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
 SECONDS = 60.0  # for a call; there is time
@@ -74,12 +76,16 @@ def steady(first: Trace, second: Trace) -> Trace | None:
 
 
 def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
-    """The code of every correct submission that differs from the solution in this stage, by name."""
-    return {
-        name: code_of_stage(submission, stage, assignment, {})
-        for name, (submission, written) in correct_submissions(assignment).items()
-        if written & set(stage.modules)
-    }
+    """The code of every correct submission that differs from the solution in this stage, by name; and that of all with
+    their numbers spelled out, where that is something else."""
+    correct = correct_submissions(assignment).items()
+    others = {name: submission for name, (submission, written) in correct if written & set(stage.modules)}
+    solution = read_submission(assignment.solution, assignment)
+    for name, submission in {"solution": solution, **others}.items():
+        own = {module: submission.sources[module] for module in stage.modules}
+        if spelled := spelled_out(Submission(submission.name, own)):
+            others[f"{name}, spelled out"] = Submission(submission.name, {**submission.sources, **spelled.sources})
+    return {name: code_of_stage(submission, stage, assignment, {}) for name, submission in others.items()}
 
 
 def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, Known]:

@@ -259,6 +259,13 @@ def _inside_given(seen: Comparison, node: int) -> bool:
     return any(node not in entry.outputs for entry in own)
 
 
+def in_standin(seen: Comparison, node: int) -> bool:
+    """Whether a node is made in what stands in for the tested object: right code, which correct code does not call."""
+    around = [seen.trace.calls[number] for number in seen.around(int(seen.trace.around[node]))]
+    own = [one for one in around if one.line and one.line == seen.trace.lines[node] and not one.returns]
+    return any(one.path == "it" and one.path not in seen.known.calls for one in own)
+
+
 def _beside_wrong_part(seen: Comparison, node: int) -> bool:
     """Whether a node is a part of a tensor of which another part is not right."""
     parts = seen.trace.operations

@@ -20,6 +20,7 @@ from autograder.diagnosis.beside_fault import (
     helper_around,
     in_helper,
     in_place_of,
+    in_standin,
     is_usual,
     never_called,
     right_lines,
@@ -116,7 +117,8 @@ class _Search:
         spread = spread_wrongly(seen, node) if by_element and not call else None
         if line is None or line in self.faults or self.text.given(line) or self._once_too_often(node):
             return
-        if (call and self.returns.gave(call)) or (self.again and seen.plain[node]):  # what a helper makes of numbers
+        # What a helper makes of numbers; what given code makes of what is right.
+        if self.returns.gave(call) if call else (self.again and seen.plain[node]) or in_standin(seen, node):
             return
         if spread is not None:
             self._add(spread, line, None, seen.order(spread))
@@ -231,8 +233,7 @@ class _Search:
         )
 
     def _once_too_often(self, node: int) -> bool:
-        """Whether a node is made in a call of a module that one line has made as often as any correct code before; or
-        rightly before, where the result has another shape than it should: a loop may run too long."""
+        """Whether a node is made in a call that one line has made as often as any correct code before, or rightly."""
         calls = self.trace.calls
         other_shape = bool(self.trace.results) and self.trace.shapes != self.known.shapes
         for number in self.seen.around(int(self.trace.around[node])):
@@ -317,12 +318,10 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         ended = {call.line for call in trace.calls if not call.outputs}
         faults = {line: fault for line, fault in faults.items() if not (fault.left_out and line in ended)}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
-    at = {line for line in [trace.raised_at] if line}  # what raises is not right, whatever else the line made
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     binary = [node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node]]
     opposites = tuple(node for node in binary if is_opposite(seen, node))
-    often = surplus_calls(seen, called_often(trace, known, text))
-    never = never_called(trace, known)
+    often, never = surplus_calls(seen, called_often(trace, known, text)), never_called(trace, known)
     faults = goes_on_without(seen, without_gaps(faults, often), never)
     if (fault := in_place_of(seen, often, never, text)) and fault.line not in faults:
         faults, often, never = {**steps_missing(seen, faults, fault.line), fault.line: fault}, (), ()
@@ -330,8 +329,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults.setdefault(fault.line, fault)
     faults = without_own_ways({one.line: one for one in (at_result(seen, fault) for fault in faults.values())})
     made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
+    not_right = {*wrong, *faults, *filter(None, [trace.raised_at])}  # what raises is not, whatever else the line made
     return Finding(
-        right=right_lines(seen, {*wrong, *faults, *at}, min(search.suspects, default=trace.size)),
+        right=right_lines(seen, not_right, min(search.suspects, default=trace.size)),
         faults=tuple(replace(fault, elsewhere=fault.missing in made) for fault in faults.values()),
         raised=trace.raised is not None,
         missing=tuple(step.name for step in map(known.steps.__getitem__, search.missing) if could_make(seen, step)),

@@ -262,8 +262,8 @@ class _StageTrials:
         known = failed.followed.known
         results, trace = self._results(trials, change), failed.followed.trace
         # Where more comes back than before, more has run, as in a loop that ends later.
-        sizes = [sum(map(math.prod, shapes)) for shapes in ([one.shape for one in results], trace.shapes)]
-        ran = trace.ran * max(1, sizes[0] // max(1, sizes[1]))
+        before, now = (sum(map(math.prod, shapes)) for shapes in (trace.shapes, [one.shape for one in results]))
+        ran = trace.ran * max(1, now // before if before else 1)
         early = STILL if failed.followed.raised else EARLY
         self.left -= (ran if results else ran // early) + EACH + NEW * trials.makes_anew(change)
         # Where an attribute is read, only that comes back; a call before it has results, too.
