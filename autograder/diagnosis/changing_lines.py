@@ -43,13 +43,14 @@ def kept_line(fresh: Trace, later: Trace) -> Line | None:
         later: that of the same call on one that was called before.
     """
     given = fresh.signatures[~fresh.made]
-    for node, sources in enumerate(later.inputs):
+    for sources, line in (*zip(later.inputs, later.lines, strict=True), (later.raised or (), later.raised_at)):
         for source in sources:
             # What has a name here is a weight.
             if later.made[source] or later.operations[source] or not np.isfinite(later.signatures[source]).all():
                 continue
             if not any(_same(one, later.signatures[source]) for one in given):
-                return later.lines[node]
+                # What hands it on to another function uses it first.
+                return next((call.line for call in later.calls if source in call.inputs and call.line), line)
     return None
 
 

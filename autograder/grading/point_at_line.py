@@ -36,6 +36,7 @@ from autograder.grading.source_lines import (
 from autograder.grading.unsteady_results import CHANGING
 from autograder.grading.unused_steps import with_idle_statement, with_unused_step
 from autograder.manifest import Stage, assignment
+from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.limits import TRACE_SECONDS
 from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import Student
@@ -89,11 +90,9 @@ def point_at_line(
         if isinstance(error, Incorrect) and error.made_by and not error.operation:
             return _used(result, recipe, runs, error.made_by), None
         if isinstance(error, Incorrect) and error.operation and not error.made_by:
-            trace = followed(recipe, runs)
+            trace, said = followed(recipe, runs), f"uses {error.operation} in another place than correct code"
             lines = {line for line, name in zip(trace.lines, trace.operations, strict=True) if name == error.operation}
-            return _with_line(
-                result, recipe, only(lines), f"uses {error.operation} in another place than correct code"
-            ), None
+            return _with_line(result, recipe, only(lines), said), None
         if isinstance(error, Incorrect) and error.changes:
             trace = followed(recipe, runs)
             written = written_arguments(own_files(recipe.code), {line for line in trace.lines if line})
@@ -101,6 +100,8 @@ def point_at_line(
             if line is None and 1 < len(written) <= MOST_LINES:
                 return _with_lines(result, recipe, written, f"writes into {error.changes}"), None
             return _with_line(result, recipe, line, f"writes into {error.changes}"), None
+        if isinstance(error, Raised) and KEPT in error.message:
+            return _kept(result, recipe, runs, followed(recipe, runs)), None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
         if known is None:
@@ -122,9 +123,8 @@ def point_at_line(
     actual = error.actual if isinstance(error, Incorrect) else None
     whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
     told = with_finding(result, finding, own_files(recipe.code))
-    if (
-        whole and finding.faults and all(fault.vague for fault in finding.faults)
-    ):  # a wrong choice, which a known mistake explains better
+    # A wrong choice is explained better by a known mistake.
+    if whole and finding.faults and all(fault.vague for fault in finding.faults):
         told = replace(told, pointed_beside=())
     if not told.pointed and not raised and result.message.endswith("has the wrong dtype"):
         told = _with_line(result, recipe, making_line(trace), "makes what has the wrong dtype")
@@ -136,8 +136,7 @@ def point_at_line(
 
 
 def _with_only(result: TestResult, recipe: Recipe, known: known_steps.Known, trace: Trace) -> TestResult:
-    """A result with the only line that can be wrong where none is known to be: which keeps the attribute that is read,
-    and that correct code makes for something else or in another shape; or the only one that has run."""
+    """A result with the only line that can be wrong: that keeps the attribute which is read, or all that has run."""
     sources, request = own_files(recipe.code), recipe.requests[-1][0]
     if request["do"] == "get" and (known.find(trace.signatures[list(trace.results)]) >= 0).all():
         line = keeping_line(sources, request["attribute"])
@@ -154,6 +153,11 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> 
         return _with_line(result, recipe, line, "draws random numbers", calls)
     if why is CHANGING["unfilled"]:
         return _with_line(result, recipe, only(unfilled_lines(first)), "makes a tensor without values")
+    return _kept(result, recipe, runs, first)
+
+
+def _kept(result: TestResult, recipe: Recipe, runs: Student, first: Trace) -> TestResult:
+    """The result of a test whose call depends on earlier ones, with the line that uses what they have left."""
     kept = kept_line(first, followed(recipe, runs, earlier=True))
     return _with_line(result, recipe, kept, "uses a tensor that an earlier call has left")
 

@@ -11,6 +11,7 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
+from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Place, Raised, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
@@ -105,8 +106,9 @@ def run_test(
         calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
         for warning in case.warnings:
             _, text, shown = _told(warning)
-            last = shown[-2:] if isinstance(warning, StudentFault) else shown[1:3]  # where it was raised
-            calls.setdefault(text.partition("\n")[0][:200], (*shown[:1], *last))
+            last = shown[1:] if isinstance(warning, StudentFault) else shown[1:3]
+            kept = (KEPT,) if KEPT in text else ()
+            calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
         told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
         message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
     ended: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
@@ -209,7 +211,8 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
         return "passed", "", ()
     if isinstance(error, StudentFault):
         details = [f"called    {error.call}"] if error.call else []
-        details += [_line(place) for place in error.where[-3:]]
+        # Where it began, which may be what called something wrongly, and where it ended.
+        details += [_line(place) for place in (*error.where[:-2][:1], *error.where[-2:])]
         details += [f"shapes    {place.shapes}" for place in error.where[-1:] if place.shapes]
         return error.status, error.message, tuple(details)
     if isinstance(error, Incorrect):

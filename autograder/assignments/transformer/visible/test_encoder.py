@@ -1,5 +1,7 @@
 """Stage 3: the encoder."""
 
+import numpy as np
+
 from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments
 from autograder.grading.graded_case import inside
 from autograder.sandbox.remote_modules import ObjectProxy
@@ -26,10 +28,18 @@ class TestEncoder(TrainedTestCase):
     def check_model(self) -> None:
         """Fail unless the trained encoder gives what is stored."""
         stored = self.stored("sentences")
-        result = self.trained_transformer().forward_encoder(src=stored["src"], src_lengths=stored["src_lengths"])
+        model = self.trained_transformer()
+        result = model.forward_encoder(src=stored["src"], src_lengths=stored["src_lengths"])
         enc_output, src_padding_mask = self.items(result, 2, "forward_encoder")
         real = inside(stored["src_lengths"])
         # Any non-zero value marks padding. The mask comes first: a wrong one spoils the output.
         mask = src_padding_mask != 0 if hasattr(src_padding_mask, "shape") else src_padding_mask
         self.assert_tensor(mask, ~real, "src_padding_mask", "B T_e")
         self.assert_tensor(enc_output, stored["enc_output"], "enc_output", "B T_e d_model", where=real[..., None])
+        with self.only_warn():
+            lengths = np.array([2, 3])
+            result = model.forward_encoder(src=np.array([[5, 6, 7], [8, 9, 5]]), src_lengths=lengths)
+            _, mask = self.items(result, 2, "forward_encoder")
+            if not np.array_equal(np.asarray(mask) != 0, ~inside(lengths)):
+                why = "src_lengths says where the padding begins, whatever tokens stand there."
+                self.wrong("padding of other tokens than in our sentences is not marked in src_padding_mask", why)
