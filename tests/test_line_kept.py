@@ -67,3 +67,16 @@ def test_what_the_tested_object_itself_gives_is_not_accused(workers):
     changed = text[:begin] + new + text[end:]
     [test] = failed_text(workers, "attention", "pooling", "pooling", changed)
     assert line_of(changed, "_, portions = self(") not in wrong_lines(test)
+
+
+def test_a_list_that_is_a_default_argument(workers):
+    """It is made once, and grows from call to call, whatever the object."""
+    text = source("attention", "seq2seq")
+    begin = text.index("        steps = []\n", text.index("class AttentionDecoder"))
+    head = text.rindex("\n    ) -> tuple", 0, begin)
+    assert text.rindex("def forward(", 0, begin) < head
+    changed = text[:head] + ", steps=[]" + text[head:begin] + text[begin:].replace("        steps = []\n", "", 1)
+    tests = graded_text(workers, "attention", "bahdanau", "seq2seq", changed)
+    [test] = [test for test in tests if test.name == "test_teacher_forcing"]
+    assert test.status == "passed"
+    assert "a second call gives more or less weights than the first one" in test.message

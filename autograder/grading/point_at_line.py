@@ -330,7 +330,7 @@ def own_files(code: Code) -> dict[str, str]:
 
 def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str]) -> TestResult:
     """A result with what follows from the trace."""
-    finding = with_others(finding)
+    beside, finding = sentences(finding, sources, named=True), with_others(finding)
     told = sentences(finding, sources)
     if not told:
         return result
@@ -345,6 +345,5 @@ def with_finding(result: TestResult, finding: Finding, sources: Mapping[str, str
     marks += [mark(line, "after") for line in finding.after]
     step = finding.faults[0].missing if finding.faults else ""
     ordered = sorted(marks, key=lambda one: (one.file, one.line))
-    beside = sentences(finding, sources, named=True)
     beside_only = None if beside == told else beside
     return replace(result, pointed=told, pointed_beside=beside_only, marks=tuple(ordered), fault_step=step)

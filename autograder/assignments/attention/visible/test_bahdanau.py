@@ -54,7 +54,14 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(logits, stored["logits"], "logits", LOGITS)
         with self.part("weights"):
             self.assert_tensor(weights, stored["weights"], "weights", "B T_d T_e")
-        self.warn_of_changes(decoder, inputs)
+        if self.warn_of_changes(decoder, inputs):
+            with self.only_warn():
+                _, again = self.items(decoder(**inputs), 2, "forward")
+                if getattr(again, "shape", None) != stored["weights"].shape:
+                    why = (
+                        "Is something kept: on self, in a variable of the module, in a list that is a default argument?"
+                    )
+                    self.wrong("a second call gives more or less weights than the first one", why)
 
     def test_seq2seq(self):
         """Encode and decode, with zeros for padding; predict every next word of our sentences when trained."""
