@@ -49,7 +49,11 @@ class TestMultiHeadAttention(StageTestCase):
         stored, mha = self.stored("both_masks"), self.attention()
         heads = {name: stored[name] for name in ("query", "key", "value")}
         self.warn_of_changes(mha, {name: stored[name] for name in "QKV"}, "compute_mh_qkv_transformation")
-        self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention")
+        if self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention"):
+            with self.only_warn():
+                x = mha.compute_scaled_dot_product_attention(1e5 * heads["query"], heads["key"], heads["value"])
+                # exp() of such a score is no finite number.
+                self.assert_form(x, stored["x"].shape, "x, of queries 100,000 times as large,", "B T_q d_model")
 
     def test_mha_key_padding_mask(self):
         """Attend to the keys that are not padding."""
