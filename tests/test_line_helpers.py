@@ -123,7 +123,8 @@ def test_a_property_is_changed_in_trials_like_a_method(workers):
     assert f"With a small change of line {line}" in told(tests)
 
 
-def test_a_batch_that_is_put_back_by_sorting_it_again(workers):
+def test_a_batch_that_is_put_back_by_sorting_it_again(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.OPERATIONS", 26_000)  # it takes more than a verdict may cost
     text = slips.source("attention", "seq2seq")
     old = "enc_outputs, state = self.encoder(src, src_lengths)"
     start = text.index(old, text.index("class Seq2Seq("))

@@ -30,9 +30,9 @@ from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
 # An operation takes about 9 microseconds.
-OPERATIONS, TOLD = 21_000, 12_000  # where no line is told yet; where one is
+OPERATIONS, TOLD = 19_000, 11_000  # where no line is told yet; where one is
 OTHERS = 9_000  # to look for another line, when one is found; half of it where a whole test takes long
-FEWEST = 2_000  # that have to be left for that
+FEWEST = 1_500  # that have to be left for that
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 60, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
