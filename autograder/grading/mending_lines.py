@@ -36,8 +36,7 @@ FEWEST = 1_500  # that have to be left for that
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 60, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
-EARLY = 4  # times as much costs a call that gives a result as one that ends with an exception, somewhere;
-STILL = 2  # and as one of a call that ended so without the change
+EARLY = 4  # times as much costs a call that gives a result as one that ends with an exception, somewhere
 MORE = 4  # times as much at most costs one that gives more back
 SECONDS = 2.0  # where this is too much all the same
 CALL_SECONDS = 0.5  # for an answer
@@ -265,7 +264,7 @@ class _StageTrials:
         # Where more comes back than before, more has run, as in a loop that ends later.
         before, now = (sum(map(math.prod, shapes)) for shapes in (trace.shapes, [one.shape for one in results]))
         ran = trace.ran * max(1, min(MORE, now // before) if before else 1)
-        early = STILL if failed.followed.raised else EARLY
+        early = 1 if failed.followed.raised else EARLY  # it ends where it did, most likely
         self.left -= (ran if results else ran // early) + EACH + NEW * trials.makes_anew(change)
         # Where an attribute is read, only that comes back; a call before it has results, too.
         first = len(known.shapes) - len(results) if trials.reads else 0
