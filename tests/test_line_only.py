@@ -73,6 +73,7 @@ def test_the_only_statement_of_a_function(workers, new):
     tests, line = failed(workers, "attention", "pooling", "pooling", "(u <= 1).to(u.dtype)", new)
     [test] = [test for test in tests if test.name == "test_kernels"]
     assert wrong_lines(test) == [line]
+    assert ("makes what has the wrong dtype:" if new == "(u <= 1)" else "is all that computes here") in told([test])
 
 
 def test_a_line_that_goes_around_a_module(workers):

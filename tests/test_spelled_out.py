@@ -8,7 +8,7 @@ import pytest
 from autograder.authoring.formulations import correct_submissions
 from autograder.authoring.spelled_out import spelled_out
 from autograder.manifest import assignment
-from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.read_submission import read_submission
 from tests.slips import failed_text, line_of, source, wrong_lines
 
 TEXT = '''
@@ -30,21 +30,18 @@ def g(x):
 
 
 def test_it_gives_the_same():
-    spelled = spelled_out(Submission("", {"m": TEXT}))
-    assert spelled is not None
-    plain, named = _run(TEXT), _run(spelled.sources["m"])
+    plain, named = _run(TEXT), _run(spelled_out(TEXT))
     for a, b in [(1, 1), (1, 2), (2, 3), (0, 1), (1, 5)]:
         assert plain["f"](a, b) == named["f"](a, b)
 
 
 def test_parts_are_statements_and_torch_is_left_alone():
-    spelled = spelled_out(Submission("", {"m": TEXT}))
-    assert spelled is not None
-    text = spelled.sources["m"]
+    text = spelled_out(TEXT)
     assert "part_1 = a + b\n" in text
     assert "torch.exp(x * 2 + 1)" in text
     assert "while total > b - 1" in text  # it is computed again and again
-    assert spelled_out(Submission("", {"m": TEXT[TEXT.index("def g") :]})) is None
+    rest = TEXT[TEXT.index("def g") :]
+    assert spelled_out(rest) is rest
 
 
 def test_correct_programs_still_give_their_rates():
@@ -53,9 +50,9 @@ def test_correct_programs_still_give_their_rates():
     programs = [read_submission(chosen.solution, chosen), *(one for one, _ in correct_submissions(chosen).values())]
     texts = {one.sources["training"]: one for one in programs}
     for text, one in texts.items():
-        spelled = spelled_out(one)
-        assert spelled is not None
-        spaces = [_run(text), _run(spelled.sources["training"])]
+        spelled = spelled_out(text)
+        assert spelled != text
+        spaces = [_run(text), _run(spelled)]
         for step in (1, 5, 40, 99):
             rates = [space["warmup_rate"](step, 0.1, 10) for space in spaces]
             assert math.isclose(*rates), one.name

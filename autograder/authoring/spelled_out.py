@@ -6,7 +6,6 @@ torch function is called, correct code is therefore followed a second time, each
 
 import ast
 
-from autograder.submissions.read_submission import Submission
 from autograder.submissions.syntax_tree import parse
 
 LIBRARIES = {"torch", "nn", "F"}  # what these make is seen anyhow
@@ -15,14 +14,8 @@ PARTS = (ast.BinOp, ast.Call, ast.UnaryOp)
 WHOLE = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def spelled_out(submission: Submission) -> Submission | None:
-    """A submission in which the functions without torch compute each part in a statement; None if there is none."""
-    sources = {module: _spelled_out(text) for module, text in submission.sources.items()}
-    changed = any(sources[module] is not text for module, text in submission.sources.items())
-    return Submission(submission.name, sources) if changed else None
-
-
-def _spelled_out(text: str) -> str:
+def spelled_out(text: str) -> str:
+    """A module whose functions without torch compute each part in a statement; the same text if there are none."""
     tree, changed = parse(text), False
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not _names(node) & LIBRARIES:
@@ -49,12 +42,8 @@ class _Editor:
                 value = getattr(node, field, None)
                 if isinstance(value, ast.expr) and not isinstance(node, ast.While):
                     setattr(node, field, self._inside(value, found))
-            for field in ("body", "orelse"):
-                if (
-                    isinstance(inner := getattr(node, field, None), list)
-                    and inner
-                    and not isinstance(node, ast.FunctionDef)
-                ):
+            for field in () if isinstance(node, ast.FunctionDef) else ("body", "orelse"):
+                if inner := getattr(node, field, None):
                     setattr(node, field, self.block(inner))
             found.append(node)
         return found

@@ -83,8 +83,8 @@ def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
     solution = read_submission(assignment.solution, assignment)
     for name, submission in {"solution": solution, **others}.items():
         own = {module: submission.sources[module] for module in stage.modules}
-        if spelled := spelled_out(Submission(submission.name, own)):
-            others[f"{name}, spelled out"] = Submission(submission.name, {**submission.sources, **spelled.sources})
+        if own != (spelled := {module: spelled_out(text) for module, text in own.items()}):
+            others[f"{name}, spelled out"] = Submission(submission.name, {**submission.sources, **spelled})
     return {name: code_of_stage(submission, stage, assignment, {}) for name, submission in others.items()}
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from autograder.diagnosis.known_steps import LIMIT
+from autograder.diagnosis.module_outputs import only
 from autograder.sandbox.traces import Line, Trace
 
 
@@ -32,7 +33,7 @@ def making_line(trace: Trace) -> Line | None:
         sources = trace.inputs[node]
         same = len(sources) == 1 and _same(trace.signatures[node], trace.signatures[sources[0]])
         node = sources[0] if same else -1
-    return next(iter(lines)) if len(lines) == 1 else None
+    return only(lines)
 
 
 def kept_line(fresh: Trace, later: Trace) -> Line | None:

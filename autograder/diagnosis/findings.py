@@ -79,7 +79,6 @@ class Fault:
     twice: str = ""  # the module that it calls twice, and correct code once
     before: Line | None = None  # the line that made what it is given
     inside: Line | None = None  # the line of the function called there that makes it
-    caller: Line | None = None  # the line that calls the function in which it calls something with the wrong inputs
     proven: tuple[str, str] | None = None  # this function, and the test that calls it by itself and passes
     again: Line | None = None  # the line that calls its function, in another round with right results
     node: int = -1  # the tensor with the right numbers in another order

@@ -229,7 +229,6 @@ class _Search:
             doubtful=own in FORBIDDING and usual.masked_by_chance(node),
             together=own in TOGETHER and bool(missing) and (not after or own != steps[after[0]].operation),
             inside=trace.lines[node] if call is None and line != trace.lines[node] and not self.again else None,
-            caller=self.calls.caller(call) if call else None,
         )
 
     def _once_too_often(self, node: int) -> bool:

@@ -253,9 +253,6 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
         told += what(fault, within(fault, text_of(fault.line, sources)))
-        if fault.caller and fault.vague and fault.caller not in (fault.line, fault.again):
-            place = f"line {fault.caller.number}" + where.removeprefix(f"Line {fault.line.number}")
-            told.append(f"What goes in there: what its function is given ({place}).")
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]

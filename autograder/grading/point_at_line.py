@@ -101,7 +101,9 @@ def point_at_line(
                 return _with_lines(result, recipe, written, f"writes into {error.changes}"), None
             return _with_line(result, recipe, line, f"writes into {error.changes}"), None
         if isinstance(error, Raised) and KEPT in error.message:
-            return _kept(result, recipe, runs, followed(recipe, runs)), None
+            told = _kept(result, recipe, runs, followed(recipe, runs))
+            if told is not result:
+                return told, None
         known = _known(recipe, reference, stage)
         nan = isinstance(error, Incorrect) and "NaN" in error.wrong.message
         if known is None:
@@ -123,12 +125,11 @@ def point_at_line(
     actual = error.actual if isinstance(error, Incorrect) else None
     whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
     told = with_finding(result, finding, own_files(recipe.code))
-    # A wrong choice is explained better by a known mistake.
-    if whole and finding.faults and all(fault.vague for fault in finding.faults):
+    if whole and finding.faults and all(fault.vague for fault in finding.faults):  # a known mistake says more of it
         told = replace(told, pointed_beside=())
     if not told.pointed and not raised and result.message.endswith("has the wrong dtype"):
         told = _with_line(result, recipe, making_line(trace), "makes what has the wrong dtype")
-    if not finding.faults and not finding.opposite and not finding.nan and not raised:
+    elif not (finding.faults or finding.opposite or finding.nan or finding.never or finding.often or raised):
         told = _with_only(told, recipe, known, trace)
     if not raised and all(fault.returns is not None for fault in finding.faults):
         told = _with_unfilled(told, recipe, trace)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from autograder.diagnosis.module_outputs import only
 from autograder.grading.function_text import FunctionText, functions_of
 from autograder.sandbox.traces import Line
 
@@ -102,7 +103,7 @@ def keeping_line(sources: Mapping[str, str], attribute: str) -> Line | None:
 
 def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> Line | None:
     """The only line of some that have run, if it is the only statement of its function as well."""
-    line = next(iter(ran)) if len(ran) == 1 else None
+    line = only(ran)
     own = functions_of(line.file, sources.get(line.file, "")).values() if line else ()
     return line if line and any(function.alone == line.number for function in own) else None
 
