@@ -172,11 +172,13 @@ def generate(make: Maker) -> Tensors:
     scores = 2 * make.random(3, 17)
     for case, options in cases.FILTERS.items():
         tensors[f"filter/{case}"] = torch.softmax(code.filter_logits(scores, **options), dim=-1)
-    greedy = code.generate(model, tokens[:, :4], 20)
+    # So many rows that tokens which are drawn are hardly ever all the best ones.
+    prompt = torch.cat([tokens[:, :4], make.integers(cases.MODEL["vocab_size"], 6, 4)])
+    greedy = code.generate(model, prompt, 20)
     return tensors | {
         **named("weights", model.state_dict()),
         "filter/logits": scores,
-        "greedy/prompt": tokens[:, :4],
+        "greedy/prompt": prompt,
         "greedy/tokens": greedy,
     }
 
