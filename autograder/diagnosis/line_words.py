@@ -73,8 +73,9 @@ def _calls_of_modules(finding: Finding) -> tuple[str, ...]:
     """The modules that are never called, or too often."""
     names = dict.fromkeys(map(module_name, finding.never))
     told = [f"{name} is never called." for name in names]
+    wrong = {fault.line for fault in finding.faults}
     for path, calls in finding.often if not any(fault.twice for fault in finding.faults) else ():
-        lines = dict.fromkeys(str(line.number) for line in calls)
+        lines = dict.fromkeys(str(line.number) for line in wrong.intersection(calls) or calls)
         where = f"in line{'s' * (len(lines) > 1)} {listed([*lines])}"
         told.append(f"{module_name(path)} is called more often than it should be, {where}.")
     told = list(dict.fromkeys(told))
@@ -289,7 +290,8 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
             others.append(f"{name} (line{of.removeprefix('of line')})")
     used = [f"It uses {listed(numbers[:MOST_USED])}."] if numbers else []
     goes_in = others[: max(0, MOST_USED - len(numbers))]
-    return [*used, f"What goes in there: {listed(goes_in)}."] if goes_in else used
+    head = "If that line is right, look at what goes in there" if fault.vain else "What goes in there"
+    return [*used, f"{head}: {listed(goes_in)}."] if goes_in else used
 
 
 def _without_fault(finding: Finding, sources: Mapping[str, str], named: bool) -> tuple[str, ...]:

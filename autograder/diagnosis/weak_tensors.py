@@ -1,6 +1,6 @@
 """Tensors that say too little: that correct code has one like it may be chance, unless something right came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,14 +53,18 @@ def weak(seen: "Comparison") -> np.ndarray:
     return found
 
 
-def numbers_to_tell(trace: Trace, known: Known) -> dict[Line, dict[str, float]]:
-    """The local variables of lines that are numbers, without zeros and those that correct code has as well."""
+def numbers_to_tell(trace: Trace, known: Known, turning: Container[Line] = ()) -> dict[Line, dict[str, float]]:
+    """The local variables of lines that are numbers, without zeros and those that correct code has as well.
+
+    Args:
+        turning: lines that bring numbers into another order: there also sizes may stand one in the place of another.
+    """
     named = np.array([name.endswith(NAMED) for name in trace.operations], dtype=bool) & no_tensor(trace.signatures)
     nodes = np.flatnonzero(named)
     rows = known.find(trace.signatures[nodes])
     other = {trace.operations[node].removesuffix(NAMED) for node, row in zip(nodes, rows, strict=True) if row < 0}
     return {
-        line: {name: value for name, value in numbers.items() if value and name in other}
+        line: {name: value for name, value in numbers.items() if value and (name in other or line in turning)}
         for line, numbers in trace.numbers.items()
     }
 

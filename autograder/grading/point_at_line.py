@@ -243,11 +243,11 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     finding = finding if raised else with_idle_loop(finding, trace, sources, text)
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
     finding = with_idle_statement(finding, trace, sources)
-    telling = numbers_to_tell(trace, known)
+    telling = numbers_to_tell(trace, known, {fault.line for fault in finding.faults if fault.order})
     used = {
         fault.line: names_used(sources, fault.line, telling.get(fault.line, {}), trace.lines)
         for fault in finding.faults
-        if fault.vague or (not (fault.calls or fault.order or fault.opposite or fault.twice) and fault.returns is None)
+        if fault.vague or (not (fault.calls or fault.opposite or fault.twice) and fault.returns is None)
     }
     faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
     return replace(finding, faults=faults, used=used), trace
