@@ -328,7 +328,8 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults.setdefault(fault.line, fault)
     faults = without_own_ways({one.line: one for one in (at_result(seen, fault) for fault in faults.values())})
     made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
-    not_right = {*wrong, *faults, *filter(None, [trace.raised_at])}  # what raises is not, whatever else the line made
+    # What raises is not right, whatever else the line made, nor is dropout, which does nothing in this call.
+    not_right = {*wrong, *faults, *search.calls.idle_and_wrong(trace.calls), *filter(None, [trace.raised_at])}
     return Finding(
         right=right_lines(seen, not_right, min(search.suspects, default=trace.size)),
         faults=tuple(replace(fault, elsewhere=fault.missing in made) for fault in faults.values()),

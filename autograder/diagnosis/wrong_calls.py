@@ -1,5 +1,7 @@
 """Calls of modules and functions with something right that correct code does not give to them."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from autograder.diagnosis.beside_fault import caller_of_helper, of_helper
@@ -21,6 +23,10 @@ class WrongCalls:
         sets = self.known.calls.get(entry.path, ())
         rows = given_to(entry, self.seen.row)
         return bool(sets) and -1 not in rows and rows not in sets and all(self.seen.fine[one] for one in entry.inputs)
+
+    def idle_and_wrong(self, calls: Sequence[Call]) -> set[Line]:
+        """The lines of wrong calls that give back what they are given, as dropout does behind `eval()`."""
+        return {entry.line for entry in calls if entry.line and entry.inputs == entry.outputs and self.wrong(entry)}
 
     def usual_inputs(self, entry: Call) -> bool:
         """Whether a call is given what correct code gives to it."""

@@ -28,6 +28,7 @@ FORMULA = "The docstring says what the weight of a key is, and what its distance
 UNREACHED = "The docstring says what a query attends to if the kernel reaches none of its keys."
 ROWS = "Each query shares a weight of 1 among all keys. Ask yourself which axis belongs to the keys."
 WIDTH = "The parameter is the logarithm of the width, see the docstring of the class."
+KERNEL = "The constructor is given a kernel: any function of that kind."
 ALONE = "The docstring says which pairs a prediction is made from, and what the weights of a row add up to."
 
 
@@ -238,6 +239,14 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="A width that has no effect cannot be learned. " + WIDTH,
     ),
     Mistake(
+        id="pooling.regression-gaussian",
+        module="pooling",
+        old=FORWARD,
+        new=FORWARD.replace("self.kernel", "gaussian"),
+        looks_like="Your regression always pools with the Gaussian kernel.",
+        read_again=KERNEL,
+    ),
+    Mistake(
         id="pooling.regression-without-gradient",
         module="pooling",
         old=FORWARD,
@@ -312,6 +321,14 @@ MISTAKES: tuple[Mistake, ...] = (
         new=OTHERS.replace(" / self.log_width.exp()", ""),
         looks_like="Your predictions from the others always have the width 1.",
         read_again="A width that has no effect cannot be learned. " + WIDTH,
+    ),
+    Mistake(
+        id="pooling.left-out-gaussian",
+        module="pooling",
+        old=OTHERS,
+        new=OTHERS.replace("self.kernel(", "gaussian("),
+        looks_like="Your predictions from the others always use the Gaussian kernel.",
+        read_again=KERNEL,
     ),
     Mistake(
         id="pooling.left-out-without-gradient",

@@ -64,6 +64,9 @@ class TestPooling(StageTestCase):
         inputs = {name: stored[name] for name in ("queries", "keys", "values")}
         self.compare(model(**inputs), stored, "forward")
         self.warn_of_changes(model, inputs)
+        alike = self.stored("equal")
+        constant = self.student.pooling.KernelRegression(self.kernel("constant"), float(alike["width"]))
+        self.compare(constant(**{name: alike[name] for name in inputs}), alike, "forward")
         with self.only_warn():
             self.follow_width(stored, inputs)
             # All ones would not do: the sum of the weights does not depend on the width.
