@@ -92,3 +92,12 @@ def test_what_a_branch_makes_that_may_not_have_run_is_not_told():
     text = "def f(k, cache):\n    k = k * 2\n    if cache:\n        k = k + cache\n    return k @ k\n"
     assert names_used({"f.py": text}, Line("f.py", 5, 5), {}) == ()
     assert names_used({"f.py": text}, Line("f.py", 4, 4), {}) == (("k", None, (2,)),)
+
+
+def test_numbers_behind_what_a_line_uses():
+    """Where a mask is made of a range, the size from which that is made is told with its value."""
+    text = "def f(x, n):\n    seen = x.size(1) + n\n    places = range(seen)\n    return x[places]\n"
+    assert names_used({"f.py": text}, Line("f.py", 4, 4), {"seen": 5.0}) == (
+        ("places", None, (3,)),
+        ("seen = 5", None, (2,)),
+    )

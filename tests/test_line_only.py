@@ -141,3 +141,61 @@ def test_a_mask_of_weights_is_not_the_weights(workers):
     tests = failed_text(workers, "attention", "pooling", "pooling", changed)
     assert "Right so far" in told(tests)
     assert f"(line {line_of(changed, 'empty =')})" not in told(tests)
+
+
+def test_a_function_in_the_place_of_the_one_that_the_constructor_was_given(workers):
+    """Whatever the kernel, this one is used: nothing of a tensor shows it, so it is tried."""
+    old = "return attention_pooling(queries, keys, values, self.kernel,"
+    tests, line = failed(workers, "attention", "pooling", "pooling", old, old.replace("self.kernel", "gaussian"))
+    assert [test.name for test in tests] == ["test_kernel_regression"]
+    assert f"With a small change of line {line} of pooling.py alone" in told(tests)
+
+
+def test_dropout_that_the_call_leaves_out_is_not_called_right(workers):
+    """Behind eval() dropout does nothing, so its line is not known to be right."""
+    norm = source("transformer", "encoder").replace("self.final_layer_norm(x +", "self.self_attn_layer_norm(x +")
+    hidden, words = "self.activation_fn(self.fc1(x))", "the hidden layer of the feed-forward network"
+    assert words in told(failed_text(workers, "transformer", "encoder", "encoder", norm))
+    both = norm.replace(hidden, f"self.dropout({hidden})")
+    tests = failed_text(workers, "transformer", "encoder", "encoder", both)
+    assert wrong_lines(tests[0]) == [
+        line_of(both, "x = self.self_attn_layer_norm(x + self.dropout(self.fc2"),
+    ]
+    assert words not in told(tests)
+
+
+def test_sizes_that_stand_one_in_the_place_of_the_other(workers):
+    """No change of one name mends it: the line that turns axes is told with the sizes that it uses."""
+    text = source("variants", "vit")
+    sizes = (
+        "        across, down = height // P, width // P\n        patches = images.reshape(B, C, down, P, across, P)\n"
+    )
+    begin = text.index("        # (B, C, height, width) -> (B, C, rows")
+    end = text.index("        # -> (B, rows of patches, columns of patches, C")
+    changed = text[:begin] + sizes + text[end:]
+    [test] = [
+        one for one in failed_text(workers, "variants", "vit", "vit", changed) if one.name == "test_patch_embedding"
+    ]
+    line = line_of(changed, "across, down")
+    assert wrong_lines(test) == [line + 1]
+    assert f"It uses across = 2 of line {line}, down = 3 of line {line}" in told([test])
+
+
+def test_the_size_from_which_a_range_is_made(workers):
+    """An exception comes of it later: the line of the mask uses the range, which has a size of the wrong axis."""
+    text = source("variants", "generate")
+    begin, end = text.index("    T_past = 0"), text.index("    new_cache: Cache = []")
+    new = """    seen = 0 if cache is None else cache[0][0].size(1)
+    T_new = tokens.size(1)
+    B, T = len(tokens), seen + T_new
+    if T > model.max_len:
+        raise ValueError(f"{T} tokens are too many for {model.max_len} positions")
+    places = torch.arange(seen, T, device=tokens.device)
+    x = model.token_embedding(tokens) + model.position_embedding(places)
+    later = torch.arange(T, device=tokens.device) > places.unsqueeze(1)
+"""
+    changed = text[:begin] + new + text[end:]
+    line = line_of(changed, "seen =")
+    tests = failed_text(workers, "variants", "generate", "generate", changed)
+    [test] = [one for one in tests if one.name == "test_steps_with_cache"]
+    assert wrong_lines(test) == [line]

@@ -49,6 +49,9 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
     right = {(line.file, line.number) for line in proven} if all(map(is_sure, finding.faults)) else set()
     way = with_names(_way_to(end, trace), own_files(code)) if end else {}
+    if end and trace.raised_at not in (None, end):  # far from what raises, what the told line uses is near
+        near = with_names({(end.file, end.number): 0}, own_files(code))
+        way |= {place: min(far, way.get(place, far)) for place, far in near.items()}
     idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
     likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
     calls = tuple(f"self.{name}(" for name in likely)

@@ -151,7 +151,8 @@ def names_used(
     Returns:
         for each its name, its value if it is a number, and the numbers of the lines that made it: the last one before
         the line, the last one that wrote into that, and in a loop the last one of the round before. Left out are sizes
-        of a tensor, variables of a loop, and the values of numbers that it changes: each round has others.
+        of a tensor, variables of a loop, and the values of numbers that it changes: each round has others. At the end
+        the numbers that go into those lines, "name = value".
     """
     for function in functions_of(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
@@ -171,7 +172,13 @@ def names_used(
             known = [name for name in known if made[name][0] not in unsure]
             known.sort(key=lambda name: -made[name][0])
             told = {name: value for name, value in values.items() if name not in function.changing}
-            return tuple((name, told.get(name), made[name] + later.get(name, ())) for name in known)
+            # A size from which a mask or a range is made is as near as these.
+            places = [number for name in known for number in made[name]]
+            behind = dict.fromkeys(name for number, name in function.used if number in places and name not in used)
+            return (
+                *((name, told.get(name), made[name] + later.get(name, ())) for name in known),
+                *((f"{name} = {told[name]:g}", None, made[name]) for name in behind if name in told and name in made),
+            )
     return ()
 
 

@@ -1,7 +1,9 @@
-"""Attributes that a constructor makes: those that nothing uses, and those that hold sizes."""
+"""Attributes that a constructor makes: those that nothing uses, and those that hold sizes or functions."""
 
 import ast
 from functools import lru_cache
+
+NUMBERS = ("int", "float", "bool", "str")
 
 
 @lru_cache(maxsize=16)
@@ -20,6 +22,23 @@ def unused_attributes(tree: ast.Module) -> set[str]:
                 if isinstance(node, ast.Attribute) and (function.name == "__init__" or isinstance(node.ctx, ast.Load)):
                     found.setdefault(type(node.ctx), set()).add(node.attr)
     return found[ast.Store] - found[ast.Load]
+
+
+@lru_cache(maxsize=16)
+def kept_functions(tree: ast.Module) -> list[str]:
+    """The attributes in which a constructor keeps what it is given, as it is, and which is no number: self.kernel."""
+    found = []
+    for constructor in ast.walk(tree):
+        if isinstance(constructor, ast.FunctionDef) and constructor.name == "__init__":
+            kinds = {one.arg: ast.unparse(one.annotation) if one.annotation else "" for one in constructor.args.args}
+            found += [
+                target.attr
+                for one in ast.walk(constructor)
+                if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name)
+                for target in one.targets
+                if isinstance(target, ast.Attribute) and kinds.get(one.value.id, "int") not in NUMBERS
+            ]
+    return list(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=16)

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from autograder.submissions.attributes import sizes, unused_attributes
+from autograder.submissions.attributes import kept_functions, sizes, unused_attributes
 from autograder.submissions.syntax_tree import Offsets
 from autograder.submissions.taken_for import (
     ARITHMETIC,
@@ -56,6 +56,9 @@ class ExpressionEdits:
         makes = [one for one in ast.walk(tree) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)]
         self.made = list(dict.fromkeys(one.attr for one in makes if self._of_self(one)))
         self.sizes = sizes(tree)
+        used = {node.attr for node in own}
+        self.kept = [name for name in kept_functions(tree) if method and name not in used]
+        self.functions = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
 
     def _of_self(self, node: ast.Attribute) -> bool:
         return isinstance(node.value, ast.Name) and node.value.id == "self"
@@ -68,6 +71,9 @@ class ExpressionEdits:
             for other in self.names:
                 if other != node.id:
                     yield self._whole(node, other)
+        if node.id in self.functions and node.id not in self.local:  # one that the constructor was given is meant
+            for kept in self.kept:
+                yield self._whole(node, f"self.{kept}")
 
     def _through(self, node: ast.expr) -> Iterator[Edit]:
         """What goes on through a module that is never called."""
