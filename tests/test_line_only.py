@@ -199,3 +199,40 @@ def test_the_size_from_which_a_range_is_made(workers):
     tests = failed_text(workers, "variants", "generate", "generate", changed)
     [test] = [one for one in tests if one.name == "test_steps_with_cache"]
     assert wrong_lines(test) == [line]
+
+
+def test_all_axes_of_size_1_squeezed_away(workers):
+    """One query of one sequence shows it: the exception comes of it on a later line."""
+    old = "scores = self.w_v(features).squeeze(-1)"
+    assert old in source("attention", "scoring")
+    tests, line = failed(workers, "attention", "scoring", "scoring", old, old.replace("-1", ""))
+    assert wrong_lines(tests[0]) == [line]
+
+
+def test_what_a_helper_function_was_not_handed(workers):
+    """The helper calls a function without the lengths, since it was called without them."""
+    text = source("attention", "scoring")
+    begin = text.index("    def forward(", text.index("class BilinearAttention"))
+    first = text.index("        ### BEGIN SOLUTION", begin)
+    last = text.index("        ### END SOLUTION", first)
+    new = """        scores = queries @ self.M @ keys.transpose(1, 2) / math.sqrt(keys.size(-1))
+        return _rest(self, scores, values, None)
+"""
+    helper = """
+
+def _rest(layer, scores, values, valid_lens):
+    layer.attention_weights = masked_softmax(scores, valid_lens)
+    return layer.dropout(layer.attention_weights) @ values
+"""
+    changed = text[:first] + new + text[last:] + helper
+    [test] = failed_text(workers, "attention", "scoring", "scoring", changed)
+    assert test.name == "test_bilinear_attention"
+    assert wrong_lines(test) == [line_of(changed, "return _rest(")]
+
+
+def test_a_known_mistake_with_the_same_tokens_by_chance(workers):
+    """The change of one line mends both tests; in one of them the known mistake would look different."""
+    tests, line = failed(workers, "variants", "generate", "generate", "cache[0][0].size(2)", "cache[0][0].size(1)")
+    assert {test.name for test in tests} == {"test_steps_with_cache", "test_generate"}
+    assert [wrong_lines(test) for test in tests] == [[line], [line]]
+    assert not any(test.mistake for test in tests)

@@ -63,10 +63,20 @@ class WrongCalls:
                 break
             # One that is given more could have made something else of it.
             given, passed = ({node for node in one.inputs if self.seen.telling[node]} for one in (around, entry))
-            if passed != given and not self._rightly_elsewhere(entry, around.line):
+            if passed != given and not (self._rightly_elsewhere(entry, around.line) or self._not_handed(entry, around)):
                 break
             line = around.line
         return line
+
+    def _not_handed(self, entry: Call, helper: Call) -> bool:
+        """Whether a call in a helper function lacks what this function was not given either, and its caller was."""
+        if helper.around < 0:
+            return False
+        rows = set(given_to(entry, self.seen.row))
+        handed = set(map(self.seen.row, helper.inputs))
+        there = set(map(self.seen.row, self.trace.calls[helper.around].inputs))
+        lacking = [set(one) - rows for one in self.known.calls[entry.path] if rows < set(one)]
+        return any(one <= there - handed for one in lacking)
 
     def caller(self, entry: Call) -> Line | None:
         """The line that calls the helper function in which a call is made."""

@@ -1,7 +1,7 @@
 """Find the known mistakes that explain the failed tests of a stage."""
 
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -47,7 +47,8 @@ def find_mistakes(
     visible = {name: found for name, found in shown.items() if not tests[name].hidden}
     passed = [name for name, test in tests.items() if test.hidden or test.status == "passed"]
     known = {name: known_signatures(assignment.name, name) for name in tests}
-    names = name_mistakes(visible, passed, known, dtype)
+    all_names = name_mistakes(visible, passed, known, dtype)
+    names = {name: one for name, one in all_names.items() if not _mended_alike(tests, name, one.not_in)}
     for name in shown.keys() - visible.keys():
         assert book is not None
         # A mistake that a visible test shows is not the one of code that passes it.
@@ -64,6 +65,16 @@ def find_mistakes(
 
 
 LINE = re.compile(r"\b[Ll]ines? (\d+)(?: and (\d+))?")
+MENDS = re.compile(r"With a small change of line (\d+)")
+
+
+def _mended_alike(tests: dict[str, TestResult], name: str, others: Iterable[str]) -> bool:
+    """Whether a change of one line mends a test and one of the others, in which its known mistake looks different.
+
+    Decoded tokens may be those of another mistake by chance.
+    """
+    lines, *of_others = [set(MENDS.findall(" ".join(tests[test].pointed))) for test in (name, *others)]
+    return any(not lines.isdisjoint(found) for found in of_others)
 
 
 def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:

@@ -212,7 +212,7 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
     if isinstance(error, StudentFault):
         details = [f"called    {error.call}"] if error.call else []
         # Where it began, which may be what called something wrongly, and where it ended.
-        details += [_line(place) for place in (*error.where[:-2][:1], *error.where[-2:])]
+        details += [_line(place) for place in (*error.where[:-3][:1], *error.where[-3:])]
         details += [f"shapes    {place.shapes}" for place in error.where[-1:] if place.shapes]
         return error.status, error.message, tuple(details)
     if isinstance(error, Incorrect):

@@ -172,6 +172,8 @@ class ExpressionEdits:
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         for form in IN_PLACE_OF.get(method, ()):
             yield self._whole(node, form.format(own.of(node)))
+        if method == "squeeze" and not (node.args or node.keywords):  # where other axes are of size 1, too
+            yield self._whole(node, f"{own.of(node.func)}(-1)")
         if method == "append" and isinstance(node.args[0] if node.args else None, ast.Name):  # a batch of one
             yield self._whole(node.args[0], f"{own.of(node.args[0])}[0]")
         if method in MASKING and node.args:

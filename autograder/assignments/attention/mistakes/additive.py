@@ -119,7 +119,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your additive attention is right, but its weights are not kept.",
         read_again="The next stage and the heatmaps read them. The docstring of the class says as what.",
     ),
-    # Several sequences, queries and keys are in the visible tests.
     Mistake(
         id="scoring.additive-all-squeezed",
         module="scoring",
@@ -127,7 +126,6 @@ MISTAKES: tuple[Mistake, ...] = (
         new="scores = self.w_v(features).squeeze()",
         looks_like="With a single sequence or query, an axis is missing, as if all axes of size 1 were removed.",
         read_again="A decoder asks with one query at a time. Say which axis shall go.",
-        seen_by="hidden",
     ),
     Mistake(
         id="scoring.additive-dropout-missing",

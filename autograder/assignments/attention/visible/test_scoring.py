@@ -50,6 +50,10 @@ class TestScoring(AttendingTestCase):
             half = build(0.5)
             half.load_state(weights)
             self.drops_weights(half, inputs["queries"], inputs["keys"])
+            single = build(0.3)
+            single.load_state(weights)
+            one = single(inputs["queries"][:1, :1], inputs["keys"][:1], inputs["values"][:1])
+            self.assert_tensor(one, stored["result"][:1, :1], "the result of one query of one sequence", X)
         kept = attention.attribute("attention_weights")
         with self.part("lengths"):
             for lengths in ("of_sequences", "of_queries"):

@@ -30,6 +30,9 @@ class TestHeads(VariantsTestCase):
             self.keeps_arguments(attention.student, {"x": x})
             self.same_gradients(attention, {"x": x}, self.random(2, 2, width), "B T d_model")
             self.same_dropout(build, lambda model: model(x), axes)
+            if all_padding:  # not of heads in a list
+                half = self.twins(lambda modules: build(modules, 0.5))
+                self.assert_drops_weights(half.student, self.weights(half.reference), self.random(H, T, d_model))
         with self.part("masks"):
             for B in (H, T, 1):
                 x = self.random(B, T, d_model)

@@ -176,6 +176,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "A score of 0 is no weight of 0. The docstring says where dropout stands.",
     ),
     Mistake(
+        "heads.dropout-on-result",
+        "heads",
+        f"{WEIGHTS}\n        {SUM}",
+        "weights = torch.softmax(scores, dim=-1)\n        return self.dropout(weights @ v)  # (B, T, T)",
+        "Your head applies dropout to its result instead of the weights.",
+        "Where a weight is dropped, the query does without that key. The docstring says where dropout stands.",
+        random=True,
+    ),
+    Mistake(
         "heads.dropout-on-input",
         "heads",
         f"{PROJECTED}  # (B, T, d_model) -> (B, T, d_head) each",

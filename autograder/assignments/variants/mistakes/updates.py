@@ -42,6 +42,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "Only what is too long is changed.",
     ),
     Mistake(
+        "training.clip-by-square",
+        "training",
+        LIMIT,
+        "if norm**2 > max_norm:",
+        "You lengthen gradients that are shorter than the limit, but whose square is not.",
+        "The norm is compared with the limit, not its square. Only what is too long is changed.",
+        same_as=("training.clip-always",),
+    ),
+    Mistake(
         "training.clip-never",
         "training",
         LIMIT,

@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from autograder.grading.graded_case import StageTestCase
+from autograder.grading.graded_case import StageTestCase, shape_of
 from autograder.sandbox.student_faults import Raised
 
 GELU_LIMIT = 4e-5  # in any precision: the approximation by tanh is up to 4.7e-4 off
@@ -37,6 +37,27 @@ class CheckingTestCase(StageTestCase):
         """Fail unless a number, or a tensor without axes, is right."""
         number = isinstance(actual, (int, float)) and not isinstance(actual, bool)
         self.assert_tensor(np.asarray(float(actual)) if number else actual, np.asarray(expected), name, "")
+
+    def assert_drops_weights(self, attention: Any, weights: Mapping[str, np.ndarray], x: np.ndarray) -> None:
+        """Fail if attention with a dropout of 0.5 drops numbers of its result in place of weights.
+
+        Those that it keeps are then all the same multiple of those without dropout.
+
+        Args:
+            weights: of the attention; W_o, if there is one, is replaced, so that it changes nothing.
+        """
+        plain = {"W_o.weight": np.eye(x.shape[-1]), "W_o.bias": np.zeros(x.shape[-1])}
+        attention.load_state({name: plain.get(name, weight) for name, weight in weights.items()})
+        whole = attention(x)
+        attention.train()
+        some = attention(x)
+        self.checks += 1
+        if shape_of(whole) != shape_of(some) or not np.any(some):
+            return
+        factors = some[some != 0] / whole[some != 0]
+        if np.ptp(factors) <= 1e-4 * np.abs(factors).max():
+            why = "A weight that is dropped takes a key away from a query, so all numbers of the result change."
+            self.wrong("in training mode, dropout drops numbers of the result and not weights", why, actual=some)
 
     def assert_groups(
         self,

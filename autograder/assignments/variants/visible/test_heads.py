@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.graded_case import StageTestCase
+from autograder.assignments.variants.visible.checks import CheckingTestCase
 
 
-class TestHeads(StageTestCase):
+class TestHeads(CheckingTestCase):
     """Attention with random, sharp weights, d_model = 30 and 5 heads of 6 features."""
 
     def check(self, kind: str, build: Callable[[float], Any], axes: str) -> None:
@@ -23,12 +23,14 @@ class TestHeads(StageTestCase):
         with self.part("no_mask"):
             self.assert_tensor(attention(x), outputs["none"], "the output without a mask", axes)
             self.assert_dropout(build, weights, lambda model: model(x), outputs, axes)
+            if kind != "simple":  # its heads are those of the test before
+                self.assert_drops_weights(build(0.5), weights, x)
         with self.part("masks"):
             for name in ("causal", "padding", "own"):
                 title = f"the output with a mask of shape {SHAPES[name]}"
                 self.assert_tensor(attention(x, masks[name]), outputs[name], title, axes)
         self.warn_of_changes(attention, {"x": x, "mask": masks["own"]})
-        if kind == "simple":  # its heads are those of the test before
+        if kind == "simple":
             return
         with self.part("all_padding"):
             empty = np.array(masks["padding"])
