@@ -58,7 +58,7 @@ def test_the_line_of_a_wrong_bleu(workers, old, new):
 def test_a_loop_that_ends_too_early(workers):
     old = "for n in range(1, min(k, len(candidate)) + 1):"
     test, line = failed(workers, "attention", "translate", "seq2seq", old, old.replace(" + 1)", ")"))
-    assert f"Line {line} ends too early:" in " ".join(test.pointed)
+    assert f"Line {line} of seq2seq.py ends too early:" in " ".join(test.pointed)
     assert wrong_lines(test) == [line]
 
 

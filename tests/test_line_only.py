@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from autograder.grading.function_text import functions_of
-from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
+from tests.slips import failed, failed_text, graded_text, line_of, source, told, wrong_lines
 
 SCORES = "scores = queries @ keys.transpose(1, 2)"
 LOOP = "while len(tokens) <= max_output_length and not finished.all():"
@@ -236,3 +236,42 @@ def test_a_known_mistake_with_the_same_tokens_by_chance(workers):
     assert {test.name for test in tests} == {"test_steps_with_cache", "test_generate"}
     assert [wrong_lines(test) for test in tests] == [[line], [line]]
     assert not any(test.mistake for test in tests)
+
+
+def test_a_given_function_that_is_called_with_wrong_numbers(workers):
+    """Its own lines are never told: the line that calls it is."""
+    old = "subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)"
+    new = "subsequent_mask(tgt.size(1) + 1, device=tgt.device)[None, :-1, 1:]"
+    tests, line = failed(workers, "transformer", "decoder", "transformer", old, new)
+    [test] = [test for test in tests if test.name == "test_encoder_decoder_states"]
+    assert wrong_lines(test) == [line]
+
+
+def test_a_branch_that_has_not_run_writes_into_nothing(workers):
+    """Both append to the same list, which is the caller's in one branch only."""
+    text = source("variants", "generate")
+    begin, end = text.index("    new_cache: Cache = []\n"), text.index("        scores = q @ k.transpose")
+    new = """    new_cache = [] if cache is None else cache
+    for layer, block in enumerate(model.blocks):
+        attention = block.attention
+        qkv = attention.W_qkv(block.norm1(x))
+        q, k, v = qkv.view(B, T_new, 3, attention.num_heads, attention.d_head).permute(2, 0, 3, 1, 4)
+        if cache is None:
+            new_cache.append((k, v))
+        else:
+            k, v = (torch.cat(pair, dim=2) for pair in zip(cache[layer], (k, v), strict=True))
+            new_cache[layer] = (k, v)
+"""
+    changed = text[:begin] + new + text[end:]
+    tests = graded_text(workers, "variants", "generate", "generate", changed)
+    [test] = [test for test in tests if test.name == "test_steps_with_cache"]
+    assert test.status == "passed"
+    assert wrong_lines(test) == [line_of(changed, "new_cache[layer] =")]
+
+
+def test_counts_that_are_like_those_that_both_have(workers):
+    """All n-grams of the reference are in the candidate: the step is made where the two are compared."""
+    old, new = "** 0.5**n", "** (0.5 / n)"
+    tests, line = failed(workers, "attention", "translate", "seq2seq", old, new)
+    [test] = [test for test in tests if "bleu" in test.name]
+    assert f"the n-grams that both have (line {line - 1})" in told([test])

@@ -226,7 +226,7 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
         if line and line not in wrong and seen.proven[node]:
             names = lines.setdefault(line, [])
             telling = seen.telling[node] and not seen.weak[node] and not _beside_wrong_part(seen, node)
-            telling = telling and not (_inside_given(seen, node) or _asks(seen, node))
+            telling = telling and not (_inside_given(seen, node) or _asks(seen, node) or _by_chance(seen, node))
             if row in seen.named and row not in told and telling and seen.rows[last.get(line, node)] >= 0:
                 told.add(row)
                 # Of steps that change nothing here it is not seen whether they were made: not of those after the first.
@@ -234,6 +234,16 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
                 first = [step for step in seen.named[row] if same.isdisjoint(seen.known.steps[step].after)]
                 names += [name for step in first if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())
+
+
+def _by_chance(seen: Comparison, node: int) -> bool:
+    """Whether a number or a text is like what another line makes of it and of something else: that may be the step."""
+    trace, rows = seen.trace, seen.rows
+    if not seen.plain[node]:
+        return False
+    same = [one for one in seen.consumers[node] if rows[one] == rows[node] and trace.lines[one] != trace.lines[node]]
+    beside = {other for one in same for other in trace.inputs[one]} - {node, *trace.inputs[node]}
+    return any(seen.telling[one] and rows[one] != rows[node] for one in beside)
 
 
 def _asks(seen: Comparison, node: int) -> bool:

@@ -110,6 +110,7 @@ class _Search:
         trace, seen, usual = self.trace, self.seen, self.usual
         self.again = None
         line, call = self._blamed(node)
+        line = self.calls.with_numbers(node) if line and not call and self.text.given(line) else line
         # What is computed element by element stands in the order of what it is computed from; but of a symmetric matrix
         # any axis may look like the other one.
         by_element = trace.operations[node] in BY_ELEMENT
@@ -125,8 +126,7 @@ class _Search:
             return
         if order and not call and trace.operations[node] in TOGETHER and is_in_other_shape(seen, node):
             return  # rows that are put together one by one
-        # Numbers that no step has a name for are laid out as everybody likes: nothing follows from their order.
-        if order == UNNAMED and not call:
+        if order == UNNAMED and not call:  # no step has a name for them: they are laid out as everybody likes
             # Along which axis tensors are put together shows their axes of size 1, which are not seen.
             if trace.operations[node] in TOGETHER or not (comes_back(seen, node) or is_put_beside(usual, node)):
                 return
@@ -165,7 +165,7 @@ class _Search:
         given = seen.nearest(node)
         of_row = {steps[number].row: steps[number].name for number in sorted(given & usual.direct(node), reverse=True)}
         direct = tuple(dict.fromkeys(reversed(of_row.values())))
-        own = trace.operations[node]
+        own, at = trace.operations[node], trace.lines[node] or line
         beside = {trace.operations[other] for other, at in enumerate(trace.lines) if at == trace.lines[node]}
         next_rows = usual.leads_to(trace.inputs[node])
         first = [one for one in self.missing if not steps[one].after and steps[one].operation in beside]
@@ -228,7 +228,7 @@ class _Search:
             mask=mask,
             doubtful=own in FORBIDDING and usual.masked_by_chance(node),
             together=own in TOGETHER and bool(missing) and (not after or own != steps[after[0]].operation),
-            inside=trace.lines[node] if call is None and line != trace.lines[node] and not self.again else None,
+            inside=None if call or self.again or line == at or self.text.given(at) else at,
         )
 
     def _once_too_often(self, node: int) -> bool:

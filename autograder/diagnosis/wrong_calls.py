@@ -78,6 +78,11 @@ class WrongCalls:
         lacking = [set(one) - rows for one in self.known.calls[entry.path] if rows < set(one)]
         return any(one <= there - handed for one in lacking)
 
+    def with_numbers(self, node: int) -> Line | None:
+        """The line that calls a given function with numbers of which this makes a wrong tensor, as a mask."""
+        numbers = all(self.seen.plain[one] or self.seen.alike[one] for one in self.trace.inputs[node])
+        return self.trace.callers[node] if numbers else None
+
     def caller(self, entry: Call) -> Line | None:
         """The line that calls the helper function in which a call is made."""
         return caller_of_helper(entry, self.trace, self.known)

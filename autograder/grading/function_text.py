@@ -33,7 +33,8 @@ class FunctionText:
     ends: Mapping[int, int]  # the last lines of statements without blocks, by their first ones
     writes_into: tuple[tuple[int, str], ...]  # lines that write into a tensor, and its name
     last_writes: Mapping[int, str]  # lines that write into a tensor that is not used any more, and its name
-    writes: tuple[tuple[int, int], ...]  # the first and the last line of statements that write into an argument
+    # The first and the last line of statements that write into an argument, and those of the branch that they are in.
+    writes: tuple[tuple[int, int, int, int], ...]
     idle: tuple[tuple[int, int, bool], ...]  # the lines of statements that do nothing, and whether they compute
     alone: int  # the line of the only statement, 0 if there are several
     keeps: tuple[tuple[int, int, str], ...]  # the lines of statements that give something to an attribute, and its name
@@ -95,11 +96,19 @@ def _read(function: ast.FunctionDef) -> FunctionText:
         ends,
         writes(function),
         last_writes(function),
-        tuple((one.lineno, one.end_lineno or one.lineno) for one in written),
+        tuple((one.lineno, one.end_lineno or one.lineno, *_branch(one, nodes)) for one in written),
         tuple(_idle(function)),
         body[0].lineno if len(body := list(statements(function.body))) == 1 else 0,
         tuple((one.lineno, one.end_lineno or one.lineno, name) for one in whole if (name := _kept(one))),
     )
+
+
+def _branch(statement: ast.stmt, nodes: list[ast.AST]) -> tuple[int, int]:
+    """The first and the last line of the innermost branch of an `if` that a statement is in; else its own."""
+    blocks = [block for node in nodes if isinstance(node, ast.If) for block in (node.body, node.orelse) if block]
+    spans = [(block[0].lineno, block[-1].end_lineno or block[-1].lineno) for block in blocks]
+    around = [(first, last) for first, last in spans if first <= statement.lineno <= last]
+    return max(around, default=(statement.lineno, statement.end_lineno or statement.lineno))
 
 
 def _kept(node: ast.stmt) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.findings import Fault, goes_own_way
 from autograder.diagnosis.known_steps import LIMIT, no_tensor
 from autograder.grading.likely_changes import candidates, is_sure
 from autograder.grading.point_at_line import Followed, own_files, with_finding
@@ -241,7 +241,8 @@ class _StageTrials:
         several = all(change in self.missing for change, _ in found.values())  # places of a missing call: none is told
         if len(found) == 2 and apart and not several and not any(breaks for _, breaks in found.values()):
             return self._either(recipe.code, [*found])
-        if len(found) != 1 or several or found.keys() <= told or by_chance & told:
+        says_more = found.keys() <= told and not all(map(goes_own_way, finding.faults))
+        if len(found) != 1 or several or says_more or by_chance & told:
             return None  # a line that is told, and decides about the result, is the better one
         [(line, (change, breaks))] = found.items()
         told_missing = finding.usual and not raised and not finding.made.issuperset(finding.missing[:1])

@@ -67,15 +67,17 @@ def written_arguments(sources: Mapping[str, str], ran: Collection[Line]) -> list
     """The statements of functions that write into a list or a dictionary which is an argument of theirs.
 
     Args:
-        ran: lines that have run; other functions are left alone.
+        ran: lines that have run; other functions are left alone, and branches, if one of another statement has run.
     """
-    return [
-        Line(file, first, last)
+    numbers = {(line.file, line.number) for line in ran}
+    found = {
+        Line(file, first, last): any((file, number) in numbers for number in range(begin, end + 1))
         for file, text in sources.items()
         for function in functions_of(file, text).values()
         if _inside(function, file, ran)
-        for first, last in function.writes
-    ]
+        for first, last, begin, end in function.writes
+    }
+    return [line for line, runs in found.items() if runs] or list(found)
 
 
 def idle_statements(sources: Mapping[str, str], ran: Collection[Line]) -> dict[Line, bool]:

@@ -38,7 +38,7 @@ def workers(world) -> Iterator:
 
 @pytest.fixture(autouse=True)
 def _few_seconds(monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 3)
+    monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 2)
 
 
 def hostile(text: str, goal: Assignment) -> dict[str, str]:
