@@ -184,7 +184,8 @@ class _StageTrials:
         Args:
             later: the tests that come after it, of which one may fail for another reason: they are left a part.
         """
-        recipe, known, _, finding, raised, _ = failed.followed
+        recipe, known, trace, finding, raised, _ = failed.followed
+        ran = trace.ran if trace.raised is None else 0  # what a trial costs at least
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
         if len(known.shapes) != len(known.results):
             return None
@@ -213,7 +214,7 @@ class _StageTrials:
                     at = _place(change)
                     # Where a condition keeps what is not called from being called, it need not stand elsewhere.
                     likely = likely and found.keys() <= called
-                    if self.left <= max(left, 0 if likely else least) or time.monotonic() > self.end:
+                    if self.left <= max(left, ran if likely else least + ran) or time.monotonic() > self.end:
                         if likely or at_find - self.left < FEWEST:  # which other places would do is not known
                             return None
                         break
