@@ -275,3 +275,13 @@ def test_counts_that_are_like_those_that_both_have(workers):
     tests, line = failed(workers, "attention", "translate", "seq2seq", old, new)
     [test] = [test for test in tests if "bleu" in test.name]
     assert f"the n-grams that both have (line {line - 1})" in told([test])
+
+
+def test_a_loop_that_an_exception_ends_behind_the_result(workers):
+    """All tokens are there; the call that raises is only one too many."""
+    text = source("variants", "generate")
+    old = "for _ in range(min(max_new_tokens, model.max_len - prompt.size(1))):"
+    assert old in text
+    changed = text.replace(old, "for _ in range(max_new_tokens):")
+    [test] = failed_text(workers, "variants", "generate", "generate", changed)
+    assert wrong_lines(test) == [line_of(changed, "for _ in range(max_new_tokens)")]

@@ -56,7 +56,11 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
         return f"L{where[1:]} has a part in it:"
     if fault.vague and not (fault.calls and fault.calls.wanted):
         return f"Look for the known mistake around {where}."
-    if fault.anywhere or (fault.doubtful and not fault.vain) or (fault.enters and fault.enters[1] != fault.line.number):
+    if (
+        fault.anywhere
+        or (fault.doubtful and not (fault.vain or fault.proven))
+        or (fault.enters and fault.enters[1] != fault.line.number)
+    ):
         return f"The known mistake shows on {where} or before it:"
     if fault.left_out and not fault.says_what and fault.before and _between(fault):
         return f"Look for the known mistake from line {fault.before.number} to {where}."

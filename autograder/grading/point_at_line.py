@@ -14,7 +14,6 @@ from autograder.diagnosis.findings import Fault, Finding, Text, with_others
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
 from autograder.diagnosis.weak_tensors import numbers_to_tell
-from autograder.grading.loops_never_entered import with_idle_loop
 from autograder.grading.opposite_masks import with_masks
 from autograder.grading.other_generators import with_other_generator
 from autograder.grading.results import LineMark, TestResult
@@ -35,6 +34,7 @@ from autograder.grading.source_lines import (
 )
 from autograder.grading.unsteady_results import CHANGING
 from autograder.grading.unused_steps import with_idle_statement, with_unused_step
+from autograder.grading.wrong_loops import with_wrong_loop
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.limits import TRACE_SECONDS
@@ -240,7 +240,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
     finding = _with_doubtful_axes(finding, trace, sources)
-    finding = finding if raised else with_idle_loop(finding, trace, sources, text)
+    finding = with_wrong_loop(finding, trace, known, sources, text, raised)
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
     finding = with_idle_statement(finding, trace, sources)
     telling = numbers_to_tell(trace, known, {fault.line for fault in finding.faults if fault.order})

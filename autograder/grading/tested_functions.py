@@ -53,7 +53,7 @@ def _of_caller(failed: Failed, tested: Mapping[str, str]) -> Fault | None:
             calls = [one for one in trace.calls if one.path.rpartition(".")[2] == f"{name}()"]
             lines = {one.line for one in calls if one.line and not _inside(one.line, told.line, own)}
             if len(lines) == 1 and all(one.line for one in calls):
-                return Fault(lines.pop(), inside=told.line, proven=(name, tested[name]))
+                return Fault(lines.pop(), doubtful=True, proven=(name, tested[name]))
     return None
 
 

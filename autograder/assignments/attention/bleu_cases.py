@@ -18,6 +18,8 @@ PRECISIONS: Cases = (
     ("the dog is asleep", "the dog", 3, 0.0),
     # "the" counts twice, for the reference has two of them: p_1 = 2/5
     ("the the the the the", "the dog and the cat", 1, (2 / 5) ** 0.5),
+    # and once, for the translation has no more: p_1 = 2/3
+    ("the dog barks", "the the dog", 1, (2 / 3) ** 0.5),
 )
 PENALTY: Cases = (
     ("the dog", "the dog is asleep", 2, exp(1 - 4 / 2)),

@@ -70,6 +70,15 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="A translation without a single right pair shall get 0 for k of 2. " + FORMULA,
     ),
     Mistake(
+        id="translate.counted-as-in-the-reference",
+        module="seq2seq",
+        old=SHARED,
+        new="own = ngrams(candidate, n)\n"
+        "        shared = Counter({gram: count for gram, count in ngrams(reference, n).items() if gram in own})",
+        looks_like="Your n-grams count as often as the reference has them, even where the translation has fewer.",
+        read_again="An n-gram of the translation finds a partner in the reference, which is then used up.",
+    ),
+    Mistake(
         id="translate.zero-left-out",
         module="seq2seq",
         old=PRECISION,

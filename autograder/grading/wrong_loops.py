@@ -1,16 +1,30 @@
-"""The loop whose lines never run, and whether its iterator was used up before."""
+"""Loops whose lines never run, and whether their iterator was used up before; loops that go on behind the result."""
 
 import ast
 from collections.abc import Mapping
 from dataclasses import replace
 
 from autograder.diagnosis.findings import Fault, Finding, Text
+from autograder.diagnosis.known_steps import Known, constant
 from autograder.grading.source_lines import idle_loops
 from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.syntax_tree import functions
 
 
-def with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], text: Text) -> Finding:
+def with_wrong_loop(
+    finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str], text: Text, raised: bool
+) -> Finding:
+    """What follows, with the only loop that is never entered, or that an exception ends behind the result.
+
+    Args:
+        raised: whether the call ended with an exception.
+    """
+    if raised:
+        return _with_endless_loop(finding, trace, known, sources)
+    return _with_idle_loop(finding, trace, sources, text)
+
+
+def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], text: Text) -> Finding:
     """What follows, with the only loop that is never entered, where nothing is made that is wrong, but too little; in
     place of the `return` of what was made before it, too."""
     told = finding.faults[0] if len(finding.faults) == 1 else None
@@ -27,6 +41,26 @@ def with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], t
         return finding
     earlier = _gone_through_before(sources, loops[0])
     return replace(finding, faults=(Fault(loops[0], idle=True, before=earlier if earlier in ran else None),))
+
+
+def _with_endless_loop(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str]) -> Finding:
+    """What follows, with the only loop around an exception, where all that should come back was made before."""
+    made = set(known.find(trace.signatures)[trace.made & ~constant(trace.signatures)].tolist())
+    if not known.results or not made.issuperset(known.results):
+        return finding
+    number = int(trace.around[-1]) if trace.size else -1
+    lines = {trace.raised_at}
+    while number >= 0:  # the calls that the exception has ended
+        lines.add(trace.calls[number].line)
+        number = trace.calls[number].around
+    loops = {
+        Line(one.file, node.lineno, node.lineno)
+        for one in filter(None, lines)
+        for function in functions(one.file.removesuffix(".py"), sources.get(one.file, "")).values()
+        for node in ast.walk(function)
+        if isinstance(node, (ast.For, ast.While)) and node.lineno < one.number <= (node.end_lineno or 0)
+    }
+    return replace(finding, faults=(Fault(loops.pop(), short=True, often=1),)) if len(loops) == 1 else finding
 
 
 def _gone_through_before(sources: Mapping[str, str], loop: Line) -> Line | None:
