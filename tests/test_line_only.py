@@ -285,3 +285,26 @@ def test_a_loop_that_an_exception_ends_behind_the_result(workers):
     changed = text.replace(old, "for _ in range(max_new_tokens):")
     [test] = failed_text(workers, "variants", "generate", "generate", changed)
     assert wrong_lines(test) == [line_of(changed, "for _ in range(max_new_tokens)")]
+
+
+def test_ranges_are_counted_as_everybody_likes(workers):
+    """What is made of them is wrong: they are right on a road of their own."""
+    text = source("attention", "pooling")
+    begin = text.index("        ### BEGIN SOLUTION", text.index("    def leave_one_out("))
+    end = text.index("        ### END SOLUTION", begin)
+    new = """        n = len(keys)
+        row = torch.arange(n).unsqueeze(1)
+        place = torch.arange(n - 1).unsqueeze(0)
+        others = place + (place > row)
+        distances = torch.cdist(keys, keys).gather(1, others)
+        near = self.kernel(distances / self.log_width.exp())
+        nearest = (distances == distances.amin(dim=1, keepdim=True)).to(near.dtype)
+        near = torch.where((near == 0).all(dim=1, keepdim=True), nearest, near)
+        weights = near.new_zeros(n, n).scatter(1, others, near / near.sum(dim=1, keepdim=True))
+        return weights @ values, weights
+"""
+    changed = text[:begin] + new + text[end:]
+    [test] = failed_text(workers, "attention", "pooling", "pooling", changed)
+    assert wrong_lines(test) == [line_of(changed, "others = place")]
+    right = changed.replace("place > row", "place >= row")
+    assert failed_text(workers, "attention", "pooling", "pooling", right) == []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.diagnosis.findings import CLASS, Called, Fault, Text, module_name
+from autograder.diagnosis.findings import CLASS, Called, Fault, Text, goes_own_way, module_name
 from autograder.diagnosis.known_steps import Known, Step, given_to, modules_of
 from autograder.diagnosis.right_steps import PARTS, Comparison
 from autograder.diagnosis.weak_tensors import CHOOSING
@@ -234,6 +234,19 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
                 first = [step for step in seen.named[row] if same.isdisjoint(seen.known.steps[step].after)]
                 names += [name for step in first if (name := seen.known.steps[step].name) not in names]
     return tuple((line, tuple(names)) for line, names in lines.items())
+
+
+def behind_ranges(seen: Comparison, faults: Mapping[Line, Fault]) -> dict[Line, Fault]:
+    """The faults; those of ranges, which everybody counts as he likes, stand at the only line that uses them."""
+    trace, found = seen.trace, dict[Line, Fault]()
+    for line, fault in faults.items():
+        own = [node for node, at in enumerate(trace.lines) if at == line and trace.made[node]]
+        inside = all(trace.lines[one] == line for node in own for one in trace.inputs[node] if not seen.plain[one])
+        users = {trace.lines[one] for node in own for one in seen.consumers[node]} - {line}
+        counts = goes_own_way(fault) and inside and any(trace.operations[node] == "arange" for node in own)
+        user = users.pop() if counts and len(users) == 1 else None
+        found.setdefault(user or line, Fault(user, doubtful=True) if user else fault)
+    return found
 
 
 def _by_chance(seen: Comparison, node: int) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from autograder.diagnosis.beside_fault import (
     around_module,
+    behind_ranges,
     called_often,
     called_twice,
     could_make,
@@ -54,7 +55,6 @@ from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
 
-# Operations of each element, or of each row.
 BY_ELEMENT = ("add", "sub", "mul", "div", "truediv", "__truediv__", "true_divide", "pow", "exp", "softmax")
 OF_ROWS = ("max", "amax", "sum", "exp", "softmax", "log_softmax", "logsumexp", "matmul", "einsum", "mean")
 FORBIDDING = ("masked_fill", "masked_fill_", "where")
@@ -111,8 +111,7 @@ class _Search:
         self.again = None
         line, call = self._blamed(node)
         line = self.calls.with_numbers(node) if line and not call and self.text.given(line) else line
-        # What is computed element by element stands in the order of what it is computed from; but of a symmetric matrix
-        # any axis may look like the other one.
+        # Computed element by element it keeps its order; but any axis of a symmetric matrix may look like the other.
         by_element = trace.operations[node] in BY_ELEMENT
         order = "" if seen.plain[node] or by_element else seen.order(node)
         spread = spread_wrongly(seen, node) if by_element and not call else None
@@ -142,8 +141,8 @@ class _Search:
             self.faults.setdefault(made, Fault(made))
             return
         if usual.drops_elsewhere(node):
-            names = seen.names({*map(seen.row, trace.inputs[node])})
-            self.faults.setdefault(line, Fault(line, given=names, drops=True))
+            given = seen.names({*map(seen.row, trace.inputs[node])})
+            self.faults.setdefault(line, Fault(line, given=given, drops=True))
             return
         told = (self.calls.opposite_made(call, line) or self.calls.left_out(call, line)) if call else None
         if found := told if call else self._in_place_of(node):
@@ -326,9 +325,10 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults, often, never = {**steps_missing(seen, faults, fault.line), fault.line: fault}, (), ()
     if fault := search.calls.without_mask() if faults else around_module(seen, never, text):
         faults.setdefault(fault.line, fault)
-    faults = without_own_ways({one.line: one for one in (at_result(seen, fault) for fault in faults.values())})
+    faults = {one.line: one for one in (at_result(seen, fault) for fault in faults.values())}
+    faults = without_own_ways(behind_ranges(seen, faults))
     made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
-    # What raises is not right, whatever else the line made, nor is dropout, which does nothing in this call.
+    # What raises is not right, nor is dropout, which does nothing in this call.
     not_right = {*wrong, *faults, *search.calls.idle_and_wrong(trace.calls), *filter(None, [trace.raised_at])}
     return Finding(
         right=right_lines(seen, not_right, min(search.suspects, default=trace.size)),

@@ -254,6 +254,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         own_way = goes_own_way(fault)
         if own_way:
             head = f"{'also ' if another else ''}makes numbers that no correct code that we know makes:"
+            head = f"or one that makes what it uses {head}" if fault.doubtful else head
         told = [f"{where} {head}", code]
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
