@@ -48,14 +48,19 @@ class TestInference(TrainedTestCase):
                 self.check_start()
 
     def check_start(self) -> None:
-        """Fail unless a small model starts with its own start token, which is none of the source."""
-        decoded, _ = self.items(
-            self.tiny_model(17).inference(**{**TINY_SENTENCES, "max_output_length": 1}), 2, "inference"
-        )
+        """Fail unless a small model starts with its own start token, none of the source's, and ends at the limit.
+
+        Its end token is none that it can predict.
+        """
+        model = self.tiny_model(TINY["tgt_vocab_size"])
+        decoded, _ = self.items(model.inference(**{**TINY_SENTENCES, "max_output_length": 3}), 2, "inference")
         for number, tokens in enumerate(self.items(decoded, 2, "decoded"), start=1):
             first = tokens.tolist()[:1] if isinstance(tokens, np.ndarray) and tokens.ndim == 1 else []
             if first != [TINY["sos_idx"]]:
                 self.wrong(f"decoded sentence {number} does not start with sos_idx = {TINY['sos_idx']}")
+            if len(tokens) != 4:
+                lengths = "expected  4 tokens: sos and 3 predictions", f"got       {len(tokens)} tokens"
+                self.wrong(f"decoded sentence {number} does not end at max_output_length = 3", *lengths)
 
     def tiny_model(self, eos_idx: int) -> Any:
         """A small model, with which decoding can be followed."""
