@@ -197,6 +197,7 @@ class _StageTrials:
         # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
         least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
+        roads = all(map(goes_own_way, finding.faults))
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
         left = max(left, OPERATIONS - OTHERS // 2) if len(finding.faults) > 1 else left  # seldom one for all
         try:
@@ -220,7 +221,8 @@ class _StageTrials:
                         break
                     if at in found or not self._right(change, trials, failed):
                         continue
-                    further, breaks = self._further(failed, bool(found))
+                    # A line of which more is known is told whatever comes of the whole test.
+                    further, breaks = (True, "") if at in told and not roads else self._further(failed, bool(found))
                     by_chance |= set() if further else {at}
                     if further:
                         called |= {at} if likely else set()
@@ -242,8 +244,7 @@ class _StageTrials:
         several = all(change in self.missing for change, _ in found.values())  # places of a missing call: none is told
         if len(found) == 2 and apart and not several and not any(breaks for _, breaks in found.values()):
             return self._either(recipe.code, [*found])
-        says_more = found.keys() <= told and not all(map(goes_own_way, finding.faults))
-        if len(found) != 1 or several or says_more or by_chance & told:
+        if len(found) != 1 or several or (found.keys() <= told and not roads) or by_chance & told:
             return None  # a line that is told, and decides about the result, is the better one
         [(line, (change, breaks))] = found.items()
         told_missing = finding.usual and not raised and not finding.made.issuperset(finding.missing[:1])
