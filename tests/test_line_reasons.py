@@ -71,7 +71,8 @@ def test_a_change_that_mends_one_part_of_a_test_and_breaks_another_is_not_called
     assert not any(mark.state == "right" and mark.line > line for mark in tests[0].marks)
 
 
-def test_a_list_that_is_appended_to_from_call_to_call_accuses_no_caller(workers):
+def test_a_list_that_is_appended_to_from_call_to_call_accuses_no_caller(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.OPERATIONS", 26_000)  # it takes more than a verdict may cost
     tests, line = failed(workers, "transformer", "inference", "decoder", "new_cache = []", "new_cache = cache or []")
     assert {mark.file for test in tests for mark in test.marks if mark.state == "wrong"} == {"decoder.py"}
     assert f"a small change of line {line}" in told(tests)

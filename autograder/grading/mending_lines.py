@@ -34,7 +34,7 @@ OPERATIONS, TOLD = 19_000, 11_000  # where no line is told yet; where one is
 OTHERS = 9_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 1_500  # that have to be left for that
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
-EACH, NEW, TEST = 60, 170, 1_000
+EACH, NEW, TEST = 75, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
 EARLY = 4  # times as much costs a call that gives a result as one that ends with an exception, somewhere
 MORE = 4  # times as much at most costs one that gives more back
