@@ -15,7 +15,7 @@ from tests.attacks.world import World
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 SEED = 7
-EVERY = 30  # so many attacks to one that is always tried; `make attacks` tries all
+EVERY = 60  # so many attacks to one that is always tried; `make attacks` tries all
 # The attack's own class, made and called by whatever the tests call.
 STRIKE = """
 
