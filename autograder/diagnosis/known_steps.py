@@ -74,6 +74,16 @@ class Known:
                 found[number] = near[off.argmin()]
         return found
 
+    def laid_out(self, row: int) -> tuple[int, ...]:
+        """The rows that hold the numbers of one in the same order, in whatever shape: as with batch and heads in one axis.
+
+        Nothing but the row itself where all its numbers are alike.
+        """
+        if constant(self.rows[row : row + 1])[0]:
+            return (row,)
+        off = np.abs(self.rows[:, :-1] - self.rows[row, :-1]).max(axis=1)
+        return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))
+
 
 def constant(signatures: np.ndarray) -> np.ndarray:
     """Whether all elements of a tensor are alike: nothing can be concluded from such a tensor."""

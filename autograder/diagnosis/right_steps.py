@@ -62,7 +62,8 @@ class Comparison:
         telling = ~(no_tensor(known.rows) & constant(known.rows))
         for number, step in enumerate(known.steps):
             if telling[step.row]:
-                self.named.setdefault(step.row, []).append(number)
+                for row in known.laid_out(step.row):
+                    self.named.setdefault(row, []).append(number)
         self.series = series(trace)
         self.uses: dict[int, dict[str, list[int]]] = {}  # row -> operation -> rows that it makes of it
         for source, operation, row in known.made_from:
@@ -257,7 +258,7 @@ class Comparison:
         """The first named steps that nothing made: what they need is there, and nothing after them."""
         present = {int(row) for row in self.rows if row >= 0} | inside_arrays(self)
         steps = self.known.steps
-        there = [step.row in present for step in steps]
+        there = [not present.isdisjoint(self.known.laid_out(step.row)) for step in steps]
         passed = list(there)  # made, or gone round: a later one is there
         for number in range(len(steps) - 1, -1, -1):
             if passed[number]:
