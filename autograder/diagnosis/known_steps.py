@@ -75,7 +75,7 @@ class Known:
         return found
 
     def laid_out(self, row: int) -> tuple[int, ...]:
-        """The rows that hold the numbers of one in the same order, in whatever shape: as with batch and heads in one axis.
+        """The rows that hold the numbers of one in the same order, whatever their shape: as with (B * H, T, T) scores.
 
         Nothing but the row itself where all its numbers are alike.
         """

@@ -289,7 +289,7 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
         of = f"of line{'s' * (len(lines) > 1)} {listed([str(line) for line in lines])}"
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
-        elif (fault.vague or fault.nan or fault.repeats or fault.vain) and (
+        elif (fault.vague or fault.doubtful or fault.nan or fault.repeats or fault.vain) and (
             fault.calls is None or not proven.issuperset(lines)
         ):
             others.append(f"{name} (line{of.removeprefix('of line')})")

@@ -80,6 +80,8 @@ class WrongReturns:
         ]
         named = [step.name for step in steps if step.row in wanted and step.name not in back]
         should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
+        several = self._made_all(rows, wanted)
+        should = should or " and ".join(several)
         if filling := self._filling(entry):
             return Fault(filling, returns=back, fills=line)
         one_of_several = len(rows) < len(entry.outputs)
@@ -103,7 +105,7 @@ class WrongReturns:
         before = made or self._made_at(entry, line) if missing or should in nowhere else None
         if should in back and (last := self._made_last(entry, should)):
             return Fault(last, short=True, often=-1)
-        left_out = bool(missing) or (bool(should) and (one_of_several or should in nowhere))
+        left_out = bool(missing) or (bool(should) and not several and (one_of_several or should in nowhere))
         most = max(len(own) for own in self.known.returns[entry.path])
         tensors = (len(entry.outputs), most) if len(entry.outputs) > most else ()
         made = None if before else made
@@ -123,6 +125,12 @@ class WrongReturns:
             and self.trace.shapes == self.known.shapes
             and not wanted.isdisjoint(self.usual.later(int(self.seen.rows[nodes[0]])))
         )
+
+    def _made_all(self, rows: Sequence[int], wanted: set[int]) -> list[str]:
+        """The names of several right results that all are there, while others come back."""
+        if len(rows) < 2 or not wanted <= self.usual.present or any(row not in self.seen.named for row in wanted):
+            return []
+        return [self.known.steps[self.seen.named[row][-1]].name for row in sorted(wanted)]
 
     def _made_of_several(self, entry: Call, rows: Sequence[int]) -> Line | None:
         """The line that makes the only one of the results that is wrong, if it is not the `return` itself."""

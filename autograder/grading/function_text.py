@@ -151,13 +151,23 @@ def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
 def _empty(function: ast.FunctionDef) -> dict[str, int]:
     """The lists and dictionaries that begin empty, and the lines that make them."""
     nodes = list(ast.walk(function))
-    named = [(one.targets[0], one.value) for one in nodes if isinstance(one, ast.Assign) and len(one.targets) == 1]
+    named = [pair for one in nodes if isinstance(one, ast.Assign) for pair in _pairs(one)]
     named += [(one.target, one.value) for one in nodes if isinstance(one, ast.AnnAssign) and one.value]
     return {
         target.id: target.lineno
         for target, value in named
         if isinstance(target, ast.Name) and isinstance(value, (ast.List, ast.Dict)) and not _items(value)
     }
+
+
+def _pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """What an assignment gives a name, and its value; of `rows, maps = [], []` each of them."""
+    [target, *others], value = node.targets, node.value
+    if others:
+        return []
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return [*zip(target.elts, value.elts, strict=True)]
+    return [(target, value)]
 
 
 def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:

@@ -119,12 +119,14 @@ def end_to_end(
     stage = next(stage for stage in assignment.stages if name in stage.points)
     case = stage_tests(stage)[name]
     case.few = FEW
-    for dtype in ("float64", "float32"):
+    # In float32 first, as in the notebooks: nothing is won with what only computes in float64. Where rounding decides
+    # between two tokens, float64 says which it is.
+    for dtype in ("float32", "float64"):
         case.student = Student(workers, code_of_all(submission, assignment), dtype, clock)
         try:
             result, error = run_test(name, case, stage, alone=True)
         finally:
             case.student.close()
-        if not is_dtype_conflict(error):
+        if result.status == "passed" or is_dtype_conflict(error):
             break
     return replace(result, title=case.shortDescription() or name, points=0, max_points=0, parts=())

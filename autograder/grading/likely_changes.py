@@ -22,7 +22,8 @@ MANY = 8  # changes of one line, before those of the next ones are tried
 def is_sure(fault: Fault) -> bool:
     """Whether a fault is of something that its line makes, and not of what it goes on with or gives back."""
     vague = fault.calls is not None and fault.vague
-    return not (fault.left_out or fault.order or fault.repeats or fault.vain or vague) and fault.returns is None
+    without = fault.left_out or fault.order or fault.repeats or fault.vain or fault.doubtful
+    return not (without or vague) and fault.returns is None
 
 
 def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:

@@ -140,7 +140,7 @@ def _with_only(result: TestResult, recipe: Recipe, known: known_steps.Known, tra
     """A result with the only line that can be wrong: that keeps the attribute which is read, or all that has run."""
     sources, request = own_files(recipe.code), recipe.requests[-1][0]
     if request["do"] == "get" and (known.find(trace.signatures[list(trace.results)]) >= 0).all():
-        line = keeping_line(sources, request["attribute"])
+        line = keeping_line(sources, request["attribute"], trace.places())
         return _with_line(result, recipe, line, f"keeps as {request['attribute']} something else than it should")
     return _with_line(result, recipe, only_statement(sources, trace.places()), ONLY)
 

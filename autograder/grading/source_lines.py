@@ -91,16 +91,22 @@ def idle_statements(sources: Mapping[str, str], ran: Collection[Line]) -> dict[L
     }
 
 
-def keeping_line(sources: Mapping[str, str], attribute: str) -> Line | None:
-    """The only statement that gives something to an attribute."""
-    found = [
-        Line(file, first, last)
+def keeping_line(sources: Mapping[str, str], attribute: str, ran: Collection[Line]) -> Line | None:
+    """The only statement that gives something to an attribute; of several the only one that has run after the
+    constructor.
+
+    Args:
+        ran: lines that have run.
+    """
+    found = {
+        Line(file, first, last): path
         for file, text in sources.items()
-        for function in functions_of(file, text).values()
+        for path, function in functions_of(file, text).items()
         for first, last, name in function.keeps
         if name == attribute
-    ]
-    return found[0] if len(found) == 1 else None
+    }
+    later = [line for line, path in found.items() if line in ran and not path.endswith("__init__")]
+    return only([*found] if len(found) == 1 else later)
 
 
 def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> Line | None:

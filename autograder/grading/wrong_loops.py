@@ -1,11 +1,13 @@
-"""Loops whose lines never run, and whether their iterator was used up before; loops that go on behind the result."""
+"""Loops whose lines never run, and whether their iterator was used up before; those that leave modules of a list out;
+loops that go on behind the result."""
 
 import ast
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 from autograder.diagnosis.findings import Fault, Finding, Text
-from autograder.diagnosis.known_steps import Known, constant
+from autograder.diagnosis.known_steps import Known, constant, modules_of
 from autograder.grading.source_lines import idle_loops
 from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.syntax_tree import functions
@@ -21,7 +23,61 @@ def with_wrong_loop(
     """
     if raised:
         return _with_endless_loop(finding, trace, known, sources)
-    return _with_idle_loop(finding, trace, sources, text)
+    return _with_short_loop(_with_idle_loop(finding, trace, sources, text), trace, known, sources)
+
+
+def _with_short_loop(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str]) -> Finding:
+    """What follows, with the only loop that calls some modules of a list and never the others, if what is wrong comes
+    behind it."""
+    if not trace.whole or not trace.results or not (missed := _left_behind(trace, known)):
+        return finding
+    lists = tuple(path.rpartition(".")[0] + "." for path in missed)
+    called = {one.line for one in trace.calls if one.path.startswith(lists)}
+    loops = {loop for line in called if line and (loop := _loop_around(line, sources))}
+    finding = replace(finding, never=finding.never or missed)
+    if len(loops) != 1:
+        return finding
+    [loop] = loops
+    behind = all(fault.line.file == loop.file and fault.line.number > loop.end for fault in finding.faults)
+    return replace(finding, faults=(Fault(_head(loop), short=True, often=-1),)) if behind else finding
+
+
+def _left_behind(trace: Trace, known: Known) -> tuple[str, ...]:
+    """The modules of a list that are never called nor their weights used, though others of the list are.
+
+    Some correct code may use none of them in a way that is seen, but none uses some only. Where one is called twice
+    from one place, all may be the same one.
+    """
+    touched = modules_of(trace)
+    lists = {_list_of(path) for path in touched} - {""}
+    times: Counter[tuple[int, str]] = Counter()
+    for one in trace.calls:
+        module = one.path.rpartition(".")[0] if one.path.endswith("()") else one.path
+        inside = one.around >= 0 and trace.calls[one.around].path.startswith(f"{module}.")
+        times[one.around, one.path] += _list_of(module) in lists and not inside
+    if max(times.values(), default=0) > 1:
+        return ()
+    there = {
+        ".".join(names[: end + 1]) for names in (path.split(".") for path in known.calls) for end in range(len(names))
+    }
+    return tuple(sorted(path for path in there - touched if _list_of(path) in lists))
+
+
+def _list_of(path: str) -> str:
+    """The list that a module is in: "decoder.layers" of "decoder.layers.0"."""
+    name, _, number = path.rpartition(".")
+    return name if number.isdigit() else ""
+
+
+def _loop_around(line: Line, sources: Mapping[str, str]) -> Line | None:
+    """The innermost loop around a line."""
+    found = [
+        Line(line.file, node.lineno, node.end_lineno or node.lineno)
+        for function in functions(line.file.removesuffix(".py"), sources.get(line.file, "")).values()
+        for node in ast.walk(function)
+        if isinstance(node, (ast.For, ast.While)) and node.lineno < line.number <= (node.end_lineno or 0)
+    ]
+    return max(found, key=lambda one: one.number, default=None)
 
 
 def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], text: Text) -> Finding:
@@ -53,14 +109,12 @@ def _with_endless_loop(finding: Finding, trace: Trace, known: Known, sources: Ma
     while number >= 0:  # the calls that the exception has ended
         lines.add(trace.calls[number].line)
         number = trace.calls[number].around
-    loops = {
-        Line(one.file, node.lineno, node.lineno)
-        for one in filter(None, lines)
-        for function in functions(one.file.removesuffix(".py"), sources.get(one.file, "")).values()
-        for node in ast.walk(function)
-        if isinstance(node, (ast.For, ast.While)) and node.lineno < one.number <= (node.end_lineno or 0)
-    }
-    return replace(finding, faults=(Fault(loops.pop(), short=True, often=1),)) if len(loops) == 1 else finding
+    loops = {loop for one in filter(None, lines) if (loop := _loop_around(one, sources))}
+    return replace(finding, faults=(Fault(_head(loops.pop()), short=True, often=1),)) if len(loops) == 1 else finding
+
+
+def _head(loop: Line) -> Line:
+    return Line(loop.file, loop.number, loop.number)
 
 
 def _gone_through_before(sources: Mapping[str, str], loop: Line) -> Line | None:

@@ -8,7 +8,7 @@ Cases = tuple[tuple[str, str, int, float], ...]
 PRECISIONS: Cases = (
     ("the dog sleeps", "the dog sleeps", 2, 1.0),
     # p_1 = 4/6, p_2 = 3/5, p_3 = 2/4
-    ("the dog is asleep right now", "the dog is asleep", 3, (4 / 6) ** 0.5 * (3 / 5) ** 0.25 * (2 / 4) ** 0.125),
+    ("the dog is asleep right now", "the dog is asleep here", 3, (4 / 6) ** 0.5 * (3 / 5) ** 0.25 * (2 / 4) ** 0.125),
     # p_1 = 3/4, p_2 = 2/3
     ("he has a cold", "he has a cat", 2, (3 / 4) ** 0.5 * (2 / 3) ** 0.25),
     ("a cat sits", "the dog sleeps", 2, 0.0),

@@ -62,17 +62,21 @@ def tiny_weights(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]
 def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.ndarray]:
     """The arguments of a small layer of the encoder, or of the decoder: 2 sentences of 5 tokens, one with padding.
 
-    With `step` the padding stands in front, since one step computes the last position.
+    With `step` the padding stands in front, since one step computes the last position, and the attention mask forbids
+    this one more than what comes after it.
     """
     x = numbers(2, 5, SMALL[0])
     if not decoder:
         return {"x": x, "self_attn_padding_mask": MASK}
+    causal = np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1)
+    if step:
+        causal[:, -1, 2] = 1
     return {
         "x": x,
         "encoder_out": x[::-1].copy(),
         "encoder_padding_mask": MASK,
         "self_attn_padding_mask": MASK[:, ::-1].copy() if step else WITH_HOLE,
-        "self_attn_mask": np.triu(np.ones((1, 5, 5), dtype=np.int64), k=1),
+        "self_attn_mask": causal,
     }
 
 

@@ -34,6 +34,14 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
     ),
     Mistake(
+        id="inference.mask-left-out",
+        module="decoder",
+        old=CUT_MASK,
+        new="last_mask = None",
+        looks_like="Your result equals a step with a cache whose self-attention does not use the attention mask.",
+        read_again="The row of the last position may forbid more than what comes after it. " + SEE_LAYER,
+    ),
+    Mistake(
         id="inference.all-positions-again",
         module="decoder",
         old=LAST,

@@ -17,7 +17,8 @@ class TestPositionalEncoding(StageTestCase):
         with contextlib.suppress(NotStarted, Raised):  # a table may be filled at the first call
             encoding(stored["x"])
         with self.part("values"):
-            self.assert_tensor(encoding.attribute("pe"), stored["table"], "pe", "1 T d_model", limit=ENCODING_LIMIT)
+            name = "pe after a call"
+            self.assert_tensor(encoding.attribute("pe"), stored["table"], name, "1 T d_model", limit=ENCODING_LIMIT)
             self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
         with self.part("x and its gradient"):
             self.needs("values")
