@@ -67,6 +67,7 @@ class Fault:
     part: int = 0  # the line of its statement that would be changed
     either: Line | None = None  # or of this one
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
+    renews: int = 0  # that is, in each round of the loop that begins on this line
     unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
     writes: bool = False  # it only writes into that
     nothing: bool = False  # it does nothing

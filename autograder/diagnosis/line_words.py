@@ -197,6 +197,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
             both = f"lines {at} and {fault.exchanged}" + place.removeprefix(str(at))
             first = f"With the statements that begin on {both} in the other order"
             told = [f"{first}, the call gives what it should{breaks}. As they are:"]
+        if fault.renews:
+            first = f"With line {place} in each round of the loop of line {fault.renews}, and not once before it"
+            told = [f"{first}, the call gives what it should{breaks}. As it is:"]
         told += shown
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
         if fault.before and fault.order not in ("", UNNAMED):

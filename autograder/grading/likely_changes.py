@@ -91,11 +91,14 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, far = 2 * int(end is not None), min(later, default=0)
                 if seen or (constructor and not times):
                     late = late if (file, change.line) in way else 4 + int(not seen)
-                if _ends_early(change, followed):
+                if change.renews:
+                    late, far = 0, 0
+                elif _ends_early(change, followed):
                     late = -2 - int(change.moves)
                 elif change.text.startswith(calls) or change.text in likely or change.text in idle_arguments:
                     late = -1
                 block = of_line[change.line] // MANY if end else int(change.names or change.moves)
+                block = 0 if change.renews else block
                 if change.text in idle_names and change.names:
                     block = -1
                 if change.line in endless and ") or (" in change.text:  # it may never end

@@ -253,7 +253,8 @@ class _StageTrials:
         gone = len(text) - len(text[change.start :].lstrip(" \n,")) if not change.text else change.start
         part = 0 if change.moves else text.count("\n", 0, gone) + 1
         statement = _statement(recipe.code, *line)
-        return Fault(statement, missing, mends=True, part=part, exchanged=change.other, breaks=breaks)
+        renews, exchanged = (change.other, 0) if change.renews else (0, change.other)
+        return Fault(statement, missing, mends=True, part=part, exchanged=exchanged, renews=renews, breaks=breaks)
 
     def _either(self, code: Code, places: Sequence[tuple[str, int]]) -> Fault | None:
         """The fault of one of two lines of a file, whichever is changed."""

@@ -20,7 +20,8 @@ class Move(NamedTuple):
     end: int
     text: str
     steers: bool = False  # whether it changes when a loop is left, or the order of its statements
-    other: int = 0  # the line of the other statement, if two are exchanged
+    other: int = 0  # the line of the other statement, if two are exchanged; that of the loop
+    renews: bool = False  # whether something begins anew in each round of a loop, that begins once before it
 
 
 def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.While] | None = None) -> Iterator[Move]:
@@ -48,6 +49,9 @@ def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.Wh
             inner = type(node)
         for name in ("body", "orelse", "finalbody"):
             yield from moves(getattr(node, name, []), text, inner)
+    for at, node in enumerate(body):
+        if isinstance(node, ast.For):
+            yield from _renewed(body[:at], node, body[at + 1 :], text)
     for first, second in pairwise(body):
         if isinstance(first, BLOCKS) and not _has_else(first):
             yield from _further(second, first.body[0], text)
@@ -69,6 +73,32 @@ def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Mov
     indent, wanted = text.source[line:start], text.source[other : text.start(like)]
     if isinstance(statement, (*SIMPLE, ast.Return)) and not indent.strip() and not wanted.strip() and indent != wanted:
         yield Move(statement.lineno, line, start, wanted)
+
+
+def _renewed(before: list[ast.stmt], loop: ast.For, after: list[ast.stmt], text: Offsets) -> Iterator[Move]:
+    """The statements before a loop that begin something which changes in there and is used nowhere else, moved to its
+    beginning: a mask, a list or counters that every round fills, and that should be empty again."""
+    changed, begin = _changed(loop), text.start(loop.body[0])
+    indent = text.source[text.starts[loop.body[0].lineno - 1] : begin]
+    for number, node in enumerate(before):
+        made = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+        others = [*before[number + 1 :], *after, loop.iter]
+        elsewhere = {one.id for other in others for one in ast.walk(other) if isinstance(one, ast.Name)}
+        if isinstance(node, ast.Assign) and made and made <= changed - elsewhere and not indent.strip():
+            between = text.source[text.end(node) : begin]
+            new = f"pass{between}{text.of(node)}\n{indent}"
+            yield Move(node.lineno, text.start(node), begin, new, other=loop.lineno, renews=True)
+
+
+def _changed(loop: ast.For) -> set[str]:
+    """The names of what the statements of a loop change or give a new value."""
+    found = set()
+    for node in (one for statement in loop.body for one in ast.walk(statement)):
+        if isinstance(node, (ast.Name, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+            found.add(node.id if isinstance(node, ast.Name) else getattr(node.value, "id", ""))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as `counts.update(...)`
+            found.add(getattr(getattr(node.value.func, "value", None), "id", ""))
+    return found
 
 
 def _can_change(first: ast.stmt, second: ast.stmt) -> bool:

@@ -30,7 +30,8 @@ class SmallChange:
     names: bool = False  # whether it only puts a name in the place of another one
     moves: bool = False  # whether it changes where a statement stands
     steers: bool = False  # whether it changes when a loop is left, or the order of its statements
-    other: int = 0  # the line of the statement with which that of `line` is exchanged
+    other: int = 0  # the line of the statement with which that of `line` is exchanged, or of the loop that it goes into
+    renews: bool = False  # whether it makes something anew in each round of a loop
 
     def apply(self, source: str) -> str:
         """The changed text of the module."""
@@ -64,7 +65,7 @@ def small_changes(
     for move in moves(function.body, text):
         unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
-        yield SmallChange(*place, move.text, unit, moves=True, steers=move.steers, other=move.other)
+        yield SmallChange(*place, move.text, unit, False, True, move.steers, move.other, move.renews)
 
 
 class _Edits(ExpressionEdits):

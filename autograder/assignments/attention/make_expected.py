@@ -219,11 +219,27 @@ def tiny(modules: SimpleNamespace) -> Tensors:
         eos = model.eos_idx = int(first[2])
         found = model.translate(**call)
         varied = all(len(set(row.tolist())) == len(row) for row in tokens)
-        if varied and model.pad_idx not in tokens and eos not in last and (found == eos).any(dim=1).sum() == 2:
+        again = _chosen_again(model, call)
+        ended = (found == eos).any(dim=1).sum() == 2
+        if varied and model.pad_idx not in tokens and eos not in last and ended and again:
             limit, chosen = torch.tensor(call["max_output_length"]), torch.tensor(eos)
-            call |= {"max_output_length": limit, "eos_idx": chosen, "tokens": found}
+            call |= {"max_output_length": limit, "eos_idx": chosen, "tokens": found, **again}
             return named("tiny", **call, **{f"weights.{name}": weight for name, weight in weights.items()})
     raise UserError("no token ends one small sentence and not the others")
+
+
+def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
+    """A start token that the model chooses again in the middle of a sentence, and what it makes of the sentences then;
+    nothing if there is none. No token ends a sentence."""
+    import torch
+
+    model.eos_idx = -1
+    for sos in range(TINY["tgt_vocab_size"]):
+        model.sos_idx = sos
+        tokens = model.translate(**call)
+        if (tokens[:, 1:-1] == sos).any() and model.pad_idx not in tokens:
+            return {"again.sos_idx": torch.tensor(sos), "again.tokens": tokens}
+    return {}
 
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:

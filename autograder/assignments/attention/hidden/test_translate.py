@@ -40,6 +40,9 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         for shift in (FAR, -FAR):
             self.load(model, self.with_eos(config, weights, shift))
             found.append(self.translate(config, model, batch, self.pick(2, 3)))
+        again = self.with_eos(config, weights, -FAR)
+        self.load(model, self.with_score(again, config["sos_idx"], FAR))
+        found.append(self.translate(config, model, batch, self.pick(2, 3)))
         trained = Twins(self.trained_seq2seq(), self.right(self.trained_seq2seq, self.reference))
         src, src_lengths = padded([sentences()[index][0] for index in self.rng.permutation(len(sentences()))[:4]])
         source = {"src": src, "src_lengths": src_lengths}
@@ -52,8 +55,12 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
 
     def with_eos(self, config: dict[str, Any], weights: dict[str, np.ndarray], shift: float) -> dict[str, np.ndarray]:
         """The weights with another score for eos."""
+        return self.with_score(weights, config["eos_idx"], shift)
+
+    def with_score(self, weights: dict[str, np.ndarray], token: int, shift: float) -> dict[str, np.ndarray]:
+        """The weights with another score for a token."""
         bias = weights["decoder.output.bias"].copy()
-        bias[config["eos_idx"]] += shift
+        bias[token] += shift
         return {**weights, "decoder.output.bias": bias}
 
     def ends_in_the_middle(

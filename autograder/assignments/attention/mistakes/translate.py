@@ -25,6 +25,14 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="A batch goes on until its last sentence ends; the others must be padded meanwhile. " + BEHIND,
     ),
     Mistake(
+        id="translate.start-never-again",
+        module="seq2seq",
+        old=BEST,
+        new=f"logits[:, [self.sos_idx, self.pad_idx]] = -torch.inf\n            {BEST}",
+        looks_like="Your translation never holds the start token again, though the model may choose it.",
+        read_again="The next token is the best one of all.",
+    ),
+    Mistake(
         id="translate.eos-ignored",
         module="seq2seq",
         old=FINISHED,

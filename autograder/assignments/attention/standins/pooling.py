@@ -41,6 +41,8 @@ def _pool(
     width: float | torch.Tensor,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The estimate of one query, (d,), and its weights, (n_k,)."""
+    if not len(keys):
+        raise ValueError(f"there are no keys to attend to: they have the shape {tuple(keys.shape)}")
     distances = F.pairwise_distance(query, keys, eps=0.0)  # (n_k,)
     near = kernel(distances / width)
     if not near.any():

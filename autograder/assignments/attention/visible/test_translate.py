@@ -28,8 +28,9 @@ class TestTranslate(TrainedTestCase):
             shorter = model.translate(**inputs, max_output_length=3)
             self.assert_tensor(shorter, expected[:, :4], "the tokens with max_output_length = 3", "B T")
         if not any(error for error, _ in self.outcomes.values()):
-            with self.only_warn():
-                self.check_end()
+            for check in (self.check_end, self.check_start_again):
+                with self.only_warn():
+                    check()
             self.warn_of_changes(model, {**inputs, "max_output_length": 1}, "translate")
 
     def check_tiny(self, sentences: int | None = None) -> None:
@@ -50,6 +51,17 @@ class TestTranslate(TrainedTestCase):
         Behind its eos the small model writes other tokens. The trained one writes eos again and again.
         """
         self.check_tiny(sentences=2)
+
+    def check_start_again(self) -> None:
+        """Fail unless a small model may choose its start token again. Its end token is none that it can choose."""
+        stored = self.stored("tiny")
+        special = {"sos_idx": int(stored["again.sos_idx"]), "eos_idx": TINY["tgt_vocab_size"]}
+        model = self.student.seq2seq.Seq2Seq(**{**TINY, **special})
+        model.load_state({name: stored[f"weights.{name}"] for name in model.shapes()})
+        call = {name: stored[name] for name in ("src", "src_lengths")}
+        tokens = model.translate(**call, max_output_length=int(stored["max_output_length"]))
+        name = f"the tokens, of which one in the middle is sos_idx = {special['sos_idx']},"
+        self.assert_tensor(tokens, stored["again.tokens"], name, "B T")
 
     def test_sentence_bleu_extra_credit(self):
         """Measure translations: n-grams, what they share, and the penalty for being short."""
