@@ -96,7 +96,9 @@ class Comparison:
             parts = [user for user in used if self.trace.operations[user] in PARTS]
             if not proven[parts].all():  # some parts of a wrong tensor may be right
                 used = [user for user in used if user not in parts]
-            proven[node] = matched or any(proven[one] and self.plain[one] <= self.plain[node] for one in used)
+            # And a tensor of ones, such as the sums of weights, says nothing of what it is made from.
+            used = [user for user in used if proven[user] and not (self.alike[user] and not self.plain[user])]
+            proven[node] = matched or any(self.plain[one] <= self.plain[node] for one in used)
         idle = np.array([operation in EMPTY + RANDOM + UNIT for operation in self.trace.operations], dtype=bool)
         fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
         for node in range(n):

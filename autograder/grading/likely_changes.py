@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
-from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.findings import Fault, goes_own_way
 from autograder.diagnosis.right_steps import PARTS
 from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
@@ -91,8 +91,8 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late, far = 2 * int(end is not None), min(later, default=0)
                 if seen or (constructor and not times):
                     late = late if (file, change.line) in way else 4 + int(not seen)
-                if change.renews:
-                    late, far = 0, 0
+                if change.renews:  # what is told of a line is no matter of what it had before
+                    late = -4 if all(map(goes_own_way, finding.faults)) else 5
                 elif _ends_early(change, followed):
                     late = -2 - int(change.moves)
                 elif change.text.startswith(calls) or change.text in likely or change.text in idle_arguments:

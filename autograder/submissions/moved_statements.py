@@ -84,7 +84,8 @@ def _renewed(before: list[ast.stmt], loop: ast.For, after: list[ast.stmt], text:
         made = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
         others = [*before[number + 1 :], *after, loop.iter]
         elsewhere = {one.id for other in others for one in ast.walk(other) if isinstance(one, ast.Name)}
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and made and made <= changed - elsewhere and not indent.strip():
+        begins = isinstance(node, (ast.Assign, ast.AnnAssign)) and made and made <= changed - elsewhere
+        if begins and not indent.strip():
             between = text.source[text.end(node) : begin]
             new = f"pass{between}{text.of(node)}\n{indent}"
             yield Move(node.lineno, text.start(node), begin, new, other=loop.lineno, renews=True)

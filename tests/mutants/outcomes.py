@@ -31,6 +31,7 @@ LEFT_OUT = re.compile(
     r"|The known mistake shows (?:first )?on line \d+(?: of \w+\.py)?(?:, after line (\d+)| or before it:)"
 )
 AROUND, NEAR = re.compile(r"around line (\d+)"), 2  # the lines on both sides that are meant by that
+BETWEEN = re.compile(r"the known mistake from line (\d+) to line (\d+)")
 USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses
 UNUSED = ", which is used nowhere:"
 USES = ("It uses ", "What goes in there: ")
@@ -157,6 +158,8 @@ def _judged(
     before = next((int(number) for number in left_out.groups() if number), None) if left_out else None
     place = lines[0]
     if any(abs(int(at) - line) <= NEAR for at in AROUND.findall(told) for _, line in wrong):
+        return "next"
+    if any(int(first) <= line <= int(last) for first, last in BETWEEN.findall(told) for _, line in wrong):
         return "next"
     if UNUSED in told and any(file == place[0] and line > place[1] for file, line in wrong):
         return "next"
