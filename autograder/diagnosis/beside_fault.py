@@ -9,7 +9,7 @@ import numpy as np
 from autograder.diagnosis.findings import CLASS, Called, Fault, Text, goes_own_way, module_name
 from autograder.diagnosis.known_steps import Known, Step, given_to, modules_of
 from autograder.diagnosis.right_steps import PARTS, Comparison
-from autograder.diagnosis.weak_tensors import CHOOSING
+from autograder.diagnosis.weak_tensors import CHOOSING, COMPUTED
 from autograder.sandbox.traces import TRAINED, Call, Line, Trace
 
 Often = tuple[tuple[str, tuple[Line, ...]], ...]  # modules, and lines that call them
@@ -227,6 +227,7 @@ def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[L
             names = lines.setdefault(line, [])
             telling = seen.telling[node] and not seen.weak[node] and not _beside_wrong_part(seen, node)
             telling = telling and not (_inside_given(seen, node) or _asks(seen, node) or _by_chance(seen, node))
+            telling = telling and not _compares_by_chance(seen, node)
             if row in seen.named and row not in told and telling and seen.rows[last.get(line, node)] >= 0:
                 told.add(row)
                 # Of steps that change nothing here it is not seen whether they were made: not of those after the first.
@@ -287,6 +288,12 @@ def in_standin(seen: Comparison, node: int) -> bool:
     around = [seen.trace.calls[number] for number in seen.around(int(seen.trace.around[node]))]
     own = [one for one in around if one.line and one.line == seen.trace.lines[node] and not one.returns]
     return any(one.path == "it" and one.path not in seen.known.calls for one in own)
+
+
+def _compares_by_chance(seen: Comparison, node: int) -> bool:
+    """Whether a node compares where the step of its numbers computes: a narrow kernel is 1 on the diagonal only."""
+    steps = {seen.known.steps[step].operation for step in seen.named.get(int(seen.rows[node]), ())}
+    return seen.trace.operations[node] in CHOOSING and bool(steps & {*COMPUTED})
 
 
 def _beside_wrong_part(seen: Comparison, node: int) -> bool:

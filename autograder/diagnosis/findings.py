@@ -35,6 +35,12 @@ class Called:
     fewer: bool = True  # whether correct code gives more to it, perhaps
     opposite: str = ""  # the mask whose opposite it is called with
     without: str = ""  # what correct code gives to it beside all this
+    differing: tuple[int, ...] = ()  # lines of its file that make what it is given in the place of something else
+
+    @property
+    def unclear(self) -> bool:
+        """Whether nothing is known but that it is called with right things which do not belong together."""
+        return bool(self.differing) and not (self.instead or self.wanted or self.opposite or self.without)
 
 
 @dataclass(frozen=True)

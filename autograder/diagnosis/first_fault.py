@@ -187,7 +187,7 @@ class _Search:
         goes_on = own in later and own != steps[after[0]].operation and not usual.as_usual(node)
         skips = bool(after) and own in OF_ROWS and (goes_on or steps[after[0]].operation in FORBIDDING)
         left_out = bool(after) and (idle or skips)
-        turned = (node, steps[wanted[0]].row) if wanted else (-1, -1)
+        turned = (node, steps[wanted[0]].row) if wanted else (-1,)
         missing = steps[after[0]].name if after else ""
         skipped = usual.skipped(node) if not left_out and line == trace.lines[node] else None
         if skipped and (skipped.line or own not in PARTS):  # a part of an argument may be taken anywhere
@@ -203,29 +203,29 @@ class _Search:
             left_out, before = True, None
         left_out |= bool(after) and not order and usual.only_lays_out(node)
         if left_out and (vain := usual.in_vain(node, line)):
-            step = next((one.name for one in steps if one.row == vain[1]), "")
-            self.faults[vain[0]] = Fault(vain[0], step, direct, vain=True)
+            self.faults[vain[0]] = Fault(vain[0], "".join(seen.names({vain[1]})), direct, vain=True)
             return
         exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
         mask = (bool(seen.binary[node]) and not idle) or (bool(after) and usual.is_aside(node, steps[after[0]], given))
         # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
+        called = self.calls.told(call) if call else None
         self.faults[line] = Fault(
             line,
             "" if mask and left_out else missing,
             direct,
             shown,
-            self.calls.told(call) if call else None,
+            called,
             left_out and not exchange and not self.again,
             before=before,
             node=turned[0],
-            rows=turned[1:] if turned[0] >= 0 else (),
+            rows=turned[1:],
             exchange=exchange,
             again=self.again,
             operation=usual.within(node, line, steps[after[0]].operation if after else "") if given or after else "",
             fillers=fillers(seen, node) if shown else (),
             mask=mask,
-            doubtful=own in FORBIDDING and usual.masked_by_chance(node),
+            doubtful=bool(called and called.unclear) or (own in FORBIDDING and usual.masked_by_chance(node)),
             together=own in TOGETHER and bool(missing) and (not after or own != steps[after[0]].operation),
             inside=None if call or self.again or line == at or self.text.given(at) else at,
         )

@@ -286,6 +286,7 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
     """What a line uses that other lines made: numbers, and all of it where nothing tells what is wrong with it."""
     right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
     proven = {line.number for line, names in right if names or fault.calls}
+    differing = set(fault.calls.differing) if fault.calls and fault.calls.unclear else set()
     numbers: list[str] = []
     others: list[str] = []
     for name, value, lines in finding.used.get(fault.line, ()):
@@ -293,7 +294,7 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
         elif (fault.vague or fault.doubtful or fault.nan or fault.repeats or fault.vain) and (
-            fault.calls is None or not proven.issuperset(lines)
+            not differing.isdisjoint(lines) if differing else fault.calls is None or not proven.issuperset(lines)
         ):
             others.append(f"{name} (line{of.removeprefix('of line')})")
     used = [f"It uses {listed(numbers[:MOST_USED])}."] if numbers else []

@@ -44,7 +44,7 @@ def suspects(seen: Comparison) -> tuple[list[int], list[int]]:
     found = _without_chance(seen, sorted({*found, *causes.values()}))
     # Beside a sure one, what says too little is none.
     sure = [node for node in found if not seen.weak[node]]
-    beside = [node for node in found if seen.weak[node]] if sure else []
+    beside = [node for node in found if seen.weak[node] and not _goes_on(seen, node)] if sure else []
     lines: dict[Line | None, list[int]] = {}
     for node in (sure or found)[:MOST]:
         lines.setdefault(trace.lines[node], []).append(node)
@@ -75,6 +75,13 @@ def _passes_on(seen: Comparison, node: int) -> bool:
     # Does it come back, and some module is never called, a loop may have run never, or seldom.
     loop = node in trace.results and any(path not in modules_of(trace) for path in seen.known.counts)
     return loop or (len(rows) > 1 and (trace.shapes != seen.known.shapes or len(set(rows)) < len(rows)))
+
+
+def _goes_on(seen: Comparison, node: int) -> bool:
+    """Whether the line of a node is given something wrong by another line: what it makes of that is no wonder."""
+    lines, own = seen.trace.lines, seen.trace.lines[node]
+    given = {one for at, line in enumerate(lines) if line == own for one in seen.trace.inputs[at]}
+    return any(lines[one] != own and not seen.fine[one] for one in given)
 
 
 def _explain(seen: Comparison, suspects: list[int]) -> bool:

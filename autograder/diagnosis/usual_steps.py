@@ -99,13 +99,15 @@ class Usual:
                 continue
             for later in self.later(row):
                 if own in self.uses.get(later, {}) and (own not in uses or self.together(own, {later, *beside})):
-                    return Skipped(source, self.first_line(source), later)
+                    elsewhere = trace.around[source] != trace.around[node]  # in a function, which a line has called
+                    return Skipped(source, (elsewhere and trace.callers[source]) or self.first_line(source), later)
         return None
 
     def _before_idle(self, node: int, line: Line | None) -> int:
-        """What a node is, where operations of a line have changed nothing, as by an empty mask."""
-        while self.trace.lines[node] == line and self.seen.idle(node):
-            node = next(one for one in self.trace.inputs[node] if self.seen.rows[one] == self.seen.rows[node])
+        """What a node is, where operations of a line have changed nothing, as by an empty mask or a limit."""
+        lines, inputs, rows = self.trace.lines, self.trace.inputs, self.seen.rows
+        while lines[node] == line and (same := [one for one in inputs[node] if rows[one] == rows[node] >= 0]):
+            node = same[0]
         return node
 
     def first_line(self, node: int) -> Line | None:

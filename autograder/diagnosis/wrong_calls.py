@@ -116,7 +116,19 @@ class WrongCalls:
             any(len(one) > len(rows) for one in sets),
             self._opposite(entry),
             self._without(entry),
+            self._differing(entry),
         )
+
+    def _differing(self, entry: Call) -> tuple[int, ...]:
+        """The lines of what a call is given that is not in all calls of correct code which share most with it: each of
+        its inputs may be right, but not beside the others."""
+        nodes = {node: self.seen.row(node) for node in entry.inputs}
+        shared = [set(one) & set(nodes.values()) for one in self.known.calls[entry.path]]
+        most = max(map(len, shared), default=0)
+        usual = set.intersection({-2, *nodes.values()}, *(one | {-2} for one in shared if len(one) == most))
+        made = {self.trace.lines[node] for node, row in nodes.items() if row not in usual}
+        own = entry.line.file if entry.line else ""
+        return tuple(sorted(line.number for line in made if line and line.file == own))
 
     def _lacking(self, entry: Call) -> set[int]:
         """What a call should be given and is not, if that is clear: by what correct code gives to it, where this

@@ -1,6 +1,8 @@
-"""Whether the block of a loop makes something in each round."""
+"""Whether the block of a loop makes something in each round, as far as that is seen when it runs."""
 
 import ast
+
+COLLECTS = ("append", "add", "insert")
 
 
 def makes_something(body: list[ast.stmt]) -> bool:
@@ -13,6 +15,10 @@ def makes_something(body: list[ast.stmt]) -> bool:
 
 
 def _makes(body: list[ast.stmt]) -> bool:
+    """Whether statements compute something: that a name is put into a list, or gets another one, is not seen."""
     return any(
-        isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Call)) for one in body for node in ast.walk(one)
+        isinstance(node, (ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign))
+        or (isinstance(node, ast.Call) and not (isinstance(node.func, ast.Attribute) and node.func.attr in COLLECTS))
+        for one in body
+        for node in ast.walk(one)
     )

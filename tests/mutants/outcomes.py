@@ -33,7 +33,8 @@ LEFT_OUT = re.compile(
 AROUND, NEAR = re.compile(r"around line (\d+)"), 2  # the lines on both sides that are meant by that
 BETWEEN = re.compile(r"the known mistake from line (\d+) to line (\d+)")
 USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses
-UNUSED = ", which is used nowhere:"
+UNUSED = ", which is used nowhere:", ", which nothing uses after that:"
+BEFORE = " or before it:"
 USES = ("It uses ", "What goes in there: ")
 
 
@@ -161,7 +162,9 @@ def _judged(
         return "next"
     if any(int(first) <= line <= int(last) for first, last in BETWEEN.findall(told) for _, line in wrong):
         return "next"
-    if UNUSED in told and any(file == place[0] and line > place[1] for file, line in wrong):
+    if BEFORE in told and any(file == place[0] and line > place[1] for file, line in wrong):
+        return "next"
+    if any(one in told for one in UNUSED) and any(file == place[0] and line > place[1] for file, line in wrong):
         return "next"
     if before and any(file == place[0] and _between(line, before, place[1]) for file, line in wrong):
         return "next"

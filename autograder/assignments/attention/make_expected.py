@@ -229,16 +229,17 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 
 
 def _chosen_again(model: Any, call: dict[str, Any]) -> Tensors:
-    """A start token that the model chooses again in the middle of a sentence, and what it makes of the sentences then;
-    nothing if there is none. No token ends a sentence."""
+    """A start token that the model chooses again in the middle of a sentence, as it does a token of padding, and what
+    it makes of the sentences then; nothing if there is none. No token ends a sentence."""
     import torch
 
     model.eos_idx = -1
     for sos in range(TINY["tgt_vocab_size"]):
         model.sos_idx = sos
         tokens = model.translate(**call)
-        if (tokens[:, 1:-1] == sos).any() and model.pad_idx not in tokens:
-            return {"again.sos_idx": torch.tensor(sos), "again.tokens": tokens}
+        inside = tokens[:, 1:-1]
+        if (inside == sos).any() and (others := inside[inside != sos]).numel():
+            return {"again.sos_idx": torch.tensor(sos), "again.pad_idx": others[0], "again.tokens": tokens}
     return {}
 
 

@@ -40,9 +40,10 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         for shift in (FAR, -FAR):
             self.load(model, self.with_eos(config, weights, shift))
             found.append(self.translate(config, model, batch, self.pick(2, 3)))
-        again = self.with_eos(config, weights, -FAR)
-        self.load(model, self.with_score(again, config["sos_idx"], FAR))
-        found.append(self.translate(config, model, batch, self.pick(2, 3)))
+        for special in ("sos_idx", "pad_idx"):  # best, and no end
+            again = self.with_eos(config, weights, -FAR)
+            self.load(model, self.with_score(again, config[special], FAR))
+            found.append(self.translate(config, model, batch, self.pick(2, 3)))
         trained = Twins(self.trained_seq2seq(), self.right(self.trained_seq2seq, self.reference))
         src, src_lengths = padded([sentences()[index][0] for index in self.rng.permutation(len(sentences()))[:4]])
         source = {"src": src, "src_lengths": src_lengths}

@@ -22,6 +22,14 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Without it a single right word would be a perfect translation. " + FORMULA,
     ),
     Mistake(
+        id="translate.tokens-joined",
+        module="seq2seq",
+        old="Counter(tuple(tokens[start : start + n])",
+        new='Counter(" ".join(tokens[start : start + n])',
+        looks_like="Your n-grams are strings, but tokens may be numbers.",
+        read_again="The annotation says what tokens are: anything that can be the key of a dictionary.",
+    ),
+    Mistake(
         id="translate.penalty-for-long-ones",
         module="seq2seq",
         old=PENALTY,

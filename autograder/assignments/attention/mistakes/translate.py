@@ -33,6 +33,14 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="The next token is the best one of all.",
     ),
     Mistake(
+        id="translate.padding-ends",
+        module="seq2seq",
+        old=FINISHED,
+        new=f"{FINISHED} | (token == self.pad_idx)",
+        looks_like="Your sentences end at a token of padding, too, which the model may choose like any other.",
+        read_again="The docstring says which token ends a sentence.",
+    ),
+    Mistake(
         id="translate.eos-ignored",
         module="seq2seq",
         old=FINISHED,

@@ -53,14 +53,19 @@ class TestTranslate(TrainedTestCase):
         self.check_tiny(sentences=2)
 
     def check_start_again(self) -> None:
-        """Fail unless a small model may choose its start token again. Its end token is none that it can choose."""
+        """Fail unless a small model may choose its start token again, and that of padding, and goes on behind them.
+
+        Its end token is none that it can choose.
+        """
         stored = self.stored("tiny")
-        special = {"sos_idx": int(stored["again.sos_idx"]), "eos_idx": TINY["tgt_vocab_size"]}
+        special = {name: int(stored[f"again.{name}"]) for name in ("sos_idx", "pad_idx")}
+        special["eos_idx"] = TINY["tgt_vocab_size"]
         model = self.student.seq2seq.Seq2Seq(**{**TINY, **special})
         model.load_state({name: stored[f"weights.{name}"] for name in model.shapes()})
         call = {name: stored[name] for name in ("src", "src_lengths")}
         tokens = model.translate(**call, max_output_length=int(stored["max_output_length"]))
-        name = f"the tokens, of which one in the middle is sos_idx = {special['sos_idx']},"
+        both = f"sos_idx = {special['sos_idx']} and pad_idx = {special['pad_idx']}"
+        name = f"the tokens, of which some in the middle are {both},"
         self.assert_tensor(tokens, stored["again.tokens"], name, "B T")
 
     def test_sentence_bleu_extra_credit(self):
@@ -68,6 +73,13 @@ class TestTranslate(TrainedTestCase):
         for part, cases in (("precisions", PRECISIONS), ("penalty", PENALTY), ("short", SHORT)):
             with self.part(part):
                 self.measure(cases)
+        with self.only_warn():
+            self.measure_numbers()
+
+    def measure_numbers(self) -> None:
+        """Fail unless tokens may be numbers, as in the outputs of a model."""
+        score = self.student.seq2seq.sentence_bleu([5, 12, 7], [5, 12, 9], 2)
+        self.assert_number(score, (2 / 3) ** 0.5 * (1 / 2) ** 0.25, "the BLEU of [5, 12, 7] for [5, 12, 9] with k = 2")
 
     def measure(self, cases: Cases) -> None:
         """Fail unless all these translations have the right BLEU."""

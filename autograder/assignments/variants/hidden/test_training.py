@@ -117,6 +117,7 @@ class TestTraining(VariantsTestCase):
         config = self.config()
         for model, embeddings in (
             (self.student.drivers.Shared(), ["tokens.weight", "inner.places.weight"]),
+            (self.student.drivers.Shared(output_first=True), ["output.weight", "inner.places.weight"]),
             (self.student.drivers.Images(), []),
             (self.student.language_model.DecoderTransformer(**config), None),
         ):

@@ -97,12 +97,15 @@ def smoothed_loss_and_gradient(
 
 
 class Shared(nn.Module):
-    """A model of nested modules with parameters of all kinds, one of which two modules share."""
+    """A model of nested modules with parameters of all kinds, one of which two modules share: its embedding, and the
+    output layer behind it or before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, output_first: bool = False) -> None:
         super().__init__()
         from layers import LayerNorm
 
+        if output_first:
+            self.output = nn.Linear(4, 7)
         self.tokens = nn.Embedding(7, 4)
         self.output = nn.Linear(4, 7)
         self.output.weight = self.tokens.weight

@@ -67,8 +67,9 @@ class TestTraining(CheckingTestCase):
         shapes = model.shapes()
         self.assert_groups(self.student.drivers.parameter_groups_of(model, 0.1), shapes, 0.1)
         with self.only_warn():
-            # Other names; tables of three axes; an embedding inside, and one whose weight is that of the output layer.
-            embeddings = ["tokens.weight", "inner.places.weight"]
-            for other in (self.student.drivers.Words(), self.student.drivers.Images(), self.student.drivers.Shared()):
+            # Other names; tables of three axes; an embedding inside, and one whose weight is that of the output layer,
+            # which stands behind it or before it.
+            drivers, embeddings = self.student.drivers, ["tokens.weight", "output.weight", "inner.places.weight"]
+            for other in (drivers.Words(), drivers.Images(), drivers.Shared(), drivers.Shared(output_first=True)):
                 shapes = dict(self.student.drivers.parameter_shapes(other))
                 self.assert_groups(self.student.drivers.parameter_groups_of(other, 0.1), shapes, 0.1, embeddings)
