@@ -77,7 +77,9 @@ def at_result(seen: Comparison, fault: Fault) -> Fault:
     several = len(seen.trace.results) == len(seen.known.results) and fault.returns is None
     for node, right in zip(seen.trace.results, seen.known.results, strict=True) if several else ():
         own = {int(seen.trace.around[one]) for one, at in enumerate(seen.trace.lines) if at == fault.line}
-        line = seen.trace.lines[node] if int(seen.trace.around[node]) in own else None  # not of another function
+        around = int(seen.trace.around[node])
+        called = around >= 0 and seen.trace.calls[around].around in own  # made in a function that is called there
+        line = None if called else seen.trace.lines[node]
         if not 0 <= seen.rows[node] != right or not line or line.file != fault.line.file:
             continue
         if line.number < fault.line.number and fault.left_out and steps.get(right) == fault.missing:

@@ -176,8 +176,7 @@ class _Search:
         ]
         if after and seen.plain[node] and any(after[0] in step.after for step in steps):
             after = []  # a statement of numbers may make several steps at once, of which only the last one is seen
-        rows = set(seen.alike_rows(node)) if order else set()
-        wanted = [number for number in after if steps[number].row in rows]
+        wanted = [number for number in after if order and steps[number].row in seen.alike_rows(node)]
         order = steps[wanted[0]].name if wanted else order
         later = {one.operation for one in steps[after[0] + 1 :] if after[0] in one.after} if after else set()
         before = usual.made_before(node, line, steps[after[0]].after if after else ())
@@ -192,8 +191,8 @@ class _Search:
         skipped = usual.skipped(node) if not left_out and line == trace.lines[node] else None
         if skipped and (skipped.line or own not in PARTS):  # a part of an argument may be taken anywhere
             missing = "".join(self.seen.names({skipped.row})) or missing
-            if skipped.row in self.seen.alike_rows(skipped.node):  # else no order of the axes would do
-                turned = (skipped.node, skipped.row)
+            # Else no order of the axes would do.
+            turned = (skipped.node, skipped.row) if skipped.row in seen.alike_rows(skipped.node) else turned
             line = self._caller(node, skipped.node) or line
             before = skipped.line if skipped.line and skipped.line.number < line.number else None
             left_out = bool(before or missing) and own not in TOGETHER
@@ -203,11 +202,12 @@ class _Search:
             left_out, before = True, None
         left_out |= bool(after) and not order and usual.only_lays_out(node)
         if left_out and (vain := usual.in_vain(node, line)):
-            self.faults[vain[0]] = Fault(vain[0], "".join(seen.names({vain[1]})), direct, vain=True)
+            step = next((one.name for one in steps if one.row == vain[1]), "")
+            self.faults[vain[0]] = Fault(vain[0], step, direct, vain=True)
             return
         exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
         mask = (bool(seen.binary[node]) and not idle) or (bool(after) and usual.is_aside(node, steps[after[0]], given))
-        # As the pairs and all that is made of them by turning axes: which of them it should be is not known.
+        # Of the pairs and all that is made of them by turning axes it is not known which it should be.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
         called = self.calls.told(call) if call else None
         self.faults[line] = Fault(

@@ -17,29 +17,10 @@ PICKING = ("__getitem__", "index_select", "gather", "take_along_dim")
 
 
 def wrong_results(seen: Comparison, text: Text) -> dict[Line, Fault]:
-    """The lines behind results that are wrong though no line alone is: their number, order or axes."""
+    """The lines behind results that are wrong though all that is computed is right: their number, order or axes."""
     as_many = len(seen.trace.results) == len(seen.known.results)
     found = wrong_number(seen, text) or wrong_order(seen, text) if as_many else {}
-    return found or wrong_axes(seen, text) or order_of_several(seen, text)
-
-
-def order_of_several(seen: Comparison, text: Text) -> dict[Line, Fault]:
-    """The first line that makes a named step in another order of tensors of several lines that nobody has: these do
-    not fit together, as with queries listed key by key, and keys query by query."""
-    trace = seen.trace
-    for node in np.flatnonzero(trace.made & seen.flows & ~seen.fine & ~seen.weak & (seen.rows < 0)):
-        line, order = trace.lines[node], seen.order(int(node))
-        if not line or text.given(line) or order in ("", UNNAMED):
-            continue
-        waiting, passed, made = [int(node)], set[int](), set[Line | None]()
-        while waiting:
-            for source in trace.inputs[waiting.pop()]:
-                if not seen.fine[source] and source not in passed:
-                    passed.add(source)
-                    made |= {trace.lines[source]} - {line}
-                    waiting.append(source)
-        return {line: Fault(line, order=order, doubtful=True)} if len(made) > 1 else {}
-    return {}
+    return found or wrong_axes(seen, text)
 
 
 def wrong_number(seen: Comparison, text: Text) -> dict[Line, Fault]:
