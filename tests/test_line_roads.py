@@ -1,0 +1,96 @@
+"""Lines of programs that mix the roads of several correct ones, or look right by chance."""
+
+from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
+
+
+def test_right_things_that_do_not_belong_together_are_all_listed(workers, without_trials):
+    """All sentences at once is a road of its own; here one sentence of the encoder meets the tokens of all of them."""
+    old = "tgt = torch.full((1, 1), self.sos_idx"
+    tests, _ = failed(
+        workers, "transformer", "inference", "transformer", old, old.replace("(1, 1)", "(src.size(0), 1)")
+    )
+    said = told(tests[:1])
+    assert "or one that makes what it uses is the first whose result is not right:" in said
+    goes_in = said[said.index("What goes in there:") :]
+    assert "tgt_embedded" in goes_in
+    assert "sentence_enc_output" in goes_in
+    assert "causal_mask" not in goes_in
+
+
+FORBID = """def forbid(scores, mask):
+    hopeless = mask.all(dim=-2, keepdim=True)
+    return scores.masked_fill(mask & ~hopeless, -math.inf)
+
+
+"""
+
+
+def test_the_other_of_two_lines_may_need_another_change_in_another_test(workers):
+    """Either line mends one head; with another axis in front, that of the heads, the first one by another number."""
+    text = source("variants", "heads").replace("class AttentionHead(", f"{FORBID}class AttentionHead(")
+    for mask in ("mask", "mask.unsqueeze(1)"):
+        old = f"scores = scores.masked_fill({mask}, torch.finfo(scores.dtype).min)"
+        assert old in text
+        text = text.replace(old, f"scores = forbid(scores, {mask})")
+    tests = failed_text(workers, "variants", "heads", "heads", text)
+    assert len(tests) == 3
+    for test in tests:
+        assert "alone, or of line" in told([test])
+
+
+def test_a_line_that_goes_on_with_something_wrong_makes_no_wrong_numbers_of_its_own(workers, without_trials):
+    """What stands in for masked_softmax makes small tensors that nobody else makes."""
+    old = "math.sqrt(queries.size(-1))"
+    tests, line = failed(workers, "attention", "scoring", "scoring", old, "math.sqrt(queries.dim())")
+    [test] = [test for test in tests if test.name == "test_dot_product_attention"]
+    assert wrong_lines(test) == [line]
+
+
+def test_a_comparison_is_no_kernel_though_it_has_its_numbers(workers, without_trials):
+    """A narrow kernel is 1 on the diagonal and 0 elsewhere, as is the comparison that finds the own pair."""
+    old = "own = torch.eye(len(keys), dtype=torch.bool, device=keys.device)"
+    new = "own = torch.cdist(keys, keys) == 0"
+    tests, line = failed(workers, "attention", "pooling", "pooling", old, new)
+    assert tests
+    assert f"(line {line})" not in told(tests).partition("What goes in there")[0]
+
+
+def test_a_step_that_is_missing_behind_a_function_that_is_called_twice(workers, without_trials):
+    old = "k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)"
+    new = "v = torch.cat([cache[1], v], dim=2)"
+    text = source("variants", "modern").replace(old, new)
+    tests = failed_text(workers, "variants", "modern", "modern", text)
+    turned = line_of(text, "k = rotate(split_heads(self.W_k(x)), positions)")
+    assert tests
+    for test in tests:
+        assert min(wrong_lines(test), default=turned + 1) > turned
+
+
+def test_a_limit_that_changes_nothing_hides_no_missing_step(workers, without_trials):
+    old = " - 2 * queries @ keys.T"
+    tests, line = failed(workers, "attention", "pooling", "pooling", old, "", "pooling-expanded-square")
+    assert f"goes on after line {line}, but nothing has made the distances of queries and keys:" in told(tests[:1])
+
+
+def test_a_loop_that_only_collects_may_have_run(workers, without_trials):
+    old = "            sums.append(x[:, position] + self.pe[0, position])"
+    new = "            sums.append(x)"
+    tests, _ = failed(workers, "transformer", "pe", "pe", old, new, "loops")
+    assert tests
+    assert "a loop whose lines never run" not in told(tests)
+
+
+def test_a_sum_of_weights_proves_nothing(workers, without_trials):
+    """It is 1, whatever the weights are: so the first wrong token is not what the weights of the second come from."""
+    old = "choice = (p.cumsum(-1) <= point)"
+    tests, line = failed(
+        workers,
+        "variants",
+        "generate",
+        "generate",
+        old,
+        "choice = (point.cumsum(-1) <= point)",
+        "generate-loop-inverse-distribution",
+    )
+    assert tests
+    assert all(number >= line for test in tests for number in wrong_lines(test))
