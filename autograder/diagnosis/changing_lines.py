@@ -4,19 +4,31 @@ import numpy as np
 
 from autograder.diagnosis.known_steps import LIMIT
 from autograder.diagnosis.module_outputs import only
+from autograder.diagnosis.right_steps import RANDOM
 from autograder.sandbox.traces import Line, Trace
 
 
-def random_line(first: Trace, second: Trace) -> tuple[Line | None, Line | None]:
-    """The first line that makes different numbers of the same inputs in two records of the same call, and the line
-    that calls its function, if one does."""
+def random_line(first: Trace, second: Trace) -> tuple[Line | None, Line | None, bool]:
+    """The first line that makes different numbers of the same inputs in two records of the same call, the line that
+    calls its function, if one does, and whether another line calls it and no random numbers are drawn."""
     off = [not _same(a, b) for a, b in zip(first.signatures, second.signatures, strict=False)]
     for node, changed in enumerate(off):
         if first.operations[node] != second.operations[node] or first.inputs[node] != second.inputs[node]:
             break
         if changed and first.made[node] and not any(off[source] for source in first.inputs[node]):
-            return first.lines[node], first.callers[node]
-    return None, None
+            return first.lines[node], first.callers[node], _draws_nothing_elsewhere(first, node)
+    return None, None, False
+
+
+def _draws_nothing_elsewhere(trace: Trace, node: int) -> bool:
+    """Whether a function in which a node is drawn at random is called by another line, too, and draws nothing then."""
+    around = int(trace.around[node])
+    if around < 0:
+        return False
+    drawn = {int(number) for number, name in zip(trace.around, trace.operations, strict=True) if name in RANDOM}
+    path, line = trace.calls[around].path, trace.calls[around].line
+    others = [number for number, one in enumerate(trace.calls) if one.path == path and one.line != line]
+    return path.endswith("()") and any(number not in drawn for number in others)
 
 
 def unfilled_lines(trace: Trace) -> set[Line | None]:

@@ -14,6 +14,7 @@ from autograder.diagnosis.findings import Fault, Finding, Text, with_others
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
 from autograder.diagnosis.weak_tensors import numbers_to_tell
+from autograder.grading.doubtful_axes import with_doubtful_axes
 from autograder.grading.opposite_masks import with_masks
 from autograder.grading.other_generators import with_other_generator
 from autograder.grading.results import LineMark, TestResult
@@ -44,10 +45,7 @@ from autograder.sandbox.remote_values import Code, body_of
 from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
-MOST = 30  # inputs of an operation that are looked at where something stands elsewhere
-MEETING = ("add", "sub", "mul", "div", "eq", "ne", "lt", "gt", "le", "ge", "maximum", "minimum", "where", "masked_fill")
 MOST_LINES = 3  # of which one does something, that are told
-AXES = ("None", "unsqueeze", "view(", "reshape(")  # that put in axes of size 1, or may do so
 ONLY = "is all that computes here, and gives back something else than it should"
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
@@ -149,7 +147,9 @@ def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> 
     """The result of a test whose call changes from time to time, with the line where that begins."""
     first = followed(recipe, runs)
     if why is CHANGING["random"]:
-        line, caller = random_line(first, followed(recipe, runs))
+        line, caller, elsewhere = random_line(first, followed(recipe, runs))
+        if line and caller and elsewhere:  # it is the call that is another one than the others
+            return _with_line(result, recipe, caller, f"calls a function whose line {line.number} draws random numbers")
         calls = f", whose function line {caller.number} of {caller.file} calls," if caller and caller != line else ""
         return _with_line(result, recipe, line, "draws random numbers", calls)
     if why is CHANGING["unfilled"]:
@@ -239,7 +239,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     if trace.raised is None:
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
-    finding = _with_doubtful_axes(finding, trace, sources)
+    finding = with_doubtful_axes(finding, trace, sources)
     finding = with_wrong_loop(finding, trace, known, sources, text, raised)
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
     finding = with_idle_statement(finding, trace, sources)
@@ -251,25 +251,6 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     }
     faults = tuple(_turned(fault, recipe, runs, known) for fault in finding.faults)
     return replace(finding, faults=faults, used=used), trace
-
-
-def _with_doubtful_axes(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
-    """What follows, without calling lines right that put an axis of size 1 somewhere, where it meets other axes in what
-    a wrong line computes element by element: where such an axis stands is not seen."""
-    wrong = {fault.line for fault in finding.faults}
-    doubtful: dict[Line, set[Line]] = {line: set() for line in wrong}
-    for node, at in enumerate(trace.lines):
-        if at in wrong and trace.operations[node] in MEETING:
-            waiting = list(trace.inputs[node][:MOST])
-            for source in waiting:  # a comparison on the same line has its axes from other lines, too
-                line = trace.lines[source]
-                waiting += trace.inputs[source][:MOST] if line == at and len(waiting) < MOST else ()
-                if line and line not in wrong and any(axis in text_of(line, sources) for axis in AXES):
-                    doubtful[at].add(line)
-    every = {line for lines in doubtful.values() for line in lines}
-    right = tuple(one for one in finding.right if one[0] not in every)
-    faults = tuple(replace(one, doubtful=one.doubtful or bool(doubtful[one.line])) for one in finding.faults)
-    return replace(finding, right=right, unsure=finding.unsure | every, faults=faults)
 
 
 def _with_opposite(recipe: Recipe, runs: Student, node: int) -> Trace | None:
