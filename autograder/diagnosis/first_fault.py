@@ -50,14 +50,13 @@ from autograder.diagnosis.right_results import (
 from autograder.diagnosis.right_steps import NUMBERS, PARTS, TOGETHER, UNNAMED, Comparison
 from autograder.diagnosis.suspects import suspects
 from autograder.diagnosis.usual_steps import Usual
-from autograder.diagnosis.weak_tensors import is_opposite
+from autograder.diagnosis.weak_tensors import FORBIDDING, is_opposite
 from autograder.diagnosis.wrong_calls import WrongCalls
 from autograder.diagnosis.wrong_returns import WrongReturns
 from autograder.sandbox.traces import Call, Line, Trace
 
 BY_ELEMENT = ("add", "sub", "mul", "div", "truediv", "__truediv__", "true_divide", "pow", "exp", "softmax")
 OF_ROWS = ("max", "amax", "sum", "exp", "softmax", "log_softmax", "logsumexp", "matmul", "einsum", "mean")
-FORBIDDING = ("masked_fill", "masked_fill_", "where")
 TEXT = Text()  # nothing is known of the text
 
 
@@ -205,11 +204,12 @@ class _Search:
             step = next((one.name for one in steps if one.row == vain[1]), "")
             self.faults[vain[0]] = Fault(vain[0], step, direct, vain=True)
             return
-        exchange = usual.in_place_of(node, steps[after[0]].row) if after else ()
+        called = self.calls.told(call) if call else None
+        doubtful = bool(called and called.unclear) or usual.may_be_given_wrongly(node)
+        exchange = usual.in_place_of(node, steps[after[0]].row) if after and not doubtful else ()
         mask = (bool(seen.binary[node]) and not idle) or (bool(after) and usual.is_aside(node, steps[after[0]], given))
         # Of the pairs and all that is made of them by turning axes it is not known which it should be.
         shown = "" if order == UNNAMED else order if wanted or seen.one_name(node) else UNNAMED
-        called = self.calls.told(call) if call else None
         self.faults[line] = Fault(
             line,
             "" if mask and left_out else missing,
@@ -225,7 +225,7 @@ class _Search:
             operation=usual.within(node, line, steps[after[0]].operation if after else "") if given or after else "",
             fillers=fillers(seen, node) if shown else (),
             mask=mask,
-            doubtful=bool(called and called.unclear) or (own in FORBIDDING and usual.masked_by_chance(node)),
+            doubtful=doubtful,
             together=own in TOGETHER and bool(missing) and (not after or own != steps[after[0]].operation),
             inside=None if call or self.again or line == at or self.text.given(at) else at,
         )

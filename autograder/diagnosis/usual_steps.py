@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.diagnosis.known_steps import LIMIT, Step
 from autograder.diagnosis.right_steps import Comparison
-from autograder.diagnosis.weak_tensors import CHOOSING
+from autograder.diagnosis.weak_tensors import CHOOSING, by_chance, rests_on_weak
 from autograder.sandbox.traces import Line
 
 COMBINING = ("add", "sub", "mul", "maximum", "minimum", "max", "min", "where")
@@ -118,11 +118,9 @@ class Usual:
             same = [one for one in self.trace.inputs[node] if self.seen.rows[one] == row and self.trace.lines[one]]
         return self.trace.lines[node]
 
-    def masked_by_chance(self, node: int) -> bool:
-        """Whether the mask of an operation has the numbers of what another line makes, so that it may be wrong."""
-        masks = [one for one in self.trace.inputs[node][:WIDE] if self.seen.binary[one] and self.seen.rows[one] >= 0]
-        alike = [np.flatnonzero(self.seen.rows == self.seen.rows[one])[: 2 * WIDE] for one in masks]
-        return any(len({self.first_line(int(one)) for one in nodes} - {None}) > 1 for nodes in alike)
+    def may_be_given_wrongly(self, node: int) -> bool:
+        """Whether what a node is made of may be wrong, though it looks right."""
+        return rests_on_weak(self.seen, node) or by_chance(self.seen, node, self.first_line)
 
     def replaced(self, node: int) -> Replaced | None:
         """What stands in the place of another tensor, which is nowhere here, where two of them are put together.

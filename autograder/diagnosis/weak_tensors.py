@@ -1,6 +1,6 @@
 """Tensors that say too little: that correct code has one like it may be chance, unless something right came of it."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,8 @@ CHOOSING = (
 COMPUTED = ("div", "truediv", "matmul", "bmm", "einsum", "linear", "softmax", "exp", "normalize", "mean", "pow")
 UNIT = ("eye",)  # of a matrix like that there is little to doubt
 WITH_PLACES = ("max", "min", "topk", "sort", "median", "mode", "kthvalue", "cummax", "cummin")  # beside the numbers
+FORBIDDING = ("masked_fill", "masked_fill_", "where")
+FEW = 4  # inputs of an operation that are looked at; twice as many places with the same mask
 PLACES = ("argmax", "argmin", "multinomial")
 MOVING = ("cat", "stack", "concat", "unsqueeze", "squeeze", "view", "reshape", "where", "masked_fill", "clone", "to")
 
@@ -174,6 +176,19 @@ def rests_on_weak(seen: "Comparison", node: int) -> bool:
             alike |= bool(seen.alike[source] and seen.trace.made[source])
             tells |= bool(not seen.alike[source] and not seen.unknown[source])
     return alike and not tells
+
+
+def by_chance(seen: "Comparison", node: int, first_line: Callable[[int], Line | None]) -> bool:
+    """Whether a node is made of masks alone, or its mask has the numbers of what another line makes.
+
+    Args:
+        first_line: the line that made what a node is.
+    """
+    given, rows = seen.trace.inputs[node][:FEW], seen.rows
+    masks = [one for one in given if seen.binary[one] and rows[one] >= 0]
+    alike = [np.flatnonzero(rows == rows[one])[: 2 * FEW] for one in masks]
+    several = any(len({first_line(int(one)) for one in nodes} - {None}) > 1 for nodes in alike)
+    return (several and seen.trace.operations[node] in FORBIDDING) or 0 < len(masks) == len(given)
 
 
 def unseen(seen: "Comparison", node: int) -> bool:

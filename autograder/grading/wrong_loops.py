@@ -23,7 +23,22 @@ def with_wrong_loop(
     """
     if raised:
         return _with_endless_loop(finding, trace, known, sources)
-    return _with_short_loop(_with_idle_loop(finding, trace, sources, text), trace, known, sources)
+    finding = _with_round_missing(_with_idle_loop(finding, trace, sources, text), sources)
+    return _with_short_loop(finding, trace, known, sources)
+
+
+def _with_round_missing(finding: Finding, sources: Mapping[str, str]) -> Finding:
+    """What follows, with the only loop that makes the step which lacks in what a `return` behind it gives back, where
+    an earlier round has made it."""
+    told = finding.faults[0] if len(finding.faults) == 1 else None
+    if told is None or not (told.returns and told.elsewhere and told.missing):
+        return finding
+    made = {line for line, names in finding.right if told.missing in names}
+    loops = {_loop_around(line, sources) for line in made}
+    if len(loops) != 1 or (loop := loops.pop()) is None:
+        return finding
+    behind = told.line.file == loop.file and told.line.number > loop.end
+    return replace(finding, faults=(Fault(_head(loop), short=True),)) if behind else finding
 
 
 def _with_short_loop(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str]) -> Finding:

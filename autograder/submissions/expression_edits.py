@@ -204,6 +204,17 @@ class ExpressionEdits:
         """Whether what stands before the dot of a call is no tensor: `torch`, `F`, `self`, ..."""
         return isinstance(node, ast.Name) and node.id not in self.local
 
+    def _sorted_back(self, statement: ast.stmt) -> Iterator[Edit]:
+        """All tensors of a statement that one order sorts, put back by the order that undoes it."""
+        orders = [one.slice for one in ast.walk(statement) if isinstance(one, ast.Subscript)]
+        names = [one for one in orders if isinstance(one, ast.Name)]
+        if self.sorts and len(names) > 1 and len({one.id for one in names}) == 1:
+            start, new = self.text.start(statement), self.text.of(statement)
+            for one in sorted(names, key=self.text.start, reverse=True):
+                end = self.text.end(one) - start
+                new = f"{new[:end]}.argsort(){new[end:]}"
+            yield self._whole(statement, new)
+
     def _subscript(self, node: ast.Subscript) -> Iterator[Edit]:
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for axis in axes:

@@ -118,6 +118,7 @@ class _Edits(ExpressionEdits):
                 yield from make(node)
             if isinstance(node, (ast.Name, ast.Call, ast.BinOp)) and id(node) not in self.called:
                 yield from self._through(node)
+        yield from self._sorted_back(statement)
         yield from self._of_whole(statement)
 
     def _of_whole(self, node: ast.stmt) -> Iterator[Edit]:

@@ -44,9 +44,13 @@ class TestGenerate(CheckingTestCase):
             stored = self.stored(f"step{step}")
             cache = self.check_step(self.student.generate.forward_cached(model, stored["token"], cache), stored)
         with self.only_warn():
-            after = self.student.drivers.cache_after_forward_cached(model, self.stored("step5")["token"], cache)
+            token, forward = self.stored("step5")["token"], self.student.generate.forward_cached
+            after = self.student.drivers.cache_after_forward_cached(model, token, cache)
             if not self.equal(after, cache):
                 self.argument_changed("cache")
+            for _ in range(MODEL["max_len"] - 8):
+                _, cache = self.items(forward(model, token, cache), 2, "forward_cached")
+            self.refuses(lambda: forward(model, token, cache), 13, 12)
 
     def test_filter_logits(self):
         """Temperature, top-k and top-p, each alone and all together: the softmax of what comes out."""

@@ -69,7 +69,9 @@ class TestTraining(CheckingTestCase):
         with self.only_warn():
             # Other names; tables of three axes; an embedding inside, and one whose weight is that of the output layer,
             # which stands behind it or before it.
-            drivers, embeddings = self.student.drivers, ["tokens.weight", "output.weight", "inner.places.weight"]
-            for other in (drivers.Words(), drivers.Images(), drivers.Shared(), drivers.Shared(output_first=True)):
-                shapes = dict(self.student.drivers.parameter_shapes(other))
-                self.assert_groups(self.student.drivers.parameter_groups_of(other, 0.1), shapes, 0.1, embeddings)
+            drivers, embeddings = self.student.drivers, ["tokens.weight", "inner.places.weight"]
+            others = [(one, embeddings) for one in (drivers.Words(), drivers.Images(), drivers.Shared())]
+            others.append((drivers.Shared(output_first=True), ["output.weight", "inner.places.weight"]))
+            for other, embeddings in others:
+                shapes = dict(drivers.parameter_shapes(other))
+                self.assert_groups(drivers.parameter_groups_of(other, 0.1), shapes, 0.1, embeddings)
