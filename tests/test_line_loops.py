@@ -5,7 +5,7 @@ from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.small_changes import small_changes
 from autograder.submissions.syntax_tree import functions
-from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
+from tests.slips import failed, failed_text, graded_text, line_of, source, told, wrong_lines
 
 
 def test_a_loop_that_leaves_modules_of_its_list_out(workers, without_trials):
@@ -131,3 +131,28 @@ def test_what_only_computes_in_float64_does_not_run_as_in_the_notebooks(workers)
     whole = end_to_end(Submission("", {**correct.sources, "pe": double}), chosen, workers)
     assert whole.status == "error"
     assert "Double" in whole.message or "double" in whole.message
+
+
+def test_a_loop_that_is_left_before_the_limit_is_told_and_not_the_return_behind_it(workers):
+    text = source("transformer", "transformer")
+    old, new = "== self.eos_idx:", "== self.eos_idx or tgt.size(1) >= max_output_length:"
+    assert old in text
+    tests = graded_text(workers, "transformer", "inference", "transformer", text.replace(old, new))
+    said = told(tests)
+    assert f"Line {line_of(text, 'for _ in range(max_output_length):')} of transformer.py ends too early:" in said
+    assert "returns something else" not in said
+
+
+def test_a_batch_that_is_put_back_by_the_order_that_sorted_it(workers):
+    old = "enc_outputs, state = self.encoder(src, src_lengths)"
+    new = (
+        "order = src_lengths.argsort(descending=True)\n"
+        "        enc_outputs, state = self.encoder(src[order], src_lengths[order])\n"
+        "        enc_outputs, state = enc_outputs[order], state[order]"
+    )
+    text = source("attention", "seq2seq").replace(old, new, 1)
+    tests = failed_text(workers, "attention", "bahdanau", "seq2seq", text)
+    back = line_of(text, "enc_outputs, state = enc_outputs[order]")
+    [test] = [test for test in tests if test.name == "test_seq2seq"]
+    assert back in wrong_lines(test)
+    assert "the call gives what it should" in told([test])
