@@ -96,6 +96,16 @@ def helper_around(seen: Comparison, node: int) -> int:
     return next((one for one in around if of_helper(seen.trace.calls[one], seen.known)), -1)
 
 
+def given_to_helper(seen: Comparison, node: int) -> Line | None:
+    """The line that calls the helper function in which a node is made of nothing but what this was given."""
+    for number in seen.around(int(seen.trace.around[node])):
+        entry = seen.trace.calls[number]
+        if entry.path.endswith("()"):
+            own = of_helper(entry, seen.known) and set(seen.trace.inputs[node]) <= set(entry.inputs)
+            return entry.line if own else None
+    return None
+
+
 def caller_of_helper(entry: Call, trace: Trace, known: Known) -> Line | None:
     """The line that calls the helper function in which a call is made."""
     around = trace.calls[entry.around] if entry.around >= 0 else None
@@ -207,6 +217,17 @@ def could_make(seen: Comparison, step: Step) -> bool:
     """Whether there is something that correct code makes a step of: without it another road may not need the step."""
     present = {int(row) for row in seen.rows if row >= 0}
     return bool(step.after) or any(row == step.row and source in present for source, _, row in seen.known.made_from)
+
+
+def unused_steps(seen: Comparison) -> frozenset[str]:
+    """The named steps that are tensors, right, and used by nothing."""
+    trace, used, idle = seen.trace, set[int](), set[int]()
+    if not trace.whole or trace.raised is not None:
+        return frozenset()
+    ends = {*trace.results, *(node for call in trace.calls for node in call.inputs)}
+    for node in np.flatnonzero(trace.made & ~seen.plain):
+        (used if seen.consumers[node] or int(node) in ends else idle).add(int(seen.rows[node]))
+    return frozenset(seen.known.steps[step].name for row in idle - used for step in seen.named.get(row, ()))
 
 
 def right_lines(seen: Comparison, wrong: set[Line], until: int) -> tuple[tuple[Line, tuple[str, ...]], ...]:

@@ -1,10 +1,11 @@
 """The line that changes what it should not: a result from one call to the next, or an argument of the call."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from autograder.diagnosis.known_steps import LIMIT
 from autograder.diagnosis.module_outputs import only
-from autograder.diagnosis.right_steps import RANDOM
 from autograder.sandbox.traces import Line, Trace
 
 
@@ -16,19 +17,22 @@ def random_line(first: Trace, second: Trace) -> tuple[Line | None, Line | None, 
         if first.operations[node] != second.operations[node] or first.inputs[node] != second.inputs[node]:
             break
         if changed and first.made[node] and not any(off[source] for source in first.inputs[node]):
-            return first.lines[node], first.callers[node], _draws_nothing_elsewhere(first, node)
+            return first.lines[node], first.callers[node], _draws_nothing_elsewhere(first, node, off)
     return None, None, False
 
 
-def _draws_nothing_elsewhere(trace: Trace, node: int) -> bool:
-    """Whether a function in which a node is drawn at random is called by another line, too, and draws nothing then."""
+def _draws_nothing_elsewhere(trace: Trace, node: int, off: Sequence[bool]) -> bool:
+    """Whether a function in which a node is drawn at random is called by another line, too, and draws nothing then.
+
+    Args:
+        off: which nodes are others in a second record.
+    """
     around = int(trace.around[node])
-    if around < 0:
+    if around < 0 or not trace.calls[around].path.endswith("()"):
         return False
-    drawn = {int(number) for number, name in zip(trace.around, trace.operations, strict=True) if name in RANDOM}
     path, line = trace.calls[around].path, trace.calls[around].line
-    others = [number for number, one in enumerate(trace.calls) if one.path == path and one.line != line]
-    return path.endswith("()") and any(number not in drawn for number in others)
+    others = [one for one in trace.calls if one.path == path and one.line != line]
+    return any(one.outputs and not any(off[made : made + 1] != [False] for made in one.outputs) for one in others)
 
 
 def unfilled_lines(trace: Trace) -> set[Line | None]:

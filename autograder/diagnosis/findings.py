@@ -150,6 +150,7 @@ class Finding:
     faults: tuple[Fault, ...] = ()
     raised: bool = False  # the call ended with an exception
     missing: tuple[str, ...] = ()  # the first steps that nothing made
+    idle: frozenset[str] = frozenset()  # the steps that are right, and nothing uses them
     made: frozenset[str] = frozenset()  # steps that are made somewhere, each perhaps not as often as it should be
     usual: bool = False  # all that is computed is also computed by correct code
     after: tuple[Line, ...] = ()  # lines that compute with what is wrong

@@ -17,6 +17,7 @@ from autograder.diagnosis.beside_fault import (
     called_often,
     called_twice,
     could_make,
+    given_to_helper,
     goes_on_without,
     helper_around,
     in_helper,
@@ -28,6 +29,7 @@ from autograder.diagnosis.beside_fault import (
     steps_missing,
     surplus_calls,
     unused_lines,
+    unused_steps,
     unused_writes,
     without_gaps,
 )
@@ -128,7 +130,7 @@ class _Search:
             # Along which axis tensors are put together shows their axes of size 1, which are not seen.
             if trace.operations[node] in TOGETHER or not (comes_back(seen, node) or is_put_beside(usual, node)):
                 return
-            line = self._given_to_helper(node) or line
+            line = given_to_helper(seen, node) or line
         # Where the numbers of Python come from that a tensor is made of is not seen.
         if trace.operations[node] in NUMBERS and not trace.inputs[node] and not call:
             return
@@ -263,15 +265,6 @@ class _Search:
         missing = "".join(self.seen.names({found.row}))
         return Fault(line, missing, misplaced=bool(row >= 0), same=same[0] if same else None)
 
-    def _given_to_helper(self, node: int) -> Line | None:
-        """The line that calls the helper function in which a node is made of nothing but what this was given."""
-        for number in self.seen.around(int(self.trace.around[node])):
-            entry = self.trace.calls[number]
-            if entry.path.endswith("()"):
-                own = entry.path not in self.known.calls and set(self.trace.inputs[node]) <= set(entry.inputs)
-                return entry.line if own else None
-        return None
-
     def _blamed(self, node: int) -> tuple[Line | None, Call | None]:
         """The line of a suspect; that of the call around it, with the call, if that was given something else."""
         trace, calls = self.trace, self.calls
@@ -317,8 +310,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults = {line: fault for line, fault in faults.items() if not (fault.left_out and line in ended)}
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
-    binary = [node for node in search.suspects if seen.rows[node] < 0 and seen.binary[node]]
-    opposites = tuple(node for node in binary if is_opposite(seen, node))
+    opposites = tuple(
+        one for one in search.suspects if seen.rows[one] < 0 and seen.binary[one] and is_opposite(seen, one)
+    )
     often, never = surplus_calls(seen, called_often(trace, known, text)), never_called(trace, known)
     faults = goes_on_without(seen, without_gaps(faults, often), never)
     if (fault := in_place_of(seen, often, never, text)) and fault.line not in faults:
@@ -336,6 +330,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         raised=trace.raised is not None,
         missing=tuple(step.name for step in map(known.steps.__getitem__, search.missing) if could_make(seen, step)),
         made=frozenset(made),
+        idle=unused_steps(seen),
         usual=trace.whole and is_usual(seen),
         after=tuple(dict.fromkeys(wrong)),
         beside=tuple(line for one in search.beside if (line := trace.lines[one]) and not text.given(line)),

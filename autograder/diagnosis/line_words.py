@@ -1,6 +1,7 @@
 """What follows from a followed call, in sentences for students."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 
 from autograder.diagnosis.findings import Fault, Finding, goes_own_way, module_name
 from autograder.diagnosis.result_words import listed, what, within
@@ -94,6 +95,14 @@ def text_of(line: Line, sources: Mapping[str, str]) -> str:
     return (code.rstrip() if code and not any(quote in comment for quote in "'\"") else text)[:160]
 
 
+def leaves_early(loop: Line, sources: Mapping[str, str]) -> bool:
+    """Whether a loop has a statement that leaves it."""
+    head, *lines = sources.get(loop.file, "").splitlines()[loop.number - 1 :] or [""]
+    indent = len(head) - len(head.lstrip())
+    body = itertools.takewhile(lambda line: not line.strip() or len(line) - len(line.lstrip()) > indent, lines)
+    return any(line.strip().split(" ")[0] in ("break", "return") for line in body)
+
+
 def statement_text(line: Line, sources: Mapping[str, str]) -> str:
     """A statement whose brackets close on later lines, without comments, on one line; of a long one the beginning."""
     told = text_of(line, sources)
@@ -120,13 +129,14 @@ def _right_before(finding: Finding, fault: Fault) -> tuple[str, ...]:
         right = [(line, names) for line, names in right if line.number < fault.line.number]
     if fault.nan:  # infinities that are as right as any other low number, as long as they make no NaN
         right = [(line, tuple(name for name in names if name not in fault.given)) for line, names in right]
-    return _right_so_far(right, _several(finding))
+    return _right_so_far(right, _several(finding), idle=finding.idle)
 
 
 def _right_so_far(
-    right: Sequence[tuple[Line, tuple[str, ...]]], several: bool, raised: bool = False
+    right: Sequence[tuple[Line, tuple[str, ...]]], several: bool, raised: bool = False, idle: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """What is right, and on which line; before an exception only of the numbers, since a shape may be what is wrong."""
+    """What is right, on which line, and whether nothing uses it; before an exception only of the numbers, since a shape
+    may be what is wrong."""
     named = [(name, line) for line, names in right for name in names]
     named = [(name, line) for at, (name, line) in enumerate(named) if name not in [one for one, _ in named[:at]]]
     if not named:
@@ -134,7 +144,8 @@ def _right_so_far(
     told: dict[Line, list[str]] = {}
     for name, line in named[-NAMES:]:
         told.setdefault(line, []).append(name)
-    places = [f"{'; '.join(names)} (line {line.number})" for line, names in told.items()]
+    unused = {line: "; nothing uses it" if names[-1] in idle else "" for line, names in told.items()}
+    places = [f"{'; '.join(names)} (line {line.number}{unused[line]})" for line, names in told.items()]
     shown, last = "; ".join(places), ", to name the last" if len(named) > NAMES else ""
     where = f" in {named[0][1].file}" if several and len({line.file for _, line in named}) == 1 else ""
     if raised:
@@ -212,6 +223,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         often = (
             f"runs {'more' if fault.often > 0 else 'less'} often than it should" if fault.often else "ends too early"
         )
+        if fault.often <= 0 and leaves_early(fault.line, sources):
+            often = "ends too early, or is left before all of its last round is done"
         told = [f"{where} {often}:", code]
     elif fault.fills:
         told = [

@@ -342,7 +342,7 @@ class Usual:
         node = next((one for one in range(until) if self.seen.rows[one] == row), None)
         if node is None or (not self.trace.made[node] and self.trace.operations[node]):
             return ""
-        line = self.trace.lines[node]
-        return (
-            "what the call was given" if not self.trace.made[node] else f"what line {line.number} makes" if line else ""
-        )
+        if not self.trace.made[node]:
+            return "what the call was given"
+        taken = self.trace.operations[node] == "__getitem__"
+        return f"what line {line.number} {'takes' if taken else 'makes'}" if (line := self.trace.lines[node]) else ""

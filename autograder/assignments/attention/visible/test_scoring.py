@@ -75,10 +75,13 @@ class TestScoring(AttendingTestCase):
                 self.forgets(attention, fresh, {**inputs, "keys": -inputs["keys"]}, stored["result"].shape)
 
     def forgets(self, used: Any, fresh: Any, inputs: dict[str, np.ndarray], shape: tuple[int, ...]) -> None:
-        """Fail unless an attention that was called before gives what a new one gives."""
+        """Fail unless an attention that was called before gives and keeps what a new one does."""
         right = fresh(**inputs)
         self.assert_form(right, shape, "the result", X)
         self.assert_tensor(used(**inputs), right, "the result of another call, with other keys,", X)
+        kept, right = (one.attribute("attention_weights") for one in (used, fresh))
+        if isinstance(right, np.ndarray):
+            self.assert_tensor(kept, right, "attention_weights of another call, with other keys,", "B T_q T_k")
 
     def test_dot_product_attention(self):
         """Attend with scaled dot products, and keep the weights."""

@@ -90,3 +90,13 @@ class TestGenerate(CheckingTestCase):
             self.checks += 1
             if np.array_equal(once, other):
                 self.wrong("two seeds give the same 16 tokens, although the temperature is 5", actual=once)
+        with self.only_warn():
+            self.check_equal_prompts(model, prompt[:1])
+
+    def check_equal_prompts(self, model: Any, prompt: np.ndarray) -> None:
+        """Fail if two equal prompts of a batch are continued with the same tokens: each is drawn for itself."""
+        drawn = self.student.drivers.generate_with_seeds(model, np.repeat(prompt, 2, axis=0), 8, [2], 5.0)
+        (both,) = self.items(drawn, 1, "sampling")
+        self.checks += 1
+        if np.array_equal(both[0], both[1]):
+            self.wrong("two equal prompts get the same 8 tokens, although the temperature is 5", actual=both)
