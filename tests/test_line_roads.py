@@ -94,3 +94,48 @@ def test_a_sum_of_weights_proves_nothing(workers, without_trials):
     )
     assert tests
     assert all(number >= line for test in tests for number in wrong_lines(test))
+
+
+def test_a_right_step_that_nothing_uses_is_called_that(workers, without_trials):
+    text = source("attention", "seq2seq")
+    line = next(one for one in text.splitlines() if "context" in one and "self.attention(" in one)
+    indent = line[: len(line) - len(line.lstrip())]
+    text = text.replace(line, f"{line}\n{indent}context = enc_outputs.mean(dim=1)")
+    tests = failed_text(workers, "attention", "bahdanau", "seq2seq", text)
+    assert f"the context (line {line_of(text, line)}; nothing uses it)" in told(tests[:1])
+
+
+OWN_DROPOUT = """def my_dropout(x, p, training):
+    if not training:
+        return x
+    return x * (torch.rand_like(x) >= p) / (1 - p)
+
+
+"""
+
+
+def test_a_call_that_draws_where_others_of_the_same_function_draw_nothing(workers, without_trials):
+    text = source("transformer", "encoder")
+    text = text.replace("class TransformerEncoderLayer(", f"{OWN_DROPOUT}class TransformerEncoderLayer(", 1)
+    wrong = "my_dropout(self.fc2(hidden), self.dropout.p, self.dropout)"
+    for old, new in (
+        ("self.dropout(attended)", "my_dropout(attended, self.dropout.p, self.training)"),
+        ("self.dropout(self.fc2(hidden))", wrong),
+    ):
+        assert old in text
+        text = text.replace(old, new, 1)
+    [test, *_] = failed_text(workers, "transformer", "encoder", "encoder", text)
+    assert wrong_lines(test) == [line_of(text, wrong)]
+    assert "calls a function whose line" in told([test])
+
+
+def test_dropout_in_a_function_that_several_lines_call_is_told_there(workers, without_trials):
+    """F.dropout drops in every call, whichever line it is."""
+    text = source("transformer", "encoder")
+    helper = "    def drop(self, x):\n        return torch.nn.functional.dropout(x, self.dropout.p)\n\n"
+    text = text.replace("    def forward(", f"{helper}    def forward(", 1)
+    assert "self.dropout(attended)" in text
+    for inner in ("attended", "self.fc2"):
+        text = text.replace(f"self.dropout({inner}", f"self.drop({inner}", 1)
+    [test, *_] = failed_text(workers, "transformer", "encoder", "encoder", text)
+    assert wrong_lines(test) == [line_of(text, "return torch.nn.functional.dropout")]

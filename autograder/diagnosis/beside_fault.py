@@ -226,7 +226,9 @@ def unused_steps(seen: Comparison) -> frozenset[str]:
         return frozenset()
     ends = {*trace.results, *(node for call in trace.calls for node in call.inputs)}
     for node in np.flatnonzero(trace.made & ~seen.plain):
-        (used if seen.consumers[node] or int(node) in ends else idle).add(int(seen.rows[node]))
+        row = int(seen.rows[node])  # a view of it is the same
+        uses = int(node) in ends or any(seen.rows[user] != row for user in seen.consumers[node])
+        (used if uses else idle).add(row)
     return frozenset(seen.known.steps[step].name for row in idle - used for step in seen.named.get(row, ()))
 
 
