@@ -28,6 +28,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new='Counter(" ".join(tokens[start : start + n])',
         looks_like="Your n-grams are strings, but tokens may be numbers.",
         read_again="The annotation says what tokens are: anything that can be the key of a dictionary.",
+        seen_by="hidden",
     ),
     Mistake(
         id="translate.penalty-for-long-ones",

@@ -31,6 +31,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=f"logits[:, [self.sos_idx, self.pad_idx]] = -torch.inf\n            {BEST}",
         looks_like="Your translation never holds the start token again, though the model may choose it.",
         read_again="The next token is the best one of all.",
+        seen_by="hidden",
     ),
     Mistake(
         id="translate.padding-ends",
@@ -39,6 +40,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=f"{FINISHED} | (token == self.pad_idx)",
         looks_like="Your sentences end at a token of padding, too, which the model may choose like any other.",
         read_again="The docstring says which token ends a sentence.",
+        seen_by="hidden",
     ),
     Mistake(
         id="translate.eos-ignored",

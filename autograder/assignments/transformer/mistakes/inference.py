@@ -34,14 +34,6 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
     ),
     Mistake(
-        id="inference.mask-left-out",
-        module="decoder",
-        old=CUT_MASK,
-        new="last_mask = None",
-        looks_like="Your result equals a step with a cache whose self-attention does not use the attention mask.",
-        read_again="The row of the last position may forbid more than what comes after it. " + SEE_LAYER,
-    ),
-    Mistake(
         id="inference.all-positions-again",
         module="decoder",
         old=LAST,
@@ -289,7 +281,6 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals a step whose self-attention does not use the attention mask.",
         read_again="The last row of a causal mask forbids nothing, but other masks do, and the first step may have "
         "several positions. See the arguments in the docstring.",
-        seen_by="hidden",
     ),
     Mistake(
         id="inference.source-mask-ignored",
