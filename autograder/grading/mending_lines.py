@@ -8,7 +8,7 @@ it should and the test gets further than before. A line is named if it is the on
 import ast
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -28,11 +28,12 @@ from autograder.submissions.harmless import harmless
 from autograder.submissions.small_changes import SmallChange
 from autograder.submissions.syntax_tree import functions, parse
 
-# What the trials of a stage may cost, in operations of the call: a time would give other verdicts on other machines.
-# An operation takes about 9 microseconds.
-OPERATIONS, TOLD = 19_000, 11_000  # where no line is told yet; where one is
+# What the trials of a stage may cost, in operations of the call, of about 9 microseconds: a time would give other
+# verdicts on other machines.
+OPERATIONS, TOLD = 21_000, 11_000  # where no line is told yet; where one is
 OTHERS = 9_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 1_500  # that have to be left for that
+HEAVY = 3_000  # of a call that is made a few times only: its operations take longer, too
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 75, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
@@ -66,9 +67,10 @@ def mended(
     faults: dict[str, tuple[Failed, Fault]] = {}
     trials = _StageTrials(passing)
     try:
-        for waiting in _tails(sorted(failed, key=lambda one: one.followed.trace.ran)):
-            if fault := trials.fault(*waiting):
-                faults[waiting[0].name] = waiting[0], fault
+        ordered = sorted(failed, key=lambda one: one.followed.trace.ran)
+        for number, one in enumerate(ordered):
+            if fault := trials.fault(*ordered[number:]):
+                faults[one.name] = one, fault
     finally:
         trials.close()
     # What a change of a line breaks in one test does not mend the line in the others either.
@@ -85,11 +87,6 @@ def mended(
     return found | _less_sure({**tests, **found}, failed, found.keys())
 
 
-def _tails(failed: Sequence[Failed]) -> Iterator[Sequence[Failed]]:
-    """Each test with those that come after it."""
-    return (failed[number:] for number in range(len(failed)))
-
-
 def _with_mending(result: TestResult, followed: Followed, fault: Fault) -> TestResult:
     """The result of a test whose call a change of a line would mend."""
     finding = followed.finding
@@ -99,8 +96,8 @@ def _with_mending(result: TestResult, followed: Followed, fault: Fault) -> TestR
     told = finding.faults[0] if finding.faults else fault
     if told.order and told.line != fault.line and told.line.file == fault.line.file:
         fault = replace(fault, order=told.order, before=told.line)
-    only = replace(finding, faults=(fault,), right=tuple(right), missing=())
-    return with_finding(result, only, own_files(followed.recipe.code))
+    finding = replace(finding, faults=(fault,), right=tuple(right), missing=())
+    return with_finding(result, finding, own_files(followed.recipe.code))
 
 
 def _less_sure(
@@ -199,7 +196,8 @@ class _StageTrials:
         told = {(fault.line.file, fault.line.number) for fault in finding.faults}
         roads = all(map(goes_own_way, finding.faults))
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
-        left = max(left, OPERATIONS - OTHERS // 2) if len(finding.faults) > 1 else left  # seldom one for all
+        many = len(finding.faults) > 1  # seldom does one change mend all
+        left = max(left, (OPERATIONS - OTHERS // 2) * many, OPERATIONS // 3 * (ran > HEAVY))
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
