@@ -197,7 +197,7 @@ class _StageTrials:
         roads = all(map(goes_own_way, finding.faults))
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
         many = len(finding.faults) > 1  # seldom does one change mend all
-        left = max(left, (OPERATIONS - OTHERS // 2) * many, OPERATIONS // 3 * (ran > HEAVY))
+        left = max(left, (OPERATIONS - OTHERS // 2) * many, OPERATIONS // 2 * (ran > HEAVY))
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
