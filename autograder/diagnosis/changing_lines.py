@@ -32,7 +32,7 @@ def _draws_nothing_elsewhere(trace: Trace, node: int, off: Sequence[bool]) -> bo
         return False
     path, line = trace.calls[around].path, trace.calls[around].line
     others = [one for one in trace.calls if one.path == path and one.line != line]
-    return any(one.outputs and not any(off[made : made + 1] != [False] for made in one.outputs) for one in others)
+    return any(one.outputs and all(off[made : made + 1] == [False] for made in one.outputs) for one in others)
 
 
 def unfilled_lines(trace: Trace) -> set[Line | None]:
