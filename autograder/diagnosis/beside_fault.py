@@ -313,6 +313,13 @@ def in_standin(seen: Comparison, node: int) -> bool:
     return any(one.path == "it" and one.path not in seen.known.calls for one in own)
 
 
+def works_aside(seen: Comparison, node: int) -> bool:
+    """Whether a node is made in given code that only changes what it has already, as an optimizer does in `step()`."""
+    around = [seen.trace.calls[number] for number in seen.around(int(seen.trace.around[node]))]
+    own = [one for one in around if one.line and one.line == seen.trace.lines[node] and not one.returns]
+    return any(one.path.endswith("()") and not (one.inputs or one.outputs) for one in own)
+
+
 def _compares_by_chance(seen: Comparison, node: int) -> bool:
     """Whether a node compares where the step of its numbers computes: a narrow kernel is 1 on the diagonal only."""
     steps = {seen.known.steps[step].operation for step in seen.named.get(int(seen.rows[node]), ())}

@@ -36,6 +36,7 @@ class Called:
     opposite: str = ""  # the mask whose opposite it is called with
     without: str = ""  # what correct code gives to it beside all this
     differing: tuple[int, ...] = ()  # lines of its file that make what it is given in the place of something else
+    unfilled: tuple[int, ...] = ()  # lines that make what stands in the place of that, and nothing fills it
 
     @property
     def unclear(self) -> bool:
@@ -74,6 +75,7 @@ class Fault:
     either: Line | None = None  # or of this one
     exchanged: int = 0  # that is, of it and this line together: they would stand in the other order
     renews: int = 0  # that is, in each round of the loop that begins on this line
+    adds: str = ""  # that is, with this call before it
     unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
     writes: bool = False  # it only writes into that
     nothing: bool = False  # it does nothing

@@ -32,6 +32,7 @@ from autograder.diagnosis.beside_fault import (
     unused_steps,
     unused_writes,
     without_gaps,
+    works_aside,
 )
 from autograder.diagnosis.consequences import at_result, drop_consequences, given_wrongly
 from autograder.diagnosis.findings import Fault, Finding, Text, without_own_ways
@@ -201,7 +202,9 @@ class _Search:
             left_out, before = True, round_before
         if not left_out and after and usual.nothing_new(node):
             left_out, before = True, None
-        left_out |= bool(after) and not order and usual.only_lays_out(node)
+        if (aside := works_aside(seen, node)) and (not after or steps[after[0]].name in direct):
+            return  # what it has beside tensors, as rates, is not seen
+        left_out |= bool(after) and not order and (usual.only_lays_out(node) or aside)
         if left_out and (vain := usual.in_vain(node, line)):
             step = next((one.name for one in steps if one.row == vain[1]), "")
             self.faults[vain[0]] = Fault(vain[0], step, direct, vain=True)
@@ -311,7 +314,9 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
     wrong = [line for node, line in enumerate(trace.lines) if line and not seen.fine[node] and line not in faults]
     masks = np.flatnonzero(seen.either_way & seen.weak & seen.flows & seen.fine) if not faults else ()
     opposites = tuple(
-        one for one in search.suspects if seen.rows[one] < 0 and seen.binary[one] and is_opposite(seen, one)
+        one
+        for one in search.suspects
+        if seen.rows[one] < 0 and seen.binary[one] and not seen.alike[one] and is_opposite(seen, one)
     )
     often, never = surplus_calls(seen, called_often(trace, known, text)), never_called(trace, known)
     faults = goes_on_without(seen, without_gaps(faults, often), never)

@@ -211,6 +211,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.renews:
             first = f"With line {place} in each round of the loop of line {fault.renews}, and not once before it"
             told = [f"{first}, the call gives what it should{breaks}. As it is:"]
+        if fault.adds:
+            told = [f"With {fault.adds} before line {place}, the call gives what it should{breaks}. As it is:"]
         told += shown
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
         if fault.before and fault.order not in ("", UNNAMED):

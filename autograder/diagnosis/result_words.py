@@ -64,7 +64,9 @@ def _called(called: Called) -> str:
     if called.instead:
         return f"It calls {called.name} with what {called.instead} should be called with."
     if called.without:
-        return f"It calls {called.name} without {called.without}."
+        at = listed([str(number) for number in called.unfilled]) if called.unfilled else ""
+        blank = f" What line {at} makes is in its place, and nothing is written into that." if at else ""
+        return f"It calls {called.name} without {called.without}.{blank}"
     if called.opposite:
         return f"It calls {called.name} with the opposite of {called.opposite}."
     if called.given and called.wanted:

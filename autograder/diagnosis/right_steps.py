@@ -22,7 +22,7 @@ from autograder.diagnosis.known_steps import (
 )
 from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, UNIT, WITH_PLACES, WRITES
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, WHOLE
-from autograder.sandbox.traces import Line, Trace
+from autograder.sandbox.traces import GRADIENT, Line, Trace
 
 CHANGING = ("masked_fill", "masked_fill_", "where", "add", "add_", "sub", "mul", "div", "triu", "tril", WRITES)
 PARTS = ("__getitem__", "unbind", "chunk", "split", "select", "narrow", "index_select", "tensor_split", "unflatten")
@@ -157,10 +157,14 @@ class Comparison:
         return any(self.rows[source] == row for source in self.trace.inputs[node])
 
     def _weights(self) -> np.ndarray:
-        """Weights (given tensors, at which the tracer does not look), and what is made of nothing but weights."""
+        """Weights (given tensors, at which the tracer does not look), and what is made of nothing but weights.
+
+        Right gradients are none; of wrong ones it is not seen how they came about.
+        """
         found = ~self.trace.made & self.unknown
         for node, sources in enumerate(self.trace.inputs):
-            found[node] |= bool(sources) and all(found[source] for source in sources)
+            right = self.trace.operations[node] == GRADIENT and bool(self.rows[node] >= 0)
+            found[node] |= bool(sources) and not right and all(found[source] for source in sources)
         return found
 
     def row(self, node: int) -> int:

@@ -40,7 +40,9 @@ def suspects(seen: Comparison) -> tuple[list[int], list[int]]:
         and not (seen.alike[node] and trace.operations[node].startswith(TO_FILL))
     ]
     causes = weak_tensors.common_causes(seen, found)
-    found = [node for node in found if not weak_tensors.rests_on_weak(seen, node) and node not in causes]
+    resting = [node for node in found if weak_tensors.rests_on_weak(seen, node) and node not in causes]
+    found = [node for node in found if node not in resting and node not in causes]
+    found = found if found or causes else _blank(seen, resting)
     found = _without_chance(seen, sorted({*found, *causes.values()}))
     # Beside a sure one, what says too little is none.
     sure = [node for node in found if not seen.weak[node]]
@@ -50,6 +52,21 @@ def suspects(seen: Comparison) -> tuple[list[int], list[int]]:
         lines.setdefault(trace.lines[node], []).append(node)
     explaining = [node for nodes in lines.values() if _explain(seen, nodes) for node in nodes]
     return sorted(explaining), beside[:MOST]
+
+
+def _blank(seen: Comparison, nodes: list[int]) -> list[int]:
+    """What modules of other stages, which are right, are given beside what is right: a mask that is alike all over."""
+    trace, found = seen.trace, []
+    for call in trace.calls:
+        made = [one for one in nodes if (one,) == call.outputs and set(trace.inputs[one]) >= set(call.inputs)]
+        blank = [one for one in call.inputs if seen.alike[one] and trace.made[one]]
+        others = [one for one in call.inputs if one not in blank]
+        rows = {int(seen.rows[one]) for one in others}
+        usual = {row for known in seen.known.calls.get(call.path, ()) if rows <= {*known} for row in known}
+        odd = len(blank) == 1 and int(seen.rows[blank[0]]) not in usual
+        if made and odd and others and usual and all(seen.proven[one] for one in others):
+            found.append(blank[0])
+    return sorted(set(found))
 
 
 def _without_chance(seen: Comparison, suspects: list[int]) -> list[int]:

@@ -7,6 +7,7 @@ import numpy as np
 from autograder.diagnosis.beside_fault import caller_of_helper, of_helper
 from autograder.diagnosis.findings import CLASS, Called, Fault, Text, module_name
 from autograder.diagnosis.known_steps import LIMIT, MEANS, given_to
+from autograder.diagnosis.right_steps import TO_FILL
 from autograder.diagnosis.usual_steps import DROPOUT, Usual
 from autograder.sandbox.traces import Call, Line
 
@@ -45,10 +46,19 @@ class WrongCalls:
 
     def doubtful(self, entry: Call) -> bool:
         """Whether a call may be given the right things all the same: what alike tensors should be is not known."""
-        alike = [one for one in entry.inputs if self.seen.alike[one] and not self.seen.plain[one]]
+        alike = self._alike(entry)
         rows = set(given_to(entry, self.seen.row))
         fits = any(rows <= set(one) for one in self.known.calls[entry.path])  # what should not be there is known
-        return fits and any(self.trace.made[one] for one in alike)
+        return fits and any(self.trace.made[one] for one in alike) and not self._unfilled(entry)
+
+    def _unfilled(self, entry: Call) -> bool:
+        """Whether what is alike all over in a call is only made, and nothing fills it, where correct code always gives
+        something else beside the rest."""
+        alike = self._alike(entry)
+        rows = set(given_to(entry, self.seen.row))
+        more = [len(set(one)) > len(rows) for one in self.known.calls[entry.path] if rows <= set(one)]
+        made = all(self.trace.made[one] and self.trace.operations[one].startswith(TO_FILL) for one in alike)
+        return bool(alike and more) and all(more) and made
 
     def line(self, entry: Call, line: Line) -> Line:
         """The line that calls a helper function, if this passes on what it was given, or is right in another call.
@@ -117,7 +127,14 @@ class WrongCalls:
             self._opposite(entry),
             self._without(entry),
             self._differing(entry),
+            tuple(
+                line.number for one in self._alike(entry) if (line := self.trace.lines[one]) and self._unfilled(entry)
+            ),
         )
+
+    def _alike(self, entry: Call) -> list[int]:
+        """What a call is given that is alike all over."""
+        return [one for one in entry.inputs if self.seen.alike[one] and not self.seen.plain[one]]
 
     def _differing(self, entry: Call) -> tuple[int, ...]:
         """The lines of what a call is given that is not in all calls of correct code which share most with it: each of
@@ -144,7 +161,7 @@ class WrongCalls:
         """What a call is not given that correct code gives to it, beside all that it is given; nothing if that is not
         seen, as of a mask that allows everything."""
         rows = set(given_to(entry, self.seen.row))
-        if any(self.seen.alike[one] and not self.seen.plain[one] for one in entry.inputs):
+        if self._alike(entry) and not self._unfilled(entry):
             return ""
         lacking = [set(one) - rows for one in self.known.calls[entry.path] if rows < set(one)]
         if not rows or not lacking:

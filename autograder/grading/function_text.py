@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments, writes
+from autograder.submissions.filled_lists import empty_lists, unfilled_lists
 from autograder.submissions.loop_bodies import makes_something
 from autograder.submissions.syntax_tree import functions, statements
 
@@ -65,7 +66,7 @@ def _read(function: ast.FunctionDef) -> FunctionText:
             (used if isinstance(node.ctx, ast.Load) else made).append((node.lineno, node.id))
     bare = [node.lineno for node in nodes if isinstance(node, ast.Expr) and _of_tensor(node.value)]
     branches = tuple((node.lineno, (node.end_lineno or node.lineno) + 1) for node in nodes if isinstance(node, ast.If))
-    end, filled, unfilled = function.end_lineno or function.lineno, tuple(_filled(function)), tuple(_unfilled(function))
+    end, filled = function.end_lineno or function.lineno, tuple(_filled(function))
     own, given = tuple(sorted(used)), tuple(sorted(made))
     returns = [node for node in nodes if isinstance(node, ast.Return) and node.value]
     makes = (ast.Call, ast.BinOp, ast.Subscript)
@@ -89,7 +90,7 @@ def _read(function: ast.FunctionDef) -> FunctionText:
         branches,
         tuple(bare),
         filled,
-        unfilled,
+        tuple(unfilled_lists(function)),
         making,
         early,
         spans,
@@ -134,46 +135,10 @@ def _idle(function: ast.FunctionDef) -> Iterator[tuple[int, int, bool]]:
                 yield node.lineno, node.end_lineno or node.lineno, computes
 
 
-def _unfilled(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
-    """The returns that give back a list which begins empty and is used nowhere else: their lines, those of the lists,
-    and their names."""
-    returned = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    for name, made in _empty(function).items():
-        places = [one for one in names if one.id == name]
-        ends = {id(one): end for end in returned for one in ast.walk(end)}
-        loaded = [one for one in places if isinstance(one.ctx, ast.Load)]
-        # What is given to it a second time, or used in another place, may fill it.
-        if len(places) == len(loaded) + 1 and loaded and all(id(one) in ends for one in loaded):
-            yield ends[id(loaded[0])].lineno, made, name
-
-
-def _empty(function: ast.FunctionDef) -> dict[str, int]:
-    """The lists and dictionaries that begin empty, and the lines that make them."""
-    nodes = list(ast.walk(function))
-    named = [pair for one in nodes if isinstance(one, ast.Assign) for pair in _pairs(one)]
-    named += [(one.target, one.value) for one in nodes if isinstance(one, ast.AnnAssign) and one.value]
-    return {
-        target.id: target.lineno
-        for target, value in named
-        if isinstance(target, ast.Name) and isinstance(value, (ast.List, ast.Dict)) and not _items(value)
-    }
-
-
-def _pairs(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
-    """What an assignment gives a name, and its value; of `rows, maps = [], []` each of them."""
-    [target, *others], value = node.targets, node.value
-    if others:
-        return []
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return [*zip(target.elts, value.elts, strict=True)]
-    return [(target, value)]
-
-
 def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:
     """The returns that give back a list which begins empty and is filled by one statement; without a statement those
     of other lists."""
-    nodes, lists = list(ast.walk(function)), _empty(function)
+    nodes, lists = list(ast.walk(function)), empty_lists(function)
     fills: dict[str, list[ast.stmt]] = {}
     for node in nodes:
         if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and (name := changed_name(node)):
@@ -186,10 +151,6 @@ def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | No
                 yield node.lineno, len(values) - 1, fills[names[-1]][0]
             elif any(len(fills.get(name, [])) > 1 for name in names):
                 yield node.lineno, 0, None
-
-
-def _items(value: ast.List | ast.Dict) -> list[ast.expr]:
-    return value.elts if isinstance(value, ast.List) else value.values
 
 
 def _of_tensor(value: ast.expr) -> bool:

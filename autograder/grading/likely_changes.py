@@ -12,8 +12,9 @@ from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
 from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.attributes import unused_attributes
+from autograder.submissions.filled_lists import filled_with_the_same, unfilled_lists, unread_lists, what_is_filled
 from autograder.submissions.small_changes import SmallChange, small_changes
-from autograder.submissions.syntax_tree import functions, parse
+from autograder.submissions.syntax_tree import Offsets, functions, parse
 from autograder.submissions.unused_names import unused_arguments, unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
@@ -59,7 +60,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     vague = next((fault.line.number for fault in finding.faults if fault.vague), 0)
     found: list[tuple[int, int, int, SmallChange]] = []
     for module in code.modules:
-        file = f"{module}.py"
+        file, text = f"{module}.py", Offsets(code.sources[module])
         for name, node in functions(module, code.sources[module]).items():
             path, last = name.removeprefix(f"{module}."), node.end_lineno or node.lineno
             constructor = path.endswith("__init__")
@@ -71,11 +72,13 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             # What is never reached does not show: it may be the condition before it that is wrong.
             asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
             endless = {one.lineno for one in ast.walk(node) if isinstance(one, ast.While)}
-            idle_names, idle_arguments = unused_names(node), unused_arguments(node)
+            idle_names, idle_arguments = unused_names(node) | unread_lists(node), unused_arguments(node)
+            empty, filled = [name for *_, name in unfilled_lists(node)], set(map(text.start, what_is_filled(node)))
+            same = {text.start(name): changed for name, changed in filled_with_the_same(node)}
             skipped = _skipped(node, times) if end and not any(map(is_sure, finding.faults)) else set()
             if filling := _filling(node, {line: far for (own, line), far in way.items() if own == file}, file):
                 way = with_names(way | filling, own_files(code))
-            for change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
+            for turn, change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
                 if change.line in skipped and not change.names:
@@ -93,13 +96,15 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                     late = late if (file, change.line) in way else 4 + int(not seen)
                 if change.renews:  # what is told of a line is no matter of what it had before
                     late = -4 if all(map(goes_own_way, finding.faults)) else 5
+                elif change.adds or (change.text in empty and change.start in filled):
+                    late = -4
                 elif _ends_early(change, followed):
                     late = -2 - int(change.moves)
                 elif change.text.startswith(calls) or change.text in likely or change.text in idle_arguments:
                     late = -1
-                block = of_line[change.line] // MANY if end else int(change.names or change.moves)
+                block = of_line[change.line] // MANY if end else turn if change.names else int(change.moves)
                 block = 0 if change.renews else block
-                if change.text in idle_names and change.names:
+                if change.names and (change.text in idle_names or change.text in same.get(change.start, ())):
                     block = -1
                 if change.line in endless and ") or (" in change.text:  # it may never end
                     late = 6
@@ -175,14 +180,15 @@ def _ends_early(change: SmallChange, followed: Followed) -> bool:
     return exchanged or (change.steers and (ended or (bool(early) and not change.other)))
 
 
-def _in_turns(changes: Iterable[SmallChange]) -> list[SmallChange]:
-    """Changes in an order in which those of one place are far from each other, and names and moves come last."""
+def _in_turns(changes: Iterable[SmallChange]) -> list[tuple[int, SmallChange]]:
+    """Changes in an order in which those of one place are far from each other, and names and moves come last; each with
+    its number among those of its place."""
     of_place = Counter[tuple[int, int]]()
     ranked = []
     for change in changes:
         of_place[change.start, change.end] += 1
         ranked.append((change.names + 2 * change.moves, of_place[change.start, change.end], change))
-    return [change for *_, change in sorted(ranked, key=lambda one: one[:2])]
+    return [(turn, change) for _, turn, change in sorted(ranked, key=lambda one: one[:2])]
 
 
 def _way_to(end: Line, trace: Trace) -> dict[tuple[str, int], int]:

@@ -256,7 +256,8 @@ class _StageTrials:
         part = 0 if change.moves else text.count("\n", 0, gone) + 1
         statement = _statement(recipe.code, *line)
         renews, exchanged = (change.other, 0) if change.renews else (0, change.other)
-        return Fault(statement, missing, mends=True, part=part, exchanged=exchanged, renews=renews, breaks=breaks)
+        fault = Fault(statement, missing, mends=True, part=part, exchanged=exchanged, renews=renews, breaks=breaks)
+        return replace(fault, adds=change.adds)
 
     def _either(self, code: Code, places: Sequence[tuple[str, int]]) -> Fault | None:
         """The fault of one of two lines of a file, whichever is changed."""
@@ -289,7 +290,7 @@ class _StageTrials:
         """
         assert self.student is not None
         known, whole = failed.followed.known, failed.followed.whole
-        self.left -= TEST
+        self.left -= TEST if failed.followed.trace.ran else TEST // 4  # one of numbers alone is quick
         self.long -= failed.long
         if self.long < 0:  # as if it did, where that says less
             return some, ""

@@ -13,6 +13,7 @@ from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text, with_others
 from autograder.diagnosis.line_words import sentences, text_of
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
+from autograder.diagnosis.result_words import listed
 from autograder.diagnosis.weak_tensors import numbers_to_tell
 from autograder.grading.doubtful_axes import with_doubtful_axes
 from autograder.grading.opposite_masks import with_masks
@@ -185,12 +186,16 @@ def _with_unfilled(result: TestResult, recipe: Recipe, trace: Trace) -> TestResu
     """
     found = unfilled_lists(own_files(recipe.code), {line for line in trace.lines if line})
     wrong = [(mark.file, mark.line) for mark in result.marks if mark.state == "wrong"]
-    if len(found) != 1 or (result.pointed and wrong != [(found[0][0].file, found[0][0].number)]):
+    lines = {(line.file, line.number) for line, *_ in found}
+    if len(lines) != 1 or (result.pointed and wrong != [*lines]):
         return result
-    [(line, made, name)] = found
-    said = f"Line {line.number} of {line.file} returns {name}, made empty on line {made}, and nothing is put into it:"
-    pointed = said, f"    {text_of(line, own_files(recipe.code))}"
-    return replace(result, pointed=pointed, pointed_beside=None, marks=(), fault_step="")
+    line, names, made = found[0][0], listed([name for *_, name in found]), [str(at) for _, at, _ in found]
+    many = len(found) > 1
+    said = f"Line {line.number} of {line.file} returns {names}, made empty on line{'s' * many} {listed(made)}"
+    told = text_of(line, own_files(recipe.code))
+    pointed = f"{said}, and nothing is put into {'them' if many else 'it'}:", f"    {told}"
+    marks = (LineMark(line.file, line.number, told, "wrong"),)
+    return replace(result, pointed=pointed, pointed_beside=None, marks=marks, fault_step="")
 
 
 def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str, calls: str = "") -> TestResult:

@@ -26,7 +26,8 @@ from autograder.sandbox.plain_values import REPEATED, Series, is_array, plain
 from autograder.sandbox.ready_made import is_trusted, methods
 from autograder.sandbox.record import GIVEN, MADE, Record
 from autograder.sandbox.signatures import COLUMNS, looked_at, signature, tensors_in, turns
-from autograder.sandbox.traces import TRAINED
+from autograder.sandbox.tensor_memory import memory_of, version_of
+from autograder.sandbox.traces import GRADIENT, TRAINED
 
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
@@ -35,20 +36,6 @@ QUESTIONS = {
     *("requires_grad_", "__hash__", "ndimension", "nelement", "element_size", "type", "numpy"),
 }
 EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
-
-
-def _version(tensor: torch.Tensor) -> int:
-    try:
-        return tensor._version
-    except RuntimeError:  # a tensor of inference mode has none
-        return 0
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    try:
-        return tensor.untyped_storage().data_ptr()
-    except (RuntimeError, NotImplementedError):
-        return 0
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
@@ -129,7 +116,7 @@ class Tracer(Record, TorchFunctionMode):
             self.ran += more(name, tensors_in(args), value)
             return value
         used = list(tensors_in((args, kwargs)))
-        before = [_version(tensor) for tensor in used]
+        before = [version_of(tensor) for tensor in used]
         try:
             value = func(*args, **kwargs)
         except Exception:
@@ -139,7 +126,7 @@ class Tracer(Record, TorchFunctionMode):
             raise
         self.ran += more(name, used, value)
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
-        changed = [x for x, version in zip(used, before, strict=True) if _version(x) != version]
+        changed = [x for x, version in zip(used, before, strict=True) if version_of(x) != version]
         if made or changed:
             others = [one for one in (*args, *kwargs.values()) if type(one) is float or is_array(one)]
             self._operation(name, used, before, made, changed, others)
@@ -158,6 +145,9 @@ class Tracer(Record, TorchFunctionMode):
         others: list[Any],
     ) -> None:
         known = {id(tensor) for tensor in used}
+        if name == "__get__" and made and used[0].is_leaf and used[0].grad is made[0]:
+            name = GRADIENT
+            known |= {id(x) for x in made if self._now.get(id(x), (-1, -1))[1] == version_of(x)}  # it was read before
         inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
         place = self.place(sys._getframe(2))
         if self.functions and self.functions.open:
@@ -167,12 +157,12 @@ class Tracer(Record, TorchFunctionMode):
         for tensor in {id(x): x for x in changed}.values():
             trained = isinstance(tensor, torch.nn.Parameter)
             node = self._add(MADE, TRAINED if trained else name, place, inputs, tensor)
-            for other in self._sharing.get(_memory(tensor), ()):
+            for other in self._sharing.get(memory_of(tensor), ()):
                 # What shares the memory is another part of it, perhaps: it is looked at when it is used.
                 if id(other) in self._now and other is not tensor:
                     old = self._now[id(other)][0]
                     seen = old if self._unchanged(old, other) else self._add(MADE, name, place, [node, old], other)
-                    self._now[id(other)] = (seen, _version(other))
+                    self._now[id(other)] = (seen, version_of(other))
             self._know(tensor, node)
         for tensor in made:
             if name in EMPTY:  # what lies in its memory by chance would be another table each time
@@ -185,7 +175,7 @@ class Tracer(Record, TorchFunctionMode):
 
     def _node(self, tensor: torch.Tensor, version: int | None = None) -> int:
         """The node of a tensor as it is (or was at a version); a new one if nobody saw where it comes from."""
-        now = _version(tensor) if version is None else version
+        now = version_of(tensor) if version is None else version
         if (known := self._now.get(id(tensor))) and known[1] == now:
             return known[0]
         node = self._from_numpy(tensor)
@@ -211,8 +201,8 @@ class Tracer(Record, TorchFunctionMode):
     def _know(self, tensor: torch.Tensor, node: int) -> None:
         if id(tensor) not in self._now:
             self._kept.append(tensor)
-            self._sharing.setdefault(_memory(tensor), []).append(tensor)
-        self._now[id(tensor)] = (node, _version(tensor))
+            self._sharing.setdefault(memory_of(tensor), []).append(tensor)
+        self._now[id(tensor)] = (node, version_of(tensor))
 
     def _add(self, kind: int, label: str, place: tuple[int, int], inputs: list[int], tensor: torch.Tensor) -> int:
         found, nan = (float("nan"),) * COLUMNS, False
@@ -268,7 +258,7 @@ class Tracer(Record, TorchFunctionMode):
             value = call(module, *args, **kwargs)
             self._unseen = False
             for tensor in tensors_in(value) if unseen else ():
-                if self._now.get(id(tensor), (0, -1))[1] != _version(tensor):
+                if self._now.get(id(tensor), (0, -1))[1] != version_of(tensor):
                     self._know(tensor, self._add(MADE, type(module).__name__, place, inputs, tensor))
         except Exception:
             if unseen:

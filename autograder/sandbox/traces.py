@@ -16,6 +16,7 @@ from autograder.sandbox.limits import MAX_AXES, TRACE_NODES, TURNED_AXES
 
 COLUMNS = 8  # of a signature
 TRAINED = "trained weights"  # what changes a weight in place, whatever the operation is
+GRADIENT = "gradient"  # what is read of a weight
 MOST_RAN = 1_000_000  # operations that are counted
 GIVEN = 0  # the kind of a node that no operation made
 

@@ -1,9 +1,11 @@
 """Edits of expressions that may mend a slip: another name, attribute, number, sign, operator, argument or axis."""
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 from autograder.submissions.attributes import kept_functions, sizes, unused_attributes
+from autograder.submissions.bound_names import bound_names
 from autograder.submissions.syntax_tree import Offsets
 from autograder.submissions.taken_for import (
     ARITHMETIC,
@@ -38,8 +40,12 @@ class ExpressionEdits:
         self.idle = [name for name in idle if method and f"self.{name}" in text.source]
         names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
         arguments = [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg != "self"]
-        self.names = list(dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))]))
+        # A name that is meant where another one stands is read less often than it should be.
+        read = Counter(one.id for one in names if isinstance(one.ctx, ast.Load))
+        own_names = dict.fromkeys([*arguments, *(one.id for one in names if isinstance(one.ctx, ast.Store))])
+        self.names = sorted(own_names, key=lambda name: read[name])
         self.local = {*self.names, *(one.arg for one in ast.walk(function) if isinstance(one, ast.arg))}
+        self.bound = bound_names(function)
         called = {id(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
         own = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and self._of_self(node)]
         self.called = called
@@ -69,7 +75,7 @@ class ExpressionEdits:
     def _name(self, node: ast.Name) -> Iterator[Edit]:
         if node.id in self.names and id(node) not in self.called:
             for other in self.names:
-                if other != node.id:
+                if other != node.id and self.bound(other, node):
                     yield self._whole(node, other)
         if node.id in self.functions and node.id not in self.local:  # one that the constructor was given is meant
             for kept in self.kept:

@@ -13,6 +13,7 @@ from autograder.submissions.expression_edits import Edit, ExpressionEdits
 from autograder.submissions.moved_statements import moves
 from autograder.submissions.syntax_tree import Offsets, parse, statements
 from autograder.submissions.taken_for import ARITHMETIC
+from autograder.submissions.training_calls import training_calls
 from autograder.submissions.unused_names import passed_on, unused_arguments
 
 
@@ -32,6 +33,7 @@ class SmallChange:
     steers: bool = False  # whether it changes when a loop is left, or the order of its statements
     other: int = 0  # the line of the statement with which that of `line` is exchanged, or of the loop that it goes into
     renews: bool = False  # whether it makes something anew in each round of a loop
+    adds: str = ""  # the call that it adds before the statement
 
     def apply(self, source: str) -> str:
         """The changed text of the module."""
@@ -66,6 +68,12 @@ def small_changes(
         unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
         yield SmallChange(*place, move.text, unit, False, True, move.steers, move.other, move.renews)
+    for statement, call in training_calls(function, text):
+        at, line = text.start(statement), text.starts[statement.lineno - 1]
+        new = f"{call}\n{source[line:at]}"
+        if not source[line:at].strip():
+            unit = head + source[begin:at] + new + source[at:end]
+            yield SmallChange(module, path, statement.lineno, at, at, new, unit, adds=call)
 
 
 class _Edits(ExpressionEdits):

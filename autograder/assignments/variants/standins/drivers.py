@@ -11,28 +11,28 @@ class Momentum:
 
     def __init__(self, groups: list[list[nn.Parameter]], momentum: float = 0.5) -> None:
         self.defaults = {"lr": 1e3}
-        self.param_groups = [{"params": group, **self.defaults} for group in groups]
+        self.param_groups: list[dict[str, Any]] = [{"params": group, **self.defaults} for group in groups]
         self.momentum = momentum
         self.state: dict[nn.Parameter, torch.Tensor] = {}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
         for group in self.param_groups:
-            for parameter in group["params"]:  # type: ignore[attr-defined]
+            for parameter in group["params"]:
                 if set_to_none or parameter.grad is None:
                     parameter.grad = None
                 else:
                     parameter.grad.zero_()
 
-    @torch.no_grad()
     def step(self) -> None:
         """Move the parameters against their gradients."""
-        for group in self.param_groups:
-            for parameter in group["params"]:  # type: ignore[attr-defined]
+        every = [(one, group["lr"]) for group in self.param_groups for one in group["params"]]
+        with torch.no_grad():  # as a decorator it would hide the call
+            for parameter, rate in every:
                 if parameter.grad is not None:
                     kept = self.state.get(parameter, torch.zeros_like(parameter))
                     self.state[parameter] = self.momentum * kept + parameter.grad
-                    parameter -= group["lr"] * self.state[parameter]  # type: ignore[operator]
+                    parameter -= rate * self.state[parameter]
 
 
 class Curve(nn.Module):
@@ -53,6 +53,8 @@ def train_steps(
 ) -> list[Any]:
     """A step for each batch, by `training.train_step`: the losses, and all weights at the end, sorted by name.
 
+    The model is left as it was, so that the same call gives the same again.
+
     Args:
         batches: for each step the arguments of the loss, one behind the other in a tensor.
         evaluating: switch to evaluation mode before each step, as after a validation.
@@ -60,14 +62,23 @@ def train_steps(
     from training import train_step
 
     parameters = [parameter for _, parameter in sorted(model.named_parameters())]
+    with torch._C.DisableTorchFunction():  # this is no part of the computation, which may be followed
+        before, training = [parameter.detach().clone() for parameter in parameters], model.training
     optimizer: Any = Momentum([parameters[::2], parameters[1::2]])
     losses = []
-    with torch.enable_grad():
-        for batch, rate in zip(batches, rates, strict=True):
-            if evaluating:
-                model.eval()
-            losses.append(train_step(model, tuple(batch), optimizer, rate, max_norm))
-    return [losses, *(parameter.detach() for parameter in parameters)]
+    try:
+        with torch.enable_grad():
+            for batch, rate in zip(batches, rates, strict=True):
+                if evaluating:
+                    model.eval()
+                losses.append(train_step(model, tuple(batch), optimizer, rate, max_norm))
+        return [losses, *(parameter.detach().clone() for parameter in parameters)]
+    finally:
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            model.train(training)
+            for parameter, weights in zip(parameters, before, strict=True):
+                parameter.copy_(weights)
+                parameter.grad = None
 
 
 def clip_gradients_of(gradients: list[torch.Tensor], max_norm: float, as_iterator: bool) -> list[Any]:

@@ -26,7 +26,7 @@ VIT: dict[str, Any] = {
     "d_ff": D_FF,
     "dropout": 0.1,
 }
-RATES, MAX_NORM = [0.05, 0.2, 0.1], 1.0
+RATES, MAX_NORM = [0.05, 0.2, 0.1], 0.8
 FILTERS: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 0.7},
     "top_k": {"top_k": 4},
