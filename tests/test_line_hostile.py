@@ -100,6 +100,7 @@ def record(**changes):
         "shapes": [[2, 3]],
         "turns": [[[1, 0], [0.5] * 8]],
         "ran": 3,
+        "begun": [["mha.py", 3]],
     }
     return list({**fields, **changes}.values())
 
@@ -113,6 +114,7 @@ def test_a_record_is_read():
     assert trace.numbers[trace.lines[1]] == {"root": 2.5}
     assert trace.shapes == ((2, 3),)
     assert trace.turns[0][0] == (1, 0)
+    assert trace.begun == {("mha.py", 3)}
 
 
 FORGED = [
@@ -154,6 +156,11 @@ FORGED = [
     {"turns": [[[1, 0], [float("nan")] * 8]]},
     {"turns": [[[1, 0], [0.5] * 8]] * 721},
     {"results": [-1]},
+    {"begun": [["mha.py", 4]]},
+    {"begun": [["encoder.py", 1]]},
+    {"begun": [["mha.py", True]]},
+    {"begun": [["mha.py", 1, 2]]},
+    {"begun": [["mha.py", 1]] * 5001},
     {"ran": -1},
     {"ran": 2**40},
     {"ran": 0.5},

@@ -63,12 +63,14 @@ class Fault:
     tensors: tuple[int, ...] = ()  # how many it gives back, and how many correct code does at most
     anywhere: bool = False  # the missing step may be missing anywhere before it
     made: Line | None = None  # what this line makes is the only one of them that is wrong
+    result: str = ""  # the name that it gives to a result which is not yet what it should be
     fills: Line | None = None  # it fills the list that the `return` of this line gives back
     together: bool = False  # it puts tensors together, of which one may not be what it should be
     nan: bool = False  # it is the first that makes NaN
     short: bool = False  # it is the head of a loop that ends too early
     often: int = 0  # how many times more often than it should that loop runs, if that is known
     idle: bool = False  # it is the head of a loop whose lines never run
+    constant: tuple[str, int, int] | None = None  # what it asks is the same in each round of a loop of these lines
     until: Line | None = None  # the order is wrong from its line to this one
     mends: bool = False  # a small change of it, and of no other line, would mend the call
     part: int = 0  # the line of its statement that would be changed
@@ -79,6 +81,7 @@ class Fault:
     unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
     writes: bool = False  # it only writes into that
     nothing: bool = False  # it does nothing
+    asks: bool = False  # it is a condition on which nothing is done
     opposite: str = ""  # the mask whose opposite it makes
     axes: bool = False  # its numbers are right, and axes of size 1 stand where they should not
     vain: bool = False  # it changes nothing, where correct code does by the same operation
@@ -117,6 +120,7 @@ class Fault:
             or self.order
             or self.left_out
             or self.fills
+            or self.result
             or self.nan
             or self.short
             or self.repeats
@@ -125,7 +129,9 @@ class Fault:
             or self.drops
             or self.draws
             or self.idle
+            or self.constant
             or self.nothing
+            or self.asks
             or self.mends
         )
         return (

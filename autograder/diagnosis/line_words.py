@@ -166,6 +166,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} {made}", code]
     elif fault.nothing:
         told = [f"{where} does nothing: it only names something, and neither calls nor changes it.", code]
+    elif fault.asks:
+        told = [f"{where} makes no difference: whether its condition holds or not, the same is done.", code]
     elif fault.opposite:
         told = [f"{where} makes the opposite of {fault.opposite}:", code]
     elif fault.twice:
@@ -217,6 +219,10 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told += [f"Nothing makes {fault.missing}."] if fault.missing else []
         if fault.before and fault.order not in ("", UNNAMED):
             told += [f"Line {fault.before.number} makes {fault.order}, but with the elements in another order."]
+    elif fault.constant:
+        asked, begin, end = fault.constant
+        loop = f"the loop from line {begin} to line {end}"
+        told = [f"{where} asks {asked}, but nothing in {loop} changes that:", code]
     elif fault.idle:
         told = [f"{where} begins a loop whose lines never run:", code]
         if fault.before:
@@ -228,6 +234,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.often <= 0 and leaves_early(fault.line, sources):
             often = "ends too early, or is left before all of its last round is done"
         told = [f"{where} {often}:", code]
+    elif fault.result:
+        yet = f"what it should be, {fault.missing}" if fault.missing else "what it should be"
+        told = [f"{where} makes what comes back as {fault.result}. It is not yet {yet}:", code]
     elif fault.fills:
         told = [
             f"{where} puts something else than it should into the list that line {fault.fills.number} returns:",

@@ -36,7 +36,8 @@ class FunctionText:
     last_writes: Mapping[int, str]  # lines that write into a tensor that is not used any more, and its name
     # The first and the last line of statements that write into an argument, and those of the branch that they are in.
     writes: tuple[tuple[int, int, int, int], ...]
-    idle: tuple[tuple[int, int, bool], ...]  # the lines of statements that do nothing, and whether they compute
+    # The lines of statements that do nothing, and what else they do: "" nothing, "computes" or "asks".
+    idle: tuple[tuple[int, int, str], ...]
     alone: int  # the line of the only statement, 0 if there are several
     keeps: tuple[tuple[int, int, str], ...]  # the lines of statements that give something to an attribute, and its name
 
@@ -124,15 +125,21 @@ def _kept(node: ast.stmt) -> str:
     return ""
 
 
-def _idle(function: ast.FunctionDef) -> Iterator[tuple[int, int, bool]]:
-    """The expressions that stand for themselves, and call nothing, as `optimizer.step`, or compute for nothing."""
+def _idle(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
+    """The expressions that stand for themselves, and call nothing, as `optimizer.step`, or compute for nothing; the
+    conditions on which nothing is done, or only a round ended that ends there anyhow."""
     # One in a `try` may be there for what it raises.
     guarded = {one for block in ast.walk(function) if isinstance(block, ast.Try) for one in ast.walk(block)}
     for node in ast.walk(function):
         if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Constant) and node not in guarded:
             computes = isinstance(node.value, COMPUTES)
             if computes or not any(isinstance(one, DOES) for one in ast.walk(node)):
-                yield node.lineno, node.end_lineno or node.lineno, computes
+                yield node.lineno, node.end_lineno or node.lineno, "computes" if computes else ""
+        last = node.body[-1] if isinstance(node, (ast.For, ast.While)) else None
+        if isinstance(node, ast.If) and not node.orelse and all(isinstance(one, ast.Pass) for one in node.body):
+            yield node.lineno, node.lineno, "asks"
+        elif isinstance(last, ast.If) and not last.orelse and isinstance(last.body[0], ast.Continue):
+            yield last.lineno, last.lineno, "asks"
 
 
 def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:

@@ -10,11 +10,11 @@ from autograder.diagnosis.findings import Fault, goes_own_way
 from autograder.diagnosis.right_steps import PARTS
 from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
-from autograder.sandbox.traces import Line, Trace
+from autograder.sandbox.traces import MOST_LINES, Line, Trace
 from autograder.submissions.attributes import unused_attributes
 from autograder.submissions.filled_lists import filled_with_the_same, unfilled_lists, unread_lists, what_is_filled
 from autograder.submissions.small_changes import SmallChange, small_changes
-from autograder.submissions.syntax_tree import Offsets, functions, parse
+from autograder.submissions.syntax_tree import Offsets, functions, parse, statements
 from autograder.submissions.unused_names import unused_arguments, unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
@@ -78,7 +78,11 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
             skipped = _skipped(node, times) if end and not any(map(is_sure, finding.faults)) else set()
             if filling := _filling(node, {line: far for (own, line), far in way.items() if own == file}, file):
                 way = with_names(way | filling, own_files(code))
+            ran = _lines_that_ran(node, file, trace)
             for turn, change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
+                # What was not reached cannot be why; what is missing in a computation with tensors is seen.
+                if (not change.moves and change.line not in ran) or (change.completes and any(known.shapes)):
+                    continue
                 of_line[change.line] += 1
                 seen = (file, change.line) in right
                 if change.line in skipped and not change.names:
@@ -103,7 +107,7 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 elif change.text.startswith(calls) or change.text in likely or change.text in idle_arguments:
                     late = -1
                 block = of_line[change.line] // MANY if end else turn if change.names else int(change.moves)
-                block = 0 if change.renews else block
+                block = 0 if change.renews else MANY + turn if change.completes else block
                 if change.names and (change.text in idle_names or change.text in same.get(change.start, ())):
                     block = -1
                 if change.line in endless and ") or (" in change.text:  # it may never end
@@ -124,6 +128,24 @@ def _first_unknown(followed: Followed, given: Callable[[Line], bool]) -> Line | 
         if line and not given(line) and trace.inputs[node] and known[list(trace.inputs[node])].all():
             return line if trace.operations[node] not in PARTS else None
     return None
+
+
+def _lines_that_ran(function: ast.FunctionDef, file: str, trace: Trace) -> Collection[int]:
+    """The first lines of the statements of a function that were reached; of all, where that is not known."""
+    every = list(statements(function.body))
+    found = {
+        one.lineno
+        for one in every
+        if any((file, line) in trace.begun for line in range(one.lineno, _end_of_head(one) + 1))
+    }
+    known = trace.whole and found and len(trace.begun) < MOST_LINES
+    return found if known else {one.lineno for one in every}
+
+
+def _end_of_head(statement: ast.stmt) -> int:
+    """The last line of a statement; of one with a block that before its block."""
+    body = getattr(statement, "body", None)
+    return max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno or statement.lineno
 
 
 def _skipped(function: ast.FunctionDef, ran: Collection[int]) -> set[int]:

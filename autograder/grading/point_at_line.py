@@ -15,6 +15,7 @@ from autograder.diagnosis.line_words import sentences, text_of
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
 from autograder.diagnosis.result_words import listed
 from autograder.diagnosis.weak_tensors import numbers_to_tell
+from autograder.grading.constant_conditions import with_constant_condition
 from autograder.grading.doubtful_axes import with_doubtful_axes
 from autograder.grading.opposite_masks import with_masks
 from autograder.grading.other_generators import with_other_generator
@@ -37,6 +38,7 @@ from autograder.grading.source_lines import (
 from autograder.grading.unsteady_results import CHANGING
 from autograder.grading.unused_steps import with_idle_statement, with_unused_step
 from autograder.grading.wrong_loops import with_wrong_loop
+from autograder.grading.wrong_result import with_wrong_result
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.limits import TRACE_SECONDS
@@ -108,7 +110,9 @@ def point_at_line(
         if known is None:
             return result, None
         if isinstance(error, Incorrect) and error.operation:
-            return _misplaced(result, recipe, runs, known, error), None
+            told = _misplaced(result, recipe, runs, known, error)
+            if told is not result:
+                return told, None
         key = recipe.digest, nan
         if key not in calls or calls[key][0] != recipe.code:
             calls[key] = recipe.code, *_found(recipe, runs, known, nan, isinstance(error, Raised))
@@ -247,7 +251,8 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     finding = with_doubtful_axes(finding, trace, sources)
     finding = with_wrong_loop(finding, trace, known, sources, text, raised)
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
-    finding = with_idle_statement(finding, trace, sources)
+    finding = with_constant_condition(with_idle_statement(finding, trace, sources), trace.places(), sources, text)
+    finding = with_wrong_result(finding, trace, known, sources, text)
     telling = numbers_to_tell(trace, known, {fault.line for fault in finding.faults if fault.order})
     used = {
         fault.line: names_used(sources, fault.line, telling.get(fault.line, {}), trace.lines)

@@ -80,14 +80,14 @@ def written_arguments(sources: Mapping[str, str], ran: Collection[Line]) -> list
     return [line for line, runs in found.items() if runs] or list(found)
 
 
-def idle_statements(sources: Mapping[str, str], ran: Collection[Line]) -> dict[Line, bool]:
-    """The statements of functions that have run which do nothing, and whether they compute something."""
+def idle_statements(sources: Mapping[str, str], ran: Collection[Line]) -> dict[Line, str]:
+    """The statements of functions that have run which do nothing, and whether one "computes" or "asks" something."""
     return {
-        Line(file, first, last): computes
+        Line(file, first, last): does
         for file, text in sources.items()
         for function in functions_of(file, text).values()
         if _inside(function, file, ran)
-        for first, last, computes in function.idle
+        for first, last, does in function.idle
     }
 
 

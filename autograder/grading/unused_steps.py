@@ -29,7 +29,8 @@ def with_idle_statement(finding: Finding, trace: Trace, sources: Mapping[str, st
     found = idle_statements(sources, trace.places())
     if not found:
         return finding
-    idle = [Fault(line, unused="") if computes else Fault(line, nothing=True) for line, computes in found.items()]
+    told = {"computes": Fault(next(iter(found)), unused=""), "asks": Fault(next(iter(found)), asks=True)}
+    idle = [replace(told.get(does, Fault(line, nothing=True)), line=line) for line, does in found.items()]
     # What comes after such a line may be wrong because of it.
     before = [one for one in finding.faults if not any(_follows(one.line, line) for line in found)]
     sure = [fault for fault in before if not (fault.vague or fault.left_out)]

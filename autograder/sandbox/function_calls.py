@@ -38,6 +38,7 @@ class FunctionCalls:
             return self._called(frame)
         if event == "line" and self.tracer.whole and self.open and self.open[-1][0].frame is frame:
             self.open[-1][0].begin(frame.f_lineno)
+            self.tracer.begun.add((frame.f_code.co_filename, frame.f_lineno))
         elif event == "return":
             self._returned(frame, arg)
         return self

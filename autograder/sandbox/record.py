@@ -15,7 +15,7 @@ from autograder.sandbox.function_calls import numbers_of
 from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES
 from autograder.sandbox.signatures import COLUMNS
 from autograder.sandbox.statements import Statement, statements
-from autograder.sandbox.traces import MOST_RAN
+from autograder.sandbox.traces import MOST_LINES, MOST_RAN
 
 Means = tuple[float, ...]
 GIVEN, MADE = 0, 1  # kinds of nodes
@@ -43,6 +43,7 @@ class Record:
         self.raised: list[int] | None = None  # what went into the operation that raised an exception
         self.raised_at = -1
         self.whole = True
+        self.begun: set[tuple[str, int]] = set()  # files and lines that were reached
         self.ran = 0  # what all operations cost together, those of stand-ins too
         self.inside = -1  # the innermost call of a module
         self.bytes = 0
@@ -104,4 +105,5 @@ class Record:
             self.shapes,
             self.turns,
             min(self.ran, MOST_RAN),
+            [list(line) for line in sorted(self.begun)[:MOST_LINES]],
         ]

@@ -18,6 +18,7 @@ COLUMNS = 8  # of a signature
 TRAINED = "trained weights"  # what changes a weight in place, whatever the operation is
 GRADIENT = "gradient"  # what is read of a weight
 MOST_RAN = 1_000_000  # operations that are counted
+MOST_LINES = 5000  # that are reached
 GIVEN = 0  # the kind of a node that no operation made
 
 
@@ -68,6 +69,7 @@ class Trace:
     raised_at: Line | None
     whole: bool  # whether it reaches the end of the call; a limit may have ended it
     ran: int = 0  # what all operations cost, those of stand-ins too: one each, and more for large tensors
+    begun: frozenset[tuple[str, int]] = frozenset()  # the files and lines that were reached
 
     @property
     def size(self) -> int:
@@ -87,10 +89,10 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     Raises:
         Unreadable: if it is none.
     """
-    if not isinstance(value, list) or len(value) != 14 or not isinstance(value[0], bool):
+    if not isinstance(value, list) or len(value) != 15 or not isinstance(value[0], bool):
         raise Unreadable
     whole, labels, places, nodes, edges, signatures, steps, calls, results, raised, numbers, *rest = value
-    shapes, turns, ran = rest
+    shapes, turns, ran, begun = rest
     _check_array(nodes, np.int64, 6, TRACE_NODES + 10)
     n = len(nodes)
     _check_array(edges, np.int64, 2, 50 * TRACE_NODES)
@@ -134,7 +136,14 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         raised_at=at,
         whole=whole,
         ran=_number(ran, 0, MOST_RAN + 1),
+        begun=frozenset(_reached(one, lengths) for one in _list(begun, MOST_LINES)),
     )
+
+
+def _reached(value: Any, lengths: Mapping[str, int]) -> tuple[str, int]:
+    file, number = value if _long(value, 2) else (None, None)
+    line = _line([file, number, number], lengths)
+    return line.file, line.number
 
 
 def _check_array(value: Any, dtype: Any, columns: int, most: int, least: int = 0) -> None:

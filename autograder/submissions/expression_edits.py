@@ -142,6 +142,17 @@ class ExpressionEdits:
             yield self._whole(node, f"(({left}).transpose(-2, -1) @ ({right}))")
             yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
 
+    def completed(self, statement: ast.stmt) -> Iterator[Edit]:
+        """The sums and products of a statement with one name more, such as a divisor that was forgotten; or with the
+        root or the square of what stands in them."""
+        for node in (one for one in ast.walk(statement) if isinstance(one, ast.BinOp)):
+            for part in (node.left, node.right):
+                for power in ("0.5", "2") if isinstance(part, (ast.Name, ast.BinOp)) else ():
+                    yield self._whole(part, f"(({self.text.of(part)}) ** {power})")
+            for name in self.names:
+                for sign in ("/", "*", "-", "+") if self.bound(name, node) else ():
+                    yield self._whole(node, f"(({self.text.of(node)}) {sign} {name})")
+
     def _comparison(self, node: ast.Compare) -> Iterator[Edit]:
         start, end = self.text.end(node.left), self.text.start(node.comparators[0])
         if (own := ORDER.get(type(node.ops[0]))) and self.text.source[start:end].count(own) == 1:

@@ -34,6 +34,7 @@ class SmallChange:
     other: int = 0  # the line of the statement with which that of `line` is exchanged, or of the loop that it goes into
     renews: bool = False  # whether it makes something anew in each round of a loop
     adds: str = ""  # the call that it adds before the statement
+    completes: bool = False  # whether it adds a name to a sum or a product
 
     def apply(self, source: str) -> str:
         """The changed text of the module."""
@@ -64,6 +65,9 @@ def small_changes(
                 seen.add(unit)
                 place, steers = (module, path, statement.lineno, start, stop), editor.steers(statement)
                 yield SmallChange(*place, new, unit, names=new in editor.names, steers=steers)
+        for start, stop, new in editor.completed(statement) if not hasattr(statement, "body") else ():
+            unit = head + source[begin:start] + new + source[stop:end]
+            yield SmallChange(module, path, statement.lineno, start, stop, new, unit, completes=True)
     for move in moves(function.body, text):
         unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
@@ -93,6 +97,8 @@ class _Edits(ExpressionEdits):
 
     def steers(self, node: ast.stmt) -> bool:
         """Whether a statement is a condition on which a loop is left, or makes in the loop what this uses."""
+        if isinstance(node, ast.While):
+            return True
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
             return id(node) in self.again and target.id in self.leaving
         return self._leaves(node)

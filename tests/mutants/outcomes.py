@@ -20,8 +20,9 @@ from tests.mutants.changes import GONE, Change, changes
 # right: only the changed statement is named (of two, one of them or both). uses: another one, with what it has from the
 # changed one. next: one that goes on without a step, which the changed one should have made: that is the
 # line after which it goes on, or stands between the two; or a line around which the known mistake is to be looked for;
-# or one that makes what the changed one does not use. mixed: the right one and another. another: only others.
-# nothing: none.
+# or one that makes what the changed one does not use, or asks for what nothing in the loop around both changes; or
+# asks, and the changed one is all that would be done then.
+# mixed: the right one and another. another: only others. nothing: none.
 VERDICTS = ("right", "uses", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
 LEFT_OUT = re.compile(
@@ -31,10 +32,10 @@ LEFT_OUT = re.compile(
     r"|The known mistake shows (?:first )?on line \d+(?: of \w+\.py)?(?:, after line (\d+)| or before it:)"
 )
 AROUND, NEAR = re.compile(r"around line (\d+)"), 2  # the lines on both sides that are meant by that
-BETWEEN = re.compile(r"the known mistake from line (\d+) to line (\d+)")
+BETWEEN = re.compile(r"(?:the known mistake|nothing in the loop) from line (\d+) to line (\d+)")
 USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses
 UNUSED = ", which is used nowhere:", ", which nothing uses after that:"
-BEFORE = " or before it:"
+BEFORE, ASKS = " or before it:", " makes no difference: whether its condition holds or not"
 USES = ("It uses ", "What goes in there: ")
 
 
@@ -163,6 +164,8 @@ def _judged(
     if any(int(first) <= line <= int(last) for first, last in BETWEEN.findall(told) for _, line in wrong):
         return "next"
     if BEFORE in told and any(file == place[0] and line > place[1] for file, line in wrong):
+        return "next"
+    if ASKS in told and any(file == place[0] and 0 < line - place[1] <= NEAR for file, line in wrong):
         return "next"
     if any(one in told for one in UNUSED) and any(file == place[0] and line > place[1] for file, line in wrong):
         return "next"

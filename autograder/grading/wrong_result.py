@@ -1,0 +1,56 @@
+"""The one of several results that is not yet what it should be, where all that was computed is right: who names it."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.diagnosis.findings import Fault, Finding, Text
+from autograder.diagnosis.known_steps import LIMIT, Known
+from autograder.sandbox.traces import Line, Trace
+from autograder.submissions.syntax_tree import functions
+
+BLOCKS = (ast.If, ast.For, ast.While, ast.Try)
+
+
+def with_wrong_result(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str], text: Text) -> Finding:
+    """What follows, with the statement that gives the only wrong result its name, where no line is wrong."""
+    if finding.faults or finding.raised or not finding.usual or len(trace.results) != len(known.results):
+        return finding
+    wanted, made = known.rows[list(known.results)], trace.signatures[list(trace.results)]
+    wrong = [
+        at
+        for at, (own, right) in enumerate(zip(trace.shapes, known.shapes, strict=False))
+        if own != right or not np.abs(wanted[at] - made[at]).max() <= LIMIT
+    ]
+    ends = {call.returns for call in trace.calls if call.outputs == trace.results} - {None}
+    if len(wrong) != 1 or len(wanted) < 2 or len(ends) != 1:
+        return finding
+    line, name = _named(ends.pop(), wrong[0], len(wanted), sources)
+    if line is None or text.given(line):
+        return finding
+    step = {one.row: one.name for one in known.steps}.get(known.results[wrong[0]], "")
+    return replace(finding, faults=(Fault(line, step if step in finding.missing else "", result=name),), missing=())
+
+
+def _named(end: Line | None, number: int, of: int, sources: Mapping[str, str]) -> tuple[Line | None, str]:
+    """The last statement that gives something to a name which a `return` gives back, if it is in no block; the name."""
+    if end is None:
+        return None, ""
+    for function in functions(end.file.removesuffix(".py"), sources.get(end.file, "")).values():
+        found = [one for one in ast.walk(function) if isinstance(one, ast.Return) and one.lineno == end.number]
+        values = found[0].value.elts if found and isinstance(found[0].value, ast.Tuple) else []
+        value = values[number] if len(values) == of else None
+        name = value.id if isinstance(value, ast.Name) else ""
+        inside = {id(one) for block in ast.walk(function) if isinstance(block, BLOCKS) for one in ast.walk(block)}
+        made = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and name and name in _stored(one)]
+        before = [one for one in made if one.lineno < end.number]
+        last = max(before, key=lambda one: one.lineno, default=None)
+        if last and not any(id(one) in inside for one in before):
+            return Line(end.file, last.lineno, last.end_lineno or last.lineno), name
+    return None, ""
+
+
+def _stored(node: ast.Assign) -> set[str]:
+    return {one.id for target in node.targets for one in ast.walk(target) if isinstance(one, ast.Name)}
