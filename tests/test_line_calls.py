@@ -101,7 +101,7 @@ def test_tests_that_fail_for_different_reasons_share_the_trials(workers):
 
 
 def test_statements_of_several_lines_are_shown_whole():
-    from autograder.diagnosis.line_words import statement_text
+    from autograder.diagnosis.code_text import statement_text
 
     text = "x = wrap(  # a comment\n    norm,\n    (a, b),\n)\ny = [\n    1,\n    2]\nz = f(x)\n"
     assert statement_text(Line("m.py", 1, 4), {"m.py": text}) == "x = wrap(norm, (a, b))"

@@ -83,7 +83,7 @@ def test_the_number_that_fills_forbidden_scores_is_anybodys_choice(workers):
 
 def test_where_nothing_else_is_known_of_a_line_what_it_uses_is_told(workers):
     tests, line = failed_of(workers, "transformer", "pe", "mixins", "pe", " / math.pow(10000, i / d_model)", "")
-    assert f"What goes in there: angle (line {line}) and pe (line {line - 3})." in tests[0].pointed
+    assert f"What goes in there: angle (line {line}) and pe (lines {line - 3} and {line + 2})." in tests[0].pointed
     tests, line = failed_of(workers, "transformer", "pe", "mixins", "pe", "torch.sin(angle)", "torch.tan(angle)")
     assert wrong_lines(tests[0]) == [line]
 

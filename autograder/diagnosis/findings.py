@@ -79,6 +79,7 @@ class Fault:
     renews: int = 0  # that is, in each round of the loop that begins on this line
     adds: str = ""  # that is, with this call before it
     unused: str | None = None  # the name under which its result goes nowhere, "" if it gets none
+    overwrites: tuple[str, int] | None = None  # it gives a name something else before what this line made was used
     writes: bool = False  # it only writes into that
     nothing: bool = False  # it does nothing
     asks: bool = False  # it is a condition on which nothing is done
@@ -120,6 +121,7 @@ class Fault:
             or self.order
             or self.left_out
             or self.fills
+            or self.overwrites
             or self.result
             or self.nan
             or self.short

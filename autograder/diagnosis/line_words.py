@@ -1,8 +1,8 @@
 """What follows from a followed call, in sentences for students."""
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 
+from autograder.diagnosis.code_text import leaves_early, statement_text, text_of
 from autograder.diagnosis.findings import Fault, Finding, goes_own_way, module_name
 from autograder.diagnosis.result_words import listed, what, within
 from autograder.diagnosis.right_steps import UNNAMED
@@ -12,8 +12,6 @@ MOST = 2  # faults that are told at once
 CODE = "    "  # what a line of code begins with among the sentences
 MOST_USED = 4  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
-LINES = 4  # of a statement that are shown
-OPENED = {"(": ")", "[": "]", "{": "}"}
 EITHER = "Either a step is missing before this line, or this line does something else than it should."
 
 
@@ -87,36 +85,6 @@ def _calls_of_modules(finding: Finding) -> tuple[str, ...]:
     return tuple(told[:MOST])
 
 
-def text_of(line: Line, sources: Mapping[str, str]) -> str:
-    """The first line of a statement, without the comment behind it."""
-    lines = sources.get(line.file, "").splitlines()
-    text = lines[line.number - 1].strip() if line.number <= len(lines) else ""
-    code, _, comment = text.rpartition("  #")
-    return (code.rstrip() if code and not any(quote in comment for quote in "'\"") else text)[:160]
-
-
-def leaves_early(loop: Line, sources: Mapping[str, str]) -> bool:
-    """Whether a loop has a statement that leaves it."""
-    head, *lines = sources.get(loop.file, "").splitlines()[loop.number - 1 :] or [""]
-    indent = len(head) - len(head.lstrip())
-    body = itertools.takewhile(lambda line: not line.strip() or len(line) - len(line.lstrip()) > indent, lines)
-    return any(line.strip().split(" ")[0] in ("break", "return") for line in body)
-
-
-def statement_text(line: Line, sources: Mapping[str, str]) -> str:
-    """A statement whose brackets close on later lines, without comments, on one line; of a long one the beginning."""
-    told = text_of(line, sources)
-    for number in range(line.number + 1, line.end + 1):
-        if sum(map(told.count, OPENED)) <= sum(map(told.count, OPENED.values())):
-            break
-        if number == line.number + LINES:
-            return f"{told} ..."
-        more = text_of(Line(line.file, number, number), sources)
-        told = told.removesuffix(",") if more[:1] in OPENED.values() else told
-        told += more if told[-1:] in OPENED or more[:1] in OPENED.values() else f" {more}"
-    return told
-
-
 def _several(finding: Finding) -> bool:
     """Whether lines of more than one file are named."""
     return len({line.file for line, _ in finding.right} | {fault.line.file for fault in finding.faults}) > 1
@@ -166,6 +134,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} {made}", code]
     elif fault.nothing:
         told = [f"{where} does nothing: it only names something, and neither calls nor changes it.", code]
+    elif fault.overwrites:
+        name, before = fault.overwrites
+        told = [f"{where} gives {name} something else before anything has used what line {before} made:", code]
     elif fault.asks:
         told = [f"{where} makes no difference: whether its condition holds or not, the same is done.", code]
     elif fault.opposite:

@@ -68,6 +68,7 @@ class Comparison:
         self.uses: dict[int, dict[str, list[int]]] = {}  # row -> operation -> rows that it makes of it
         for source, operation, row in known.made_from:
             self.uses.setdefault(source, {}).setdefault(operation, []).append(row)
+        self.weights = self._weights()
         self.proven, self.fine = self._fine()
         self.fine[list(sure)] = True
         self.binary = weak_tensors.binary(trace, self.plain)
@@ -100,7 +101,7 @@ class Comparison:
             used = [user for user in used if proven[user] and not (self.alike[user] and not self.plain[user])]
             proven[node] = matched or any(self.plain[one] <= self.plain[node] for one in used)
         idle = np.array([operation in EMPTY + RANDOM + UNIT for operation in self.trace.operations], dtype=bool)
-        fine = proven | ~self.trace.made | idle | self._weights() | (self.alike & ~self._strange())
+        fine = proven | ~self.trace.made | idle | self.weights | (self.alike & ~self._strange())
         for node in range(n):
             if self.trace.operations[node] in CHOOSING and self.rows[node] >= 0 and not self.alike[node]:
                 fine[self._short_way(node, fine)] = True

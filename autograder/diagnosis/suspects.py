@@ -28,6 +28,7 @@ def suspects(seen: Comparison) -> tuple[list[int], list[int]]:
         and seen.flows[node]
         and not seen.fine[node]
         and not seen.unknown[node]
+        and not seen.weights[node]  # what should be made of what the call is given is lost somewhere before
         and all(seen.fine[source] for source in trace.inputs[node])
         and not (seen.weak[node] and not trace.inputs[node])
         and not any(weak_tensors.unseen(seen, source) for source in trace.inputs[node])

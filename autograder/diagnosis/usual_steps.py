@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.diagnosis.known_steps import LIMIT, Step
 from autograder.diagnosis.right_steps import Comparison
-from autograder.diagnosis.weak_tensors import CHOOSING, by_chance, rests_on_weak
+from autograder.diagnosis.weak_tensors import CHOOSING, by_chance, passes_a_number_on, rests_on_weak
 from autograder.sandbox.traces import Line
 
 COMBINING = ("add", "sub", "mul", "maximum", "minimum", "max", "min", "where")
@@ -120,7 +120,8 @@ class Usual:
 
     def may_be_given_wrongly(self, node: int) -> bool:
         """Whether what a node is made of may be wrong, though it looks right."""
-        return rests_on_weak(self.seen, node) or by_chance(self.seen, node, self.first_line)
+        chance = by_chance(self.seen, node, self.first_line) or passes_a_number_on(self.seen, node)
+        return chance or rests_on_weak(self.seen, node)
 
     def replaced(self, node: int) -> Replaced | None:
         """What stands in the place of another tensor, which is nowhere here, where two of them are put together.

@@ -191,6 +191,13 @@ def by_chance(seen: "Comparison", node: int, first_line: Callable[[int], Line | 
     return (several and seen.trace.operations[node] in FORBIDDING) or 0 < len(masks) == len(given)
 
 
+def passes_a_number_on(seen: "Comparison", node: int) -> bool:
+    """Whether a node is made with a number that another line makes of one that it only passes on, as by `min`."""
+    trace, own = seen.trace, seen.trace.lines[node]
+    numbers = [one for one in trace.inputs[node] if seen.plain[one] and trace.made[one] and trace.lines[one] != own]
+    return any((trace.signatures[one] == trace.signatures[last]).all() for one in numbers for last in trace.inputs[one])
+
+
 def unseen(seen: "Comparison", node: int) -> bool:
     """Whether a tensor of the student's object is not that of correct code, and it was not seen how it was made."""
     own = seen.trace.operations[node] and not (seen.trace.made[node] or seen.plain[node] or seen.unknown[node])

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from autograder.diagnosis.code_text import text_of
 from autograder.diagnosis.findings import Finding
-from autograder.diagnosis.line_words import text_of
 from autograder.sandbox.traces import Line, Trace
 
 MOST = 30  # inputs of an operation that are looked at where something stands elsewhere

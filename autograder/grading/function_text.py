@@ -126,8 +126,8 @@ def _kept(node: ast.stmt) -> str:
 
 
 def _idle(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
-    """The expressions that stand for themselves, and call nothing, as `optimizer.step`, or compute for nothing; the
-    conditions on which nothing is done, or only a round ended that ends there anyhow."""
+    """The expressions that stand for themselves, and call nothing, as `optimizer.step`, or compute for nothing; and
+    conditions in loops on which nothing is done."""
     # One in a `try` may be there for what it raises.
     guarded = {one for block in ast.walk(function) if isinstance(block, ast.Try) for one in ast.walk(block)}
     for node in ast.walk(function):
@@ -135,11 +135,16 @@ def _idle(function: ast.FunctionDef) -> Iterator[tuple[int, int, str]]:
             computes = isinstance(node.value, COMPUTES)
             if computes or not any(isinstance(one, DOES) for one in ast.walk(node)):
                 yield node.lineno, node.end_lineno or node.lineno, "computes" if computes else ""
-        last = node.body[-1] if isinstance(node, (ast.For, ast.While)) else None
-        if isinstance(node, ast.If) and not node.orelse and all(isinstance(one, ast.Pass) for one in node.body):
-            yield node.lineno, node.lineno, "asks"
-        elif isinstance(last, ast.If) and not last.orelse and isinstance(last.body[0], ast.Continue):
-            yield last.lineno, last.lineno, "asks"
+        if isinstance(node, (ast.For, ast.While)):
+            yield from ((one.lineno, one.lineno, "asks") for one in _asking(node))
+
+
+def _asking(loop: ast.For | ast.While) -> Iterator[ast.If]:
+    """The conditions in a loop on which nothing is done, or only the round ended, at its end."""
+    for node in (one for one in ast.walk(loop) if isinstance(one, ast.If) and not one.orelse):
+        ends = node is loop.body[-1] and isinstance(node.body[0], ast.Continue)
+        if ends or all(isinstance(one, ast.Pass) for one in node.body):
+            yield node
 
 
 def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | None]]:

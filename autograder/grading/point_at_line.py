@@ -9,9 +9,10 @@ import numpy as np
 
 from autograder.diagnosis import first_fault, known_steps
 from autograder.diagnosis.changing_lines import argument_line, kept_line, making_line, random_line, unfilled_lines
+from autograder.diagnosis.code_text import text_of
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text, with_others
-from autograder.diagnosis.line_words import sentences, text_of
+from autograder.diagnosis.line_words import sentences
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
 from autograder.diagnosis.result_words import listed
 from autograder.diagnosis.weak_tensors import numbers_to_tell
@@ -36,7 +37,7 @@ from autograder.grading.source_lines import (
     written_arguments,
 )
 from autograder.grading.unsteady_results import CHANGING
-from autograder.grading.unused_steps import with_idle_statement, with_unused_step
+from autograder.grading.unused_steps import with_idle_statement, with_overwritten, with_unused_step
 from autograder.grading.wrong_loops import with_wrong_loop
 from autograder.grading.wrong_result import with_wrong_result
 from autograder.manifest import Stage, assignment
@@ -252,7 +253,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     finding = with_wrong_loop(finding, trace, known, sources, text, raised)
     finding = with_other_generator(with_unused_step(finding, sources, text), trace, sources)
     finding = with_constant_condition(with_idle_statement(finding, trace, sources), trace.places(), sources, text)
-    finding = with_wrong_result(finding, trace, known, sources, text)
+    finding = with_wrong_result(with_overwritten(finding, trace, sources, text), trace, known, sources, text)
     telling = numbers_to_tell(trace, known, {fault.line for fault in finding.faults if fault.order})
     used = {
         fault.line: names_used(sources, fault.line, telling.get(fault.line, {}), trace.lines)

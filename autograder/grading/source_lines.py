@@ -158,7 +158,7 @@ def names_used(
 
     Returns:
         for each its name, its value if it is a number, and the numbers of the lines that made it: the last one before
-        the line, the last one that wrote into that, and in a loop the last one of the round before. Left out are sizes
+        the line, the last one that wrote into that, and in a loop those of the round before. Left out are sizes
         of a tensor, variables of a loop, and the values of numbers that it changes: each round has others. At the end
         the numbers that go into those lines, "name = value".
     """
@@ -172,6 +172,10 @@ def names_used(
                     made[name] = (made[name][0], number)
             again = [one for one in function.made if one[0] > line.end and one[1] in function.changing]
             later = {name: (number,) for number, name in again}
+            around = [last for head, _, last in function.loops if head <= line.number <= last]
+            for number, name in function.writes_into:
+                if line.end < number <= max(around, default=0):
+                    later[name] = (*later.get(name, ()), number)
             known = [name for name in used if name in made]
             # What a branch has made that the line is not in: whether it ran is not known of all.
             elsewhere = [one for one in function.branches if line.number not in range(*one)]

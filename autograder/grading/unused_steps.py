@@ -8,7 +8,7 @@ from autograder.diagnosis.findings import Fault, Finding, Text, goes_own_way
 from autograder.grading.source_lines import idle_statements
 from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.syntax_tree import functions
-from autograder.submissions.unused_names import unused_names
+from autograder.submissions.unused_names import overwritten, unused_names
 
 
 def with_unused_step(finding: Finding, sources: Mapping[str, str], text: Text) -> Finding:
@@ -24,9 +24,27 @@ def with_unused_step(finding: Finding, sources: Mapping[str, str], text: Text) -
     return replace(finding, faults=(Fault(line, unused=name),), right=right)
 
 
+def with_overwritten(finding: Finding, trace: Trace, sources: Mapping[str, str], text: Text) -> Finding:
+    """What follows, with the only statement that gives a name something else before its old value was used, in place
+    of lines that may be right."""
+    if finding.raised or not all(map(goes_own_way, finding.faults)):
+        return finding
+    found = [
+        Fault(line, overwrites=(ast.unparse(first.targets[0]), first.lineno))
+        for file, source in sources.items()
+        for function in functions(file.removesuffix(".py"), source).values()
+        for first, last in overwritten(function.body)
+        if {(file, first.lineno), (file, last.lineno)} <= trace.begun
+        if not text.given(line := Line(file, last.lineno, last.end_lineno or last.lineno))
+    ]
+    return replace(finding, faults=tuple(found)) if len(found) == 1 else finding
+
+
 def with_idle_statement(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
     """What follows, with the statements that do nothing of functions that have run, in place of what is less sure."""
     found = idle_statements(sources, trace.places())
+    if trace.whole:  # what comes behind a `return` does nothing either
+        found = {line: does for line, does in found.items() if (line.file, line.number) in trace.begun}
     if not found:
         return finding
     told = {"computes": Fault(next(iter(found)), unused=""), "asks": Fault(next(iter(found)), asks=True)}

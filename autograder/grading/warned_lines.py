@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from autograder.diagnosis.code_text import text_of
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.findings import Finding
-from autograder.diagnosis.line_words import text_of
 from autograder.grading.point_at_line import followed, own_files, point_at_line
 from autograder.grading.results import LineMark, TestResult
 from autograder.manifest import Stage
