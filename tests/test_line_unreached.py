@@ -9,7 +9,7 @@ from autograder.submissions.filled_lists import filled_with_the_same, unread_lis
 from autograder.submissions.syntax_tree import Offsets
 from autograder.submissions.training_calls import training_calls
 from autograder.submissions.unused_names import overwritten
-from tests.slips import failed, told, wrong_lines
+from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
 
 TRAINING = "variants", "training", "training"
 TRANSLATE = "attention", "translate", "seq2seq"
@@ -190,3 +190,19 @@ def test_names_have_values_only_behind_what_gives_them():
     assert bound("g", reads["c"])  # in the next round
     assert bound("e", reads["e"])
     assert not bound("e", reads["g"])
+
+
+def test_brackets_around_the_wrong_part(workers):
+    old = "angles = torch.arange(max_seq_length)[:, None] / 10000.0 ** (2 * (i // 2) / d_model)"
+    new = "angles = (torch.arange(max_seq_length)[:, None] / 10000.0) ** (2 * (i // 2) / d_model)"
+    tests, line = failed(workers, "transformer", "pe", "pe", old, new, "lazy")
+    assert wrong_lines(tests[0]) == [line]
+
+
+def test_dropout_on_the_result_of_a_head_in_place_of_its_weights(workers):
+    case = "variants", "heads", "heads", "weights = self.dropout(torch.softmax(scores, dim=-1))"
+    text = source("variants", "heads").replace(case[3], "weights = torch.softmax(scores, dim=-1)", 1)
+    text = text.replace("return weights @ v", "return self.dropout(weights @ v)", 1)
+    tests = failed_text(workers, "variants", "heads", "heads", text)
+    [test] = [test for test in tests if test.name == "test_head"]
+    assert wrong_lines(test) == [line_of(text, "return self.dropout(weights @ v)")]

@@ -133,6 +133,7 @@ class ExpressionEdits:
         if own and not isinstance(node.op, COMMUTE):
             yield self._whole(node, f"(({right}) {own} ({left}))")
         yield from (self._whole(node, f"({one})") for one in (left, right))
+        yield from self._other_brackets(node)
         for kind, sign in others.items():
             if kind not in likely:
                 yield self._whole(node, f"(({left}) {sign} ({right}))")
@@ -141,6 +142,17 @@ class ExpressionEdits:
         if isinstance(node.op, ast.MatMult):
             yield self._whole(node, f"(({left}).transpose(-2, -1) @ ({right}))")
             yield self._whole(node, f"(({left}) @ ({right}).transpose(-2, -1))")
+
+    def _other_brackets(self, node: ast.BinOp) -> Iterator[Edit]:
+        """`a / (b ** c)` for `(a / b) ** c`, and the other way round."""
+        own, of, inner = ARITHMETIC.get(type(node.op)), self.text.of, (node.left, node.right)
+        for at, one in enumerate(inner):
+            sign = ARITHMETIC.get(type(one.op)) if isinstance(one, ast.BinOp) else None
+            if isinstance(one, ast.BinOp) and own and sign and sign != own:
+                if at == 0:
+                    yield self._whole(node, f"(({of(one.left)}) {sign} (({of(one.right)}) {own} ({of(node.right)})))")
+                else:
+                    yield self._whole(node, f"((({of(node.left)}) {own} ({of(one.left)})) {sign} ({of(one.right)}))")
 
     def completed(self, statement: ast.stmt) -> Iterator[Edit]:
         """The sums and products of a statement with one name more, such as a divisor that was forgotten; or with the

@@ -57,7 +57,8 @@ class CheckingTestCase(StageTestCase):
         factors = some[some != 0] / whole[some != 0]
         if np.ptp(factors) <= 1e-4 * np.abs(factors).max():
             why = "A weight that is dropped takes a key away from a query, so all numbers of the result change."
-            self.wrong("in training mode, dropout drops numbers of the result and not weights", why, actual=some)
+            wrong = "in training mode, dropout drops numbers of the result and not weights"
+            self.wrong(wrong, why, actual=some, operation="dropout")
 
     def assert_groups(
         self,
