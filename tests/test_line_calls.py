@@ -15,7 +15,7 @@ def test_a_function_that_passes_its_own_test_is_called_with_something_wrong(work
     tests, line = slips.failed(workers, "variants", "generate", "generate", old, new)
     (test,) = tests
     assert slips.wrong_lines(test) == [line]
-    assert "filter_logits() by itself passes test_filter_logits" in JOIN(test.pointed)
+    assert "filter_logits() passes test_filter_logits" in JOIN(test.pointed)
 
 
 def test_a_function_that_fails_its_own_test_is_told_itself(workers):

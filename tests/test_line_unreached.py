@@ -142,7 +142,7 @@ def test_the_one_result_that_is_not_done_yet(workers, without_trials):
     tests, line = failed(workers, *case, "step-gates-by-hand")
     [test] = [test for test in tests if test.name == "test_decoder_step"]
     assert wrong_lines(test) == [line]
-    assert "makes what comes back as weights. It is not yet what it should be:" in told([test])
+    assert "makes weights, which comes back and is not yet what it should be:" in told([test])
 
 
 def test_a_value_that_is_overwritten_unused(workers, without_trials):
@@ -193,9 +193,8 @@ def test_names_have_values_only_behind_what_gives_them():
 
 
 def test_brackets_around_the_wrong_part(workers):
-    old = "angles = torch.arange(max_seq_length)[:, None] / 10000.0 ** (2 * (i // 2) / d_model)"
-    new = "angles = (torch.arange(max_seq_length)[:, None] / 10000.0) ** (2 * (i // 2) / d_model)"
-    tests, line = failed(workers, "transformer", "pe", "pe", old, new, "lazy")
+    old, new = "math.sin(t / 10000 ** (i / d_model))", "math.sin((t / 10000) ** (i / d_model))"
+    tests, line = failed(workers, "transformer", "pe", "pe", old, new, "pe-loops")
     assert wrong_lines(tests[0]) == [line]
 
 

@@ -57,6 +57,7 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
         return f"Look for the known mistake around {where}."
     if (
         fault.anywhere
+        or fault.exchange  # what stands in the place of what follows from a road that the mistake may have left
         or (fault.doubtful and not (fault.vain or fault.proven))
         or (fault.enters and fault.enters[1] != fault.line.number)
     ):
@@ -207,7 +208,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} {often}:", code]
     elif fault.result:
         yet = f"what it should be, {fault.missing}" if fault.missing else "what it should be"
-        told = [f"{where} makes what comes back as {fault.result}. It is not yet {yet}:", code]
+        told = [f"{where} makes {fault.result}, which comes back and is not yet {yet}:", code]
     elif fault.fills:
         told = [
             f"{where} puts something else than it should into the list that line {fault.fills.number} returns:",
@@ -259,7 +260,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told += what(fault, within(fault, text_of(fault.line, sources)))
         if fault.proven:
             name, test = fault.proven
-            told += [f"{name}() by itself passes {test}: perhaps it is called with something else than it should."]
+            told += [f"{name}() passes {test}: perhaps it is called with something else than it should."]
     if fault.again and not fault.mends:
         told.append(f"Its result is right in another round; line {fault.again.number} calls it each time.")
     # Where the operation is told that is not right, what else the line uses only draws the eye away.

@@ -1,6 +1,7 @@
 """Functions that a test of their own finds right: where one gives something wrong to another function, it may be called
 with something wrong. What is no tensor is not compared with what correct code hands over, so no record shows that."""
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +28,8 @@ def with_callers(
     """The results of tests, and how they failed, with the line of the call where a function is told that is tested.
 
     Args:
-        tested: the functions that tests call by themselves which pass, and these tests.
+        tested: the functions that tests call by themselves which pass, and these tests. What such a function calls is
+            tested with it.
     """
     results, found = dict(tests), []
     for one in failed:
@@ -47,7 +49,14 @@ def _of_caller(failed: Failed, tested: Mapping[str, str]) -> Fault | None:
     told = finding.faults[0]
     module = told.line.file.removesuffix(".py")
     sources = failed.followed.recipe.code.sources
-    for path, node in functions(module, sources.get(module, "")).items():
+    every = functions(module, sources.get(module, ""))
+    by_way = {
+        name: test
+        for path, node in every.items()
+        for name, test in _called_in(node, tested.get(path[len(module) + 1 :]))
+    }
+    tested = {**by_way, **tested}
+    for path, node in every.items():
         name, own = path.removeprefix(f"{module}."), range(node.lineno, (node.end_lineno or node.lineno) + 1)
         if told.line.number in own and tested.get(name, failed.name) != failed.name:
             calls = [one for one in trace.calls if one.path.rpartition(".")[2] == f"{name}()"]
@@ -55,6 +64,12 @@ def _of_caller(failed: Failed, tested: Mapping[str, str]) -> Fault | None:
             if len(lines) == 1 and all(one.line for one in calls):
                 return Fault(lines.pop(), doubtful=True, proven=(name, tested[name]))
     return None
+
+
+def _called_in(function: ast.FunctionDef, test: str | None) -> list[tuple[str, str]]:
+    """The names of functions that a tested one calls, each with the test; none of one that is not tested."""
+    called = [one.func for one in ast.walk(function) if isinstance(one, ast.Call)] if test else []
+    return [(one.id, test) for one in called if isinstance(one, ast.Name) and test]
 
 
 def _inside(line: Line, told: Line, own: range) -> bool:

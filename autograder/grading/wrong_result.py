@@ -1,6 +1,7 @@
-"""The one of several results that is not yet what it should be, where all that was computed is right: who names it."""
+"""The result that is not yet what it should be, where all that was computed is right: which statement makes it."""
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -11,11 +12,12 @@ from autograder.diagnosis.known_steps import LIMIT, Known
 from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.syntax_tree import functions
 
+RETURNED = "what it returns"
 BLOCKS = (ast.If, ast.For, ast.While, ast.Try)
 
 
 def with_wrong_result(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str], text: Text) -> Finding:
-    """What follows, with the statement that gives the only wrong result its name, where no line is wrong."""
+    """What follows, with the statement that makes the only wrong result, or names it, where no line is wrong."""
     if finding.faults or finding.raised or not finding.usual or len(trace.results) != len(known.results):
         return finding
     wanted, made = known.rows[list(known.results)], trace.signatures[list(trace.results)]
@@ -25,7 +27,11 @@ def with_wrong_result(finding: Finding, trace: Trace, known: Known, sources: Map
         if own != right or not np.abs(wanted[at] - made[at]).max() <= LIMIT
     ]
     ends = {call.returns for call in trace.calls if call.outputs == trace.results} - {None}
-    if len(wrong) != 1 or len(wanted) < 2 or len(ends) != 1:
+    if len(wrong) != 1 or len(ends) != 1:
+        return finding
+    own, right = trace.shapes[wrong[0]], known.shapes[wrong[0]]
+    other_order = own != right and math.prod(own) == math.prod(right)
+    if not other_order and (own != right or len(wanted) == 1):  # there are too few or too many, or just others
         return finding
     line, name = _named(ends.pop(), wrong[0], len(wanted), sources)
     if line is None or text.given(line):
@@ -35,20 +41,24 @@ def with_wrong_result(finding: Finding, trace: Trace, known: Known, sources: Map
 
 
 def _named(end: Line | None, number: int, of: int, sources: Mapping[str, str]) -> tuple[Line | None, str]:
-    """The last statement that gives something to a name which a `return` gives back, if it is in no block; the name."""
+    """The `return` that makes a result, or the last statement that gives something to its name, if in no block."""
     if end is None:
         return None, ""
     for function in functions(end.file.removesuffix(".py"), sources.get(end.file, "")).values():
         found = [one for one in ast.walk(function) if isinstance(one, ast.Return) and one.lineno == end.number]
-        values = found[0].value.elts if found and isinstance(found[0].value, ast.Tuple) else []
-        value = values[number] if len(values) == of else None
-        name = value.id if isinstance(value, ast.Name) else ""
+        whole = found[0].value if found else None
+        values = whole.elts if isinstance(whole, ast.Tuple) else [whole]
+        if not found or len(values) != of:
+            continue
+        value = values[number]
+        if not isinstance(value, ast.Name):
+            return end, RETURNED
         inside = {id(one) for block in ast.walk(function) if isinstance(block, BLOCKS) for one in ast.walk(block)}
-        made = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and name and name in _stored(one)]
+        made = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and value.id in _stored(one)]
         before = [one for one in made if one.lineno < end.number]
         last = max(before, key=lambda one: one.lineno, default=None)
         if last and not any(id(one) in inside for one in before):
-            return Line(end.file, last.lineno, last.end_lineno or last.lineno), name
+            return Line(end.file, last.lineno, last.end_lineno or last.lineno), value.id
     return None, ""
 
 

@@ -128,12 +128,12 @@ class ExpressionEdits:
         table = ARITHMETIC if type(node.op) in ARITHMETIC else LOGIC
         others = {kind: sign for kind, sign in table.items() if kind is not type(node.op)}
         others = {} if isinstance(node.op, ast.MatMult) else others
+        yield from self._other_brackets(node)
         yield from (self._whole(node, f"(({left}) {others[kind]} ({right}))") for kind in likely)
         own = "@" if isinstance(node.op, ast.MatMult) else ARITHMETIC.get(type(node.op))
         if own and not isinstance(node.op, COMMUTE):
             yield self._whole(node, f"(({right}) {own} ({left}))")
         yield from (self._whole(node, f"({one})") for one in (left, right))
-        yield from self._other_brackets(node)
         for kind, sign in others.items():
             if kind not in likely:
                 yield self._whole(node, f"(({left}) {sign} ({right}))")
