@@ -1,4 +1,4 @@
-"""Small changes of the functions that ran in a failed call, in the order in which they are tried."""
+"""Small changes of the statements that a failed call has reached, in the order in which they are tried."""
 
 import ast
 from collections import Counter
@@ -18,6 +18,7 @@ from autograder.submissions.syntax_tree import Offsets, functions, parse, statem
 from autograder.submissions.unused_names import unused_arguments, unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
+FIRST, LIKELY = -4, -1  # how late
 
 
 def is_sure(fault: Fault) -> bool:
@@ -34,88 +35,136 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     and of the ones before it; where none is, the line that makes the first unknown tensor takes its place. Else the
     lines come in the order of time, and names in the place of others later: that is mostly seen without trials. Lines
     that are right come late; but where an exception is raised, an axis of size 1 may be too much or missing, which is
-    not seen. Before all else comes what lets a loop go on that ends too early, and, where a step is missing, a
-    condition of which one branch has not run. Then modules that are never called, attributes and arguments that are
+    not seen. Before all else comes what is missing by the text alone: a call of a step of training, what fills a list;
+    then what lets a loop go on that ends too early, and, where a step is missing, a condition of which one branch has
+    not run. Then modules that are never called, attributes and arguments that are
     never used: those are likely, and a missing call has several places as a rule, of which none is to be named.
     """
-    recipe, known, trace, finding, *_ = followed
-    code = recipe.code
-    given = in_given({f"{module}.py": code.sources[module] for module in code.modules}, known.given)
-    first: dict[tuple[str, int], int] = {}  # the first result of each line
-    called = [(trace.size, line) for one in trace.calls for line in (one.line, one.returns)]
-    for number, line in [*enumerate(trace.lines), *called]:
-        if line:
-            first.setdefault((line.file, line.number), number)
-    told = (*(fault.line for fault in finding.faults), trace.raised_at)
-    end = next((one for one in told if one), None) or _first_unknown(followed, given)
-    proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
-    right = {(line.file, line.number) for line in proven} if all(map(is_sure, finding.faults)) else set()
-    way = with_names(_way_to(end, trace), own_files(code)) if end else {}
-    if end and trace.raised_at not in (None, end):  # far from what raises, what the told line uses is near
-        near = with_names({(end.file, end.number): 0}, own_files(code))
-        way |= {place: min(far, way.get(place, far)) for place, far in near.items()}
-    idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
-    likely = {*idle, *(name for module in code.modules for name in unused_attributes(parse(code.sources[module])))}
-    calls = tuple(f"self.{name}(" for name in likely)
-    vague = next((fault.line.number for fault in finding.faults if fault.vague), 0)
-    found: list[tuple[int, int, int, SmallChange]] = []
+    call, code = _Call(followed), followed.recipe.code
+    found: list[tuple[tuple[int, int, int], SmallChange]] = []
     for module in code.modules:
-        file, text = f"{module}.py", Offsets(code.sources[module])
         for name, node in functions(module, code.sources[module]).items():
-            path, last = name.removeprefix(f"{module}."), node.end_lineno or node.lineno
-            constructor = path.endswith("__init__")
-            times = {line: time for (own, line), time in first.items() if own == file and node.lineno <= line <= last}
-            if given(Line(file, node.lineno, last)) or not (times or constructor):
-                continue
-            inside = end is not None and end.file == file and node.lineno <= end.number <= last
-            of_line = Counter[int]()
-            # What is never reached does not show: it may be the condition before it that is wrong.
-            asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
-            endless = {one.lineno for one in ast.walk(node) if isinstance(one, ast.While)}
-            idle_names, idle_arguments = unused_names(node) | unread_lists(node), unused_arguments(node)
-            empty, filled = [name for *_, name in unfilled_lists(node)], set(map(text.start, what_is_filled(node)))
-            same = {text.start(name): changed for name, changed in filled_with_the_same(node)}
-            skipped = _skipped(node, times) if end and not any(map(is_sure, finding.faults)) else set()
-            if filling := _filling(node, {line: far for (own, line), far in way.items() if own == file}, file):
-                way = with_names(way | filling, own_files(code))
-            ran = _lines_that_ran(node, file, trace)
-            for turn, change in _in_turns(small_changes(module, code.sources[module], path, node, idle)):
-                # What was not reached cannot be why; what is missing in a computation with tensors is seen.
-                if (not change.moves and change.line not in ran) or (change.completes and any(known.shapes)):
-                    continue
-                of_line[change.line] += 1
-                seen = (file, change.line) in right
-                if change.line in skipped and not change.names:
-                    late, far = -2, 0
-                elif (file, change.line) in way:
-                    late, far = 0, way[file, change.line] + 2 * int(seen)
-                elif vague and inside and change.line in asked and change.line < vague:
-                    late, far = 0, 1 + vague - change.line
-                elif end is not None and inside:
-                    late, far = 2 + int(change.line > end.number), abs(end.number - change.line)
-                else:
-                    later = [time for at, time in times.items() if at >= change.line]
-                    late, far = 2 * int(end is not None), min(later, default=0)
-                if seen or (constructor and not times):
-                    late = late if (file, change.line) in way else 4 + int(not seen)
-                if change.renews:  # what is told of a line is no matter of what it had before
-                    late = -4 if all(map(goes_own_way, finding.faults)) else 5
-                elif change.adds or (change.text in empty and change.start in filled):
-                    late = -4
-                elif _ends_early(change, followed):
-                    late = -2 - int(change.moves)
-                elif change.text.startswith(calls) or change.text in likely or change.text in idle_arguments:
-                    late = -1
-                block = of_line[change.line] // MANY if end else turn if change.names else int(change.moves)
-                block = 0 if change.renews else MANY + turn if change.completes else block
-                if change.names and (change.text in idle_names or change.text in same.get(change.start, ())):
-                    block = -1
-                if change.line in endless and ") or (" in change.text:  # it may never end
-                    late = 6
-                if seen and not end and not block and times:  # it may lack something behind what is right
-                    late, block = 0, 2
-                found.append((late, block, far, change))
-    yield from ((late == -1, change) for late, *_, change in sorted(found, key=lambda one: one[:3]))
+            function = _Function(call, module, name.removeprefix(f"{module}."), node)
+            if function.counts:
+                changes = small_changes(module, code.sources[module], function.path, node, call.idle)
+                for turn, change in _in_turns(changes):
+                    if function.may_matter(change):
+                        found.append((function.rank(turn, change), change))
+    yield from ((rank[0] == LIKELY, change) for rank, change in sorted(found, key=lambda one: one[0]))
+
+
+class _Call:
+    """What a followed call says of the lines that may be wrong."""
+
+    def __init__(self, followed: Followed) -> None:
+        recipe, self.known, self.trace, finding, *_ = followed
+        self.followed, self.code, trace = followed, recipe.code, self.trace
+        sources = own_files(recipe.code)
+        self.given = in_given(sources, self.known.given)
+        self.first: dict[tuple[str, int], int] = {}  # the first result of each line
+        called = [(trace.size, line) for one in trace.calls for line in (one.line, one.returns)]
+        for number, line in [*enumerate(trace.lines), *called]:
+            if line:
+                self.first.setdefault((line.file, line.number), number)
+        told = (*(fault.line for fault in finding.faults), trace.raised_at)
+        self.sure, self.own_ways = (any(map(is_sure, finding.faults)), all(map(goes_own_way, finding.faults)))
+        self.end = end = next((one for one in told if one), None) or _first_unknown(followed, self.given)
+        proven = [line for line, _ in finding.right if trace.raised is None and line not in finding.unsure]
+        right = {(line.file, line.number) for line in proven}
+        self.right = right if all(map(is_sure, finding.faults)) else set()
+        self.way = with_names(_way_to(end, trace), sources) if end else {}
+        if end and trace.raised_at not in (None, end):  # far from what raises, what the told line uses is near
+            near = with_names({(end.file, end.number): 0}, sources)
+            self.way |= {place: min(far, self.way.get(place, far)) for place, far in near.items()}
+        self.idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
+        texts = [recipe.code.sources[module] for module in recipe.code.modules]
+        self.likely = {*self.idle, *(name for text in texts for name in unused_attributes(parse(text)))}
+        self.calls = tuple(f"self.{name}(" for name in self.likely)
+        self.vague = next((fault.line.number for fault in finding.faults if fault.vague), 0)
+
+
+class _Function:
+    """One function of the call: which of its changes may matter, and how soon they are tried."""
+
+    def __init__(self, call: _Call, module: str, path: str, node: ast.FunctionDef) -> None:
+        self.call, self.path, self.file = call, path, f"{module}.py"
+        last, end = node.end_lineno or node.lineno, call.end
+        self.constructor = path.endswith("__init__")
+        places = [(line, time) for (own, line), time in call.first.items() if own == self.file]
+        self.times = {line: time for line, time in places if node.lineno <= line <= last}
+        ran = bool(self.times or self.constructor)
+        self.counts = ran and not call.given(Line(self.file, node.lineno, last))
+        if not self.counts:
+            return
+        text = Offsets(call.code.sources[module])
+        self.inside = end is not None and end.file == self.file and node.lineno <= end.number <= last
+        self.of_line = Counter[int]()
+        # What is never reached does not show: it may be the condition before it that is wrong.
+        self.asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
+        self.endless = {one.lineno for one in ast.walk(node) if isinstance(one, ast.While)}
+        self.idle_names, self.idle_arguments = unused_names(node) | unread_lists(node), unused_arguments(node)
+        self.empty = [name for *_, name in unfilled_lists(node)]
+        self.filled = set(map(text.start, what_is_filled(node)))
+        self.same = {text.start(name): changed for name, changed in filled_with_the_same(node)}
+        self.skipped = _skipped(node, self.times) if end and not call.sure else set()
+        own_way = {line: far for (own, line), far in call.way.items() if own == self.file}
+        if filling := _filling(node, own_way, self.file):
+            call.way = with_names(call.way | filling, own_files(call.code))
+        self.ran = _lines_that_ran(node, self.file, call.trace)
+
+    def may_matter(self, change: SmallChange) -> bool:
+        """Whether a change may mend the call: what was not reached cannot be why, and what is missing in a computation
+        with tensors is seen."""
+        return (change.moves or change.line in self.ran) and not (change.completes and any(self.call.known.shapes))
+
+    def rank(self, turn: int, change: SmallChange) -> tuple[int, int, int]:
+        """How soon a change is tried: how late, in which block of changes, how far from the line that is told."""
+        call, place = self.call, (self.file, change.line)
+        self.of_line[change.line] += 1
+        late, far = self._where(change)
+        seen = place in call.right
+        if (seen or (self.constructor and not self.times)) and place not in call.way:
+            late = 4 + int(not seen)
+        if change.renews:  # what is told of a line is no matter of what it had before
+            late = FIRST if call.own_ways else 5
+        elif change.adds or (change.text in self.empty and change.start in self.filled):
+            late = FIRST
+        elif _ends_early(change, call.followed):
+            late = -2 - int(change.moves)
+        elif change.text.startswith(call.calls) or change.text in {*call.likely, *self.idle_arguments}:
+            late = LIKELY
+        if change.line in self.endless and ") or (" in change.text:  # it may never end
+            late = 6
+        block = self._block(turn, change)
+        if seen and not call.end and not block and self.times:  # it may lack something behind what is right
+            return 0, 2, far
+        return late, block, far
+
+    def _where(self, change: SmallChange) -> tuple[int, int]:
+        """How late a change is tried by its line, and how far this is from the line that is told."""
+        call, place = self.call, (self.file, change.line)
+        if change.line in self.skipped and not change.names:
+            return -2, 0
+        if place in call.way:
+            return 0, call.way[place] + 2 * int(place in call.right)
+        if call.vague and self.inside and change.line in self.asked and change.line < call.vague:
+            return 0, 1 + call.vague - change.line
+        if call.end is not None and self.inside:
+            return 2 + int(change.line > call.end.number), abs(call.end.number - change.line)
+        later = [time for at, time in self.times.items() if at >= change.line]
+        return 2 * int(call.end is not None), min(later, default=0)
+
+    def _block(self, turn: int, change: SmallChange) -> int:
+        """The block of changes in which one is tried, before those of the next lines are."""
+        if change.names and (change.text in self.idle_names or change.text in self.same.get(change.start, ())):
+            return -1
+        if change.renews:
+            return 0
+        if change.completes:
+            return MANY + turn
+        if self.call.end:
+            return self.of_line[change.line] // MANY
+        return turn if change.names else int(change.moves)
 
 
 def _first_unknown(followed: Followed, given: Callable[[Line], bool]) -> Line | None:
