@@ -205,3 +205,18 @@ def test_dropout_on_the_result_of_a_head_in_place_of_its_weights(workers):
     tests = failed_text(workers, "variants", "heads", "heads", text)
     [test] = [test for test in tests if test.name == "test_head"]
     assert wrong_lines(test) == [line_of(text, "return self.dropout(weights @ v)")]
+
+
+def test_what_fills_a_list_goes_in_where_this_is_used(workers, without_trials):
+    case = "attention", "bahdanau", "seq2seq", "outputs.append(output.unsqueeze(1))", "outputs.append(output)"
+    tests, line = failed(workers, *case, "unrolled-concatenated")
+    [test] = [test for test in tests if test.name == "test_teacher_forcing"]
+    assert f"outputs (lines {line - 3} and {line})" in told([test])
+
+
+def test_a_number_in_the_place_of_a_tensor_is_told_where_it_is_returned(workers):
+    case = "attention", "bahdanau", "seq2seq", "return logits, state, weights", "return logits, state, 3"
+    tests, line = failed(workers, *case)
+    [test] = [test for test in tests if test.name == "test_decoder_step"]
+    assert wrong_lines(test) == [line]
+    assert "returns what has the wrong type:" in told([test])

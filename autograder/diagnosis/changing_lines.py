@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.diagnosis.known_steps import LIMIT
 from autograder.diagnosis.module_outputs import only
-from autograder.sandbox.traces import Line, Trace
+from autograder.sandbox.traces import Call, Line, Trace
 
 
 def random_line(first: Trace, second: Trace) -> tuple[Line | None, Line | None, bool]:
@@ -50,6 +50,21 @@ def making_line(trace: Trace) -> Line | None:
         same = len(sources) == 1 and _same(trace.signatures[node], trace.signatures[sources[0]])
         node = sources[0] if same else -1
     return only(lines)
+
+
+def returning_line(trace: Trace) -> Line | None:
+    """The only line on which the functions return that no other function of the record calls."""
+    inside = {number for number, call in enumerate(trace.calls) if call.returns}
+    return only({call.returns for call in trace.calls if call.returns and not _around(trace, call) & inside})
+
+
+def _around(trace: Trace, call: Call) -> set[int]:
+    """The calls in which a call is made."""
+    found, number = set(), call.around
+    while number >= 0:
+        found.add(number)
+        number = trace.calls[number].around
+    return found
 
 
 def kept_line(fresh: Trace, later: Trace) -> Line | None:

@@ -326,7 +326,7 @@ def find(trace: Trace, known: Known, text: Text = TEXT, sure: Collection[int] = 
         faults.setdefault(fault.line, fault)
     faults = {one.line: one for one in (at_result(seen, fault) for fault in faults.values())}
     faults = without_own_ways(behind_ranges(seen, faults))
-    made = {seen.known.steps[step].name for row in seen.rows.tolist() for step in seen.named.get(row, ())}
+    made = seen.made_steps(search.missing)
     # What raises is not right, nor is dropout, which does nothing in this call.
     not_right = {*wrong, *faults, *search.calls.idle_and_wrong(trace.calls), *filter(None, [trace.raised_at])}
     return Finding(

@@ -5,7 +5,7 @@ take a road of its own, and nothing right comes of a wrong number. A *suspect* i
 all fine, and flows into the result without being fine.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -260,6 +260,18 @@ class Comparison:
             return ()
         off = np.abs(self.known.rows[:, :ORDERED] - self.known.rows[row, :ORDERED]).max(axis=1)
         return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))
+
+    def made_steps(self, missing: Sequence[int]) -> set[str]:
+        """The steps that something here makes; of those that are missing also what is made in another order."""
+        found = {self.known.steps[step].name for row in self.rows.tolist() for step in self.named.get(row, ())}
+        numbers = self.trace.signatures[self.trace.made & ~self.binary & ~self.alike, :ORDERED]
+        for step in (self.known.steps[number] for number in missing):
+            before = self.known.rows[[self.known.steps[one].row for one in step.after], :ORDERED]
+            own = self.known.rows[step.row, :ORDERED]
+            only_order = (np.abs(before - own).max(axis=1, initial=0) <= LIMIT).any()
+            if not only_order and (np.abs(numbers - own).max(axis=1, initial=0) <= LIMIT).any():
+                found.add(step.name)
+        return found
 
     def missing(self) -> list[int]:
         """The first named steps that nothing made: what they need is there, and nothing after them."""

@@ -11,6 +11,7 @@ WORDS = {
     "B": "sentence",
     "H": "head",
     "T": "position",
+    "max_seq_length": "position",
     "T_q": "query",
     "T_k": "key",
     "T_e": "position",

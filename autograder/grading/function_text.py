@@ -33,6 +33,7 @@ class FunctionText:
     loops: tuple[tuple[int, int, int], ...]  # heads, the first line behind each, and its last one
     ends: Mapping[int, int]  # the last lines of statements without blocks, by their first ones
     writes_into: tuple[tuple[int, str], ...]  # lines that write into a tensor, and its name
+    fills: tuple[tuple[int, str], ...]  # lines that put something into a list, and its name
     last_writes: Mapping[int, str]  # lines that write into a tensor that is not used any more, and its name
     # The first and the last line of statements that write into an argument, and those of the branch that they are in.
     writes: tuple[tuple[int, int, int, int], ...]
@@ -97,6 +98,7 @@ def _read(function: ast.FunctionDef) -> FunctionText:
         spans,
         ends,
         writes(function),
+        tuple((one.lineno, name) for one in nodes if isinstance(one, ast.Expr) and (name := changed_name(one))),
         last_writes(function),
         tuple((one.lineno, one.end_lineno or one.lineno, *_branch(one, nodes)) for one in written),
         tuple(_idle(function)),

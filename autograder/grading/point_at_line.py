@@ -8,13 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.diagnosis import first_fault, known_steps
-from autograder.diagnosis.changing_lines import argument_line, kept_line, making_line, random_line, unfilled_lines
+from autograder.diagnosis.changing_lines import (
+    argument_line,
+    kept_line,
+    making_line,
+    random_line,
+    returning_line,
+    unfilled_lines,
+)
 from autograder.diagnosis.code_text import text_of
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.findings import Fault, Finding, Text, with_others
 from autograder.diagnosis.line_words import sentences
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
-from autograder.diagnosis.result_words import listed
 from autograder.diagnosis.weak_tensors import numbers_to_tell
 from autograder.grading.constant_conditions import with_constant_condition
 from autograder.grading.doubtful_axes import with_doubtful_axes
@@ -33,9 +39,9 @@ from autograder.grading.source_lines import (
     names_used,
     names_written_last,
     only_statement,
-    unfilled_lists,
     written_arguments,
 )
+from autograder.grading.unfilled_returns import with_unfilled
 from autograder.grading.unsteady_results import CHANGING
 from autograder.grading.unused_steps import with_idle_statement, with_overwritten, with_unused_step
 from autograder.grading.wrong_loops import with_wrong_loop
@@ -133,10 +139,12 @@ def point_at_line(
         told = replace(told, pointed_beside=())
     if not told.pointed and not raised and result.message.endswith("has the wrong dtype"):
         told = _with_line(result, recipe, making_line(trace), "makes what has the wrong dtype")
+    elif not told.pointed and not raised and result.message.endswith("has the wrong type"):
+        told = _with_line(result, recipe, returning_line(trace), "returns what has the wrong type")
     elif not (finding.faults or finding.opposite or finding.nan or finding.never or finding.often or raised):
         told = _with_only(told, recipe, known, trace)
     if not raised and all(fault.returns is not None for fault in finding.faults):
-        told = _with_unfilled(told, recipe, trace)
+        told = with_unfilled(told, own_files(recipe.code), trace)
     return told, Followed(recipe, known, trace, finding, raised, whole)
 
 
@@ -182,25 +190,6 @@ def _misplaced(
     """The result of a test about what should stand on the outputs of submodules, with the line of what does not."""
     line = misplaced_line(followed(recipe, runs), known, error.made_by, error.operation)
     return _with_line(result, recipe, line, f"uses {error.operation} in another place or way than correct code")
-
-
-def _with_unfilled(result: TestResult, recipe: Recipe, trace: Trace) -> TestResult:
-    """A result with the only `return` of a list that nothing is put into, if there is one in what ran.
-
-    Where another `return` is told, that stands.
-    """
-    found = unfilled_lists(own_files(recipe.code), {line for line in trace.lines if line})
-    wrong = [(mark.file, mark.line) for mark in result.marks if mark.state == "wrong"]
-    lines = {(line.file, line.number) for line, *_ in found}
-    if len(lines) != 1 or (result.pointed and wrong != [*lines]):
-        return result
-    line, names, made = found[0][0], listed([name for *_, name in found]), [str(at) for _, at, _ in found]
-    many = len(found) > 1
-    said = f"Line {line.number} of {line.file} returns {names}, made empty on line{'s' * many} {listed(made)}"
-    told = text_of(line, own_files(recipe.code))
-    pointed = f"{said}, and nothing is put into {'them' if many else 'it'}:", f"    {told}"
-    marks = (LineMark(line.file, line.number, told, "wrong"),)
-    return replace(result, pointed=pointed, pointed_beside=None, marks=marks, fault_step="")
 
 
 def _with_line(result: TestResult, recipe: Recipe, line: Line | None, said: str, calls: str = "") -> TestResult:

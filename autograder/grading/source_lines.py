@@ -158,9 +158,9 @@ def names_used(
 
     Returns:
         for each its name, its value if it is a number, and the numbers of the lines that made it: the last one before
-        the line, the last one that wrote into that, and in a loop those of the round before. Left out are sizes
-        of a tensor, variables of a loop, and the values of numbers that it changes: each round has others. At the end
-        the numbers that go into those lines, "name = value".
+        the line, the last one that wrote into that, those that filled it, and in a loop those of the round before. Left
+        out are sizes of a tensor, variables of a loop, and the values of numbers that it changes: each round has
+        others. At the end the numbers that go into those lines, "name = value".
     """
     for function in functions_of(line.file, sources.get(line.file, "")).values():
         if function.first <= line.number <= function.last:
@@ -170,6 +170,9 @@ def names_used(
             for number, name in function.writes_into:
                 if name in made and made[name][0] < number < line.number:
                     made[name] = (made[name][0], number)
+            for number, name in function.fills:
+                if name in made and made[name][0] < number < line.number:
+                    made[name] = (*made[name], number)
             again = [one for one in function.made if one[0] > line.end and one[1] in function.changing]
             later = {name: (number,) for number, name in again}
             around = [last for head, _, last in function.loops if head <= line.number <= last]
