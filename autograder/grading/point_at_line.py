@@ -39,6 +39,7 @@ from autograder.grading.source_lines import (
     names_used,
     names_written_last,
     only_statement,
+    uses_filled,
     written_arguments,
 )
 from autograder.grading.unfilled_returns import with_unfilled
@@ -140,7 +141,9 @@ def point_at_line(
     if not told.pointed and not raised and result.message.endswith("has the wrong dtype"):
         told = _with_line(result, recipe, making_line(trace), "makes what has the wrong dtype")
     elif not told.pointed and not raised and result.message.endswith("has the wrong type"):
-        told = _with_line(result, recipe, returning_line(trace), "returns what has the wrong type")
+        line = returning_line(trace)
+        filled = line is not None and uses_filled(own_files(recipe.code), line)
+        told = told if filled else _with_line(result, recipe, line, "returns what has the wrong type")
     elif not (finding.faults or finding.opposite or finding.nan or finding.never or finding.often or raised):
         told = _with_only(told, recipe, known, trace)
     if not raised and all(fault.returns is not None for fault in finding.faults):

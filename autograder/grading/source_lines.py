@@ -142,6 +142,15 @@ def gathering_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     return _among(sources, lambda function: [at for at, _, filling in function.filled if filling is None])
 
 
+def uses_filled(sources: Mapping[str, str], line: Line) -> bool:
+    """Whether a line uses a list or a tensor that statements of its function fill, of which one may be wrong."""
+    for function in functions_of(line.file, sources.get(line.file, "")).values():
+        if function.first <= line.number <= function.last:
+            filled = {name for _, name in (*function.writes_into, *function.fills)}
+            return any(name in filled for number, name in function.used if line.number <= number <= line.end)
+    return False
+
+
 def making_returns(sources: Mapping[str, str]) -> Callable[[Line], bool]:
     """Whether a line is a `return` that calls or computes something, and does not only pass on names."""
     return _among(sources, lambda function: function.making)
