@@ -208,7 +208,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} {often}:", code]
     elif fault.result:
         yet = f"what it should be, {fault.missing}" if fault.missing else "what it should be"
-        told = [f"{where} makes {fault.result}, which comes back and is not yet {yet}:", code]
+        place = f"{where} or one that makes what it uses" if fault.doubtful else where
+        told = [f"{place} makes {fault.result}, which comes back and is not yet {yet}:", code]
     elif fault.fills:
         told = [
             f"{where} puts something else than it should into the list that line {fault.fills.number} returns:",

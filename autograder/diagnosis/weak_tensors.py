@@ -191,6 +191,19 @@ def by_chance(seen: "Comparison", node: int, first_line: Callable[[int], Line | 
     return (several and seen.trace.operations[node] in FORBIDDING) or 0 < len(masks) == len(given)
 
 
+def negated(seen: "Comparison", node: int) -> bool:
+    """Whether correct code has the negative of a tensor that it does not have, and that of something made of it.
+
+    As of logarithms, of which some take the negative at once and others at the end.
+    """
+    used = [one for one in seen.consumers[node] if seen.flows[one] and not seen.plain[one]]
+    signatures = seen.trace.signatures[[node, *used]].copy()
+    signatures[:, [0, 2]] *= -1  # the means of odd powers
+    signatures[:, ORDERED : ORDERED + len(WEIGHTS)] *= -1
+    rows = seen.known.find(signatures)
+    return bool(seen.rows[node] < 0 <= rows[0]) and bool((rows[1:] >= 0).any())
+
+
 def passes_a_number_on(seen: "Comparison", node: int) -> bool:
     """Whether a node is made with a number that another line makes of one that it only passes on, as by `min`."""
     trace, own = seen.trace, seen.trace.lines[node]

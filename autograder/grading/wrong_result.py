@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import LIMIT, Known
+from autograder.grading.source_lines import uses_filled
 from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.syntax_tree import functions
 
@@ -37,7 +38,8 @@ def with_wrong_result(finding: Finding, trace: Trace, known: Known, sources: Map
     if line is None or text.given(line):
         return finding
     step = {one.row: one.name for one in known.steps}.get(known.results[wrong[0]], "")
-    return replace(finding, faults=(Fault(line, step if step in finding.missing else "", result=name),), missing=())
+    missing, filled = step if step in finding.missing else "", name == RETURNED and uses_filled(sources, line)
+    return replace(finding, faults=(Fault(line, missing, result=name, doubtful=filled),), missing=())
 
 
 def _named(end: Line | None, number: int, of: int, sources: Mapping[str, str]) -> tuple[Line | None, str]:
