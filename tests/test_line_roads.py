@@ -139,3 +139,25 @@ def test_dropout_in_a_function_that_several_lines_call_is_told_there(workers, wi
         text = text.replace(f"self.dropout({inner}", f"self.drop({inner}", 1)
     [test, *_] = failed_text(workers, "transformer", "encoder", "encoder", text)
     assert wrong_lines(test) == [line_of(text, "return torch.nn.functional.dropout")]
+
+
+def test_logarithms_whose_minus_comes_at_the_end(workers, without_trials):
+    """Those that count are picked first; what is wrong is the mean over all of them."""
+    old = source("variants", "training")
+    begin, end = old.index("def smoothed_loss("), old.index("def warmup_rate(")
+    body = """def smoothed_loss(logits, targets, padding_idx, smoothing):
+    counted = targets != padding_idx
+    log_p = logits.log_softmax(dim=-1)
+    right = log_p[counted].gather(-1, targets[counted][:, None]).squeeze(-1)
+    spread = log_p{}.mean()
+    return -((1 - smoothing) * right.mean() + smoothing * spread)
+
+
+"""
+    assert (
+        failed_text(workers, "variants", "training", "training", old[:begin] + body.format("[counted]") + old[end:])
+        == []
+    )
+    text = old[:begin] + body.format("") + old[end:]
+    tests = failed_text(workers, "variants", "training", "training", text)
+    assert {line for test in tests for line in wrong_lines(test)} <= {line_of(text, "spread = log_p")}

@@ -20,7 +20,7 @@ from autograder.diagnosis.known_steps import (
     series,
     unusual,
 )
-from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, UNIT, WITH_PLACES, WRITES
+from autograder.diagnosis.weak_tensors import CHOOSING, SHAPES, UNIT, WITH_PLACES, WRITES, negatives
 from autograder.sandbox.plain_values import LOOPED, NAMED, OF_OTHERS, WHOLE
 from autograder.sandbox.traces import GRADIENT, Line, Trace
 
@@ -263,7 +263,8 @@ class Comparison:
 
     def made_steps(self, missing: Sequence[int]) -> set[str]:
         """The steps that something here makes; of those that are missing also what is made in another order."""
-        found = {self.known.steps[step].name for row in self.rows.tolist() for step in self.named.get(row, ())}
+        rows = {*self.rows.tolist(), *negatives(self).tolist()}
+        found = {self.known.steps[step].name for row in rows for step in self.named.get(row, ())}
         numbers = self.trace.signatures[self.trace.made & ~self.binary & ~self.alike, :ORDERED]
         for step in (self.known.steps[number] for number in missing):
             before = self.known.rows[[self.known.steps[one].row for one in step.after], :ORDERED]
@@ -276,6 +277,7 @@ class Comparison:
     def missing(self) -> list[int]:
         """The first named steps that nothing made: what they need is there, and nothing after them."""
         present = {int(row) for row in self.rows if row >= 0} | inside_arrays(self)
+        present |= set(negatives(self).tolist())  # some take the negative at once, and others at the end
         steps = self.known.steps
         there = [not present.isdisjoint(self.known.laid_out(step.row)) for step in steps]
         passed = list(there)  # made, or gone round: a later one is there

@@ -35,7 +35,7 @@ def suspects(seen: Comparison) -> tuple[list[int], list[int]]:
         # Of a call that is too long to be recorded, few roads are known: everybody takes parts as he likes.
         and (seen.known.whole or trace.operations[node] not in PARTS)
         and not _passes_on(seen, node)
-        and not weak_tensors.negated(seen, node)
+        and not weak_tensors.picks(seen, node)
         and not seen.counts(node)
         and trace.operations[node] != TRAINED  # by rates that are not seen
         # What is to be filled is not wrong, but what fills it, or does not.

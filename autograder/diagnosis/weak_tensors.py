@@ -191,17 +191,18 @@ def by_chance(seen: "Comparison", node: int, first_line: Callable[[int], Line | 
     return (several and seen.trace.operations[node] in FORBIDDING) or 0 < len(masks) == len(given)
 
 
-def negated(seen: "Comparison", node: int) -> bool:
-    """Whether correct code has the negative of a tensor that it does not have, and that of something made of it.
-
-    As of logarithms, of which some take the negative at once and others at the end.
-    """
-    used = [one for one in seen.consumers[node] if seen.flows[one] and not seen.plain[one]]
-    signatures = seen.trace.signatures[[node, *used]].copy()
+def negatives(seen: "Comparison") -> np.ndarray:
+    """The row of the negative of each tensor that was made, or -1."""
+    signatures = seen.trace.signatures[seen.trace.made & ~seen.alike & ~seen.plain].copy()
     signatures[:, [0, 2]] *= -1  # the means of odd powers
     signatures[:, ORDERED : ORDERED + len(WEIGHTS)] *= -1
-    rows = seen.known.find(signatures)
-    return bool(seen.rows[node] < 0 <= rows[0]) and bool((rows[1:] >= 0).any())
+    return seen.known.find(signatures)
+
+
+def picks(seen: "Comparison", node: int) -> bool:
+    """Whether a node holds those elements of a tensor that a mask allows: these may be picked at any step."""
+    picking = seen.trace.operations[node] in ("__getitem__", "masked_select")
+    return picking and any(seen.binary[one] and seen.fine[one] for one in seen.trace.inputs[node][1:])
 
 
 def passes_a_number_on(seen: "Comparison", node: int) -> bool:

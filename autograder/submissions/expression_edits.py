@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from autograder.submissions.attributes import kept_functions, sizes, unused_attributes
 from autograder.submissions.bound_names import bound_names
+from autograder.submissions.filled_lists import FILLING
 from autograder.submissions.syntax_tree import Offsets
 from autograder.submissions.taken_for import (
     ARITHMETIC,
@@ -216,9 +217,11 @@ class ExpressionEdits:
                 yield self._whole(node.func.value, f"{own.of(node.func.value)}.transpose(1, 2).contiguous()")
             if method == "repeat" and len(node.args) > 1:
                 yield from self._interleaved(node, own.of(node.func.value))
-            yield self._whole(node, f"({own.of(node.func.value)})")
+            if method not in FILLING:  # without it a loop that waits for that would never end
+                yield self._whole(node, f"({own.of(node.func.value)})")
         # Of an iterator nothing would be left after the first use, which may be right by chance.
-        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], (ast.Starred, ast.GeneratorExp)):
+        alone = len(node.args) == 1 and not node.keywords and method not in FILLING
+        if alone and not isinstance(node.args[0], (ast.Starred, ast.GeneratorExp)):
             yield self._whole(node, f"({own.of(node.args[0])})")
             if method in POSITIVE:
                 yield self._whole(node, f"({own.of(node.args[0])}).exp()")
