@@ -30,8 +30,8 @@ from autograder.submissions.syntax_tree import functions, parse
 
 # What the trials of a stage may cost, in operations of the call, of about 9 microseconds: a time would give other
 # verdicts on other machines.
-OPERATIONS, TOLD = 21_000, 11_000  # where no line is told yet; where one is
-OTHERS = 9_000  # to look for another line, when one is found; half of it where a whole test takes long
+OPERATIONS, TOLD = 18_500, 9_500  # where no line is told yet; where one is
+OTHERS = 8_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 1_500  # that have to be left for that
 HEAVY = 3_000  # of a call that is made a few times only: its operations take longer, too
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
