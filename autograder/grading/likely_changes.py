@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,11 +47,20 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
         for name, node in functions(module, code.sources[module]).items():
             function = _Function(call, module, name.removeprefix(f"{module}."), node)
             if function.counts:
-                changes = small_changes(module, code.sources[module], function.path, node, call.idle)
-                for turn, change in _in_turns(changes):
+                numbers = not any(call.known.shapes)
+                for turn, change in _changes(module, code.sources[module], function.path, tuple(call.idle), numbers):
                     if function.may_matter(change):
                         found.append((function.rank(turn, change), change))
     yield from ((rank[0] == LIKELY, change) for rank, change in sorted(found, key=lambda one: one[0]))
+
+
+@lru_cache(maxsize=16)
+def _changes(
+    module: str, source: str, path: str, idle: tuple[str, ...], numbers: bool
+) -> list[tuple[int, SmallChange]]:
+    """The changes of a function, kept for the other tests of the stage."""
+    node = functions(module, source)[f"{module}.{path}"]
+    return _in_turns(small_changes(module, source, path, node, idle, numbers))
 
 
 class _Call:
@@ -113,9 +123,8 @@ class _Function:
         self.ran = _lines_that_ran(node, self.file, call.trace)
 
     def may_matter(self, change: SmallChange) -> bool:
-        """Whether a change may mend the call: what was not reached cannot be why, and what is missing in a computation
-        with tensors is seen."""
-        return (change.moves or change.line in self.ran) and not (change.completes and any(self.call.known.shapes))
+        """Whether a change may mend the call: what was not reached cannot be why."""
+        return change.moves or change.line in self.ran
 
     def rank(self, turn: int, change: SmallChange) -> tuple[int, int, int]:
         """How soon a change is tried: how late, in which block of changes, how far from the line that is told."""

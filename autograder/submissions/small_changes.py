@@ -42,7 +42,7 @@ class SmallChange:
 
 
 def small_changes(
-    module: str, source: str, path: str, function: ast.FunctionDef, idle: Collection[str] = ()
+    module: str, source: str, path: str, function: ast.FunctionDef, idle: Collection[str] = (), numbers: bool = False
 ) -> Iterator[SmallChange]:
     """All small changes of a function, statement by statement.
 
@@ -50,22 +50,23 @@ def small_changes(
         path: "Class.method" or "function".
         function: its node in the tree of `source`.
         idle: modules of its object that are never called, so that a call of one may be missing.
+        numbers: whether to add a name to sums and products, as where numbers alone come back.
     """
-    text = Offsets(source)
+    text, unused = Offsets(source), unused_arguments(function)
     first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
     editor, seen = _Edits(text, function, parse(source), idle), set[str]()
     for statement in statements(function.body):
-        given = [text.place(one, name) for name in unused_arguments(function) for one in passed_on(statement)]
+        given = [text.place(one, name) for name in unused for one in passed_on(statement)]
         for start, stop, new in () if editor.is_step(statement) else (*given, *editor.of_statement(statement)):
             unit = head + source[begin:start] + new + source[stop:end]
             if new != source[start:stop] and unit not in seen:
                 seen.add(unit)
                 place, steers = (module, path, statement.lineno, start, stop), editor.steers(statement)
                 yield SmallChange(*place, new, unit, names=new in editor.names, steers=steers)
-        for start, stop, new in editor.completed(statement) if not hasattr(statement, "body") else ():
+        for start, stop, new in editor.completed(statement) if numbers and not hasattr(statement, "body") else ():
             unit = head + source[begin:start] + new + source[stop:end]
             yield SmallChange(module, path, statement.lineno, start, stop, new, unit, completes=True)
     for move in moves(function.body, text):
