@@ -157,3 +157,11 @@ def test_a_batch_that_is_put_back_by_the_order_that_sorted_it(workers):
     [test] = [test for test in tests if test.name == "test_seq2seq"]
     assert back in wrong_lines(test)
     assert "the call gives what it should" in told([test])
+
+
+def test_a_loop_in_a_branch_that_was_not_reached_is_not_called_idle(workers):
+    """Without top_p the best tokens are not gone through at all."""
+    case = "variants", "generate", "generate", "kept = kept[:top_k]", "kept = kept[:]"
+    tests, _ = failed(workers, *case, "generate-filter-row-by-row")
+    assert tests
+    assert "begins a loop whose lines never run" not in told(tests)

@@ -108,10 +108,18 @@ def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], 
         return finding
     ran = trace.places()
     loops = [line for line in idle_loops(sources, ran, told.line if told else None) if not text.given(line)]
+    if trace.whole:  # one in a branch that was not reached has nothing to do with it
+        loops = [one for one in loops if (one.file, one.number) in trace.begun and not _ran_inside(one, trace, sources)]
     if len(loops) != 1:
         return finding
     earlier = _gone_through_before(sources, loops[0])
     return replace(finding, faults=(Fault(loops[0], idle=True, before=earlier if earlier in ran else None),))
+
+
+def _ran_inside(head: Line, trace: Trace, sources: Mapping[str, str]) -> bool:
+    """Whether a line inside a loop was reached."""
+    reached = [Line(file, number, number) for file, number in trace.begun if file == head.file and number > head.number]
+    return any((loop := _loop_around(line, sources)) and loop.number == head.number for line in reached)
 
 
 def _with_endless_loop(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str]) -> Finding:
