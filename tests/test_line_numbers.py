@@ -85,8 +85,18 @@ def test_what_nothing_makes_is_said_where_no_line_is_wrong(workers, monkeypatch)
     test, line = failed(workers, "variants", "training", "training", f"    if norm > max_norm:\n{loop}", "")
     assert "nothing makes the gradients, shortened" in " ".join(test.pointed)
     assert not wrong_lines(test)
-    # Of a loop that does nothing the head is told.
+    # Of a loop that is not reached the condition is told, of one that has no rounds its head.
     test, line = failed(workers, "variants", "training", "training", f"norm > max_norm:\n{loop}", f"norm < 0:\n{loop}")
+    assert f"Line {line} of training.py begins a branch whose lines never run:" in test.pointed
+    empty = loop.replace("in gradients", "in gradients[:0]")
+    test, line = failed(
+        workers,
+        "variants",
+        "training",
+        "training",
+        f"    if norm > max_norm:\n{loop}",
+        f"    if norm > max_norm:\n{empty}",
+    )
     assert f"Line {line + 1} of training.py begins a loop whose lines never run:" in test.pointed
 
 

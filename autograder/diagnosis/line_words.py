@@ -196,7 +196,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         loop = f"the loop from line {begin} to line {end}"
         told = [f"{where} asks {asked}, but nothing in {loop} changes that:", code]
     elif fault.idle:
-        told = [f"{where} begins a loop whose lines never run:", code]
+        kind = "a loop" if code.lstrip().startswith(("for ", "while ")) else "a branch"
+        told = [f"{where} begins {kind} whose lines never run:", code]
         if fault.before:
             told.append(f"Line {fault.before.number} goes through the same: of an iterator nothing is left then.")
     elif fault.short:

@@ -108,12 +108,30 @@ def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], 
         return finding
     ran = trace.places()
     loops = [line for line in idle_loops(sources, ran, told.line if told else None) if not text.given(line)]
-    if trace.whole:  # one in a branch that was not reached has nothing to do with it
-        loops = [one for one in loops if (one.file, one.number) in trace.begun and not _ran_inside(one, trace, sources)]
+    if trace.whole:
+        loops = [head for one in loops if (head := _reached(one, trace, sources))]
     if len(loops) != 1:
         return finding
     earlier = _gone_through_before(sources, loops[0])
     return replace(finding, faults=(Fault(loops[0], idle=True, before=earlier if earlier in ran else None),))
+
+
+def _reached(loop: Line, trace: Trace, sources: Mapping[str, str]) -> Line | None:
+    """A loop of which no line was reached but its head; or the `if` above one that was not reached itself.
+
+    What the arguments alone decide, `if top_p is not None:` say, is as it should be.
+    """
+    if (loop.file, loop.number) in trace.begun:
+        return None if _ran_inside(loop, trace, sources) else loop
+    for function in functions(loop.file.removesuffix(".py"), sources.get(loop.file, "")).values():
+        nodes = list(ast.walk(function))
+        made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        for node in reversed([one for one in nodes if isinstance(one, ast.If)]):  # the inner ones first
+            inside = node.body[0].lineno <= loop.number <= (node.body[-1].end_lineno or 0)
+            if inside and (loop.file, node.lineno) in trace.begun:
+                computed = any(isinstance(one, ast.Name) and one.id in made for one in ast.walk(node.test))
+                return Line(loop.file, node.lineno, node.lineno) if computed else None
+    return None
 
 
 def _ran_inside(head: Line, trace: Trace, sources: Mapping[str, str]) -> bool:
