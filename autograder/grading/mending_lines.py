@@ -193,7 +193,8 @@ class _StageTrials:
             self.student = failed.student.with_code(recipe.code)
         # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
         least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
-        told = {(fault.line.file, fault.line.number) for fault in finding.faults}
+        # Of lines that never run a trial says more.
+        told = {(fault.line.file, fault.line.number) for fault in finding.faults if not fault.idle or fault.before}
         roads = all(map(goes_own_way, finding.faults))
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
         many = len(finding.faults) > 1  # seldom does one change mend all
