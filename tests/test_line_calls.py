@@ -156,3 +156,11 @@ def test_a_loop_that_runs_and_does_nothing_is_not_idle(workers):
     old, new = "gradient.mul_(max_norm / norm)", "gradient"
     tests, _ = slips.failed(workers, "variants", "training", "training", old, new)
     assert not any("never run" in JOIN(test.pointed) for test in tests)
+
+
+def test_what_goes_wrongly_into_a_call_is_no_call_that_is_missing(workers):
+    """This program never uses its `activation_fn`: that is no reason to try a call of it everywhere first."""
+    case = "transformer", "decoder", "decoder", "encoder_padding_mask, self_attn_padding_mask, self_attn_mask)"
+    tests, line = slips.failed(workers, *case, "self_attn_padding_mask, encoder_padding_mask, self_attn_mask)", "loops")
+    assert tests
+    assert all(slips.wrong_lines(test) == [line] for test in tests)

@@ -165,3 +165,10 @@ def test_a_loop_in_a_branch_that_was_not_reached_is_not_called_idle(workers):
     tests, _ = failed(workers, *case, "generate-filter-row-by-row")
     assert tests
     assert "begins a loop whose lines never run" not in told(tests)
+
+
+def test_the_condition_on_which_decoding_ends_too_early(workers):
+    """Few trials are left behind it: each is a translation."""
+    case = "transformer", "inference", "transformer", "if next_token.item() == self.eos_idx:"
+    tests, line = failed(workers, *case, "if next_token.item() != self.eos_idx:")
+    assert all(wrong_lines(test) == [line] for test in tests)

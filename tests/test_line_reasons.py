@@ -155,8 +155,31 @@ def test_a_change_that_breaks_something_else_is_told_with_that(workers):
     line = Line("heads.py", 2, 2)
     finding = Finding(faults=(Fault(line, mends=True, breaks="the part cache of the test"),))
     said, code = sentences(finding, {"heads.py": "\nx = 1"})
-    assert said.endswith("but the part cache of the test fails with it: the right change is another one. As it is:")
+    assert said.endswith(
+        "but the part cache of the test fails with that very change: a better one is needed. As it is:"
+    )
     assert code == "    x = 1"
+
+
+def test_what_makes_nan_of_large_numbers(workers):
+    text = read_submission(assignment("attention").solution, assignment("attention")).sources["scoring"]
+    old = text[text.index("    forbidden = ") : text.index("    ### END SOLUTION", text.index("    forbidden = "))]
+    new = (
+        "    allowed = positions < valid_lens[:, :, None]\n"
+        "    shares = torch.exp(scores) * allowed\n"
+        "    return shares / shares.sum(-1, keepdim=True).clamp(min=1e-30)\n"
+    )
+    tests, line = failed(workers, "attention", "scoring", "scoring", old, new)
+    [test] = [test for test in tests if test.name == "test_masked_softmax"]
+    assert f"line {line + 1} of scoring.py" in told([test])
+    assert "There NaN is 0 times an infinite number, which exp() makes of a large one." in told([test])
+
+
+def test_a_step_of_the_optimizer_is_not_shown_for_what_came_before_it(workers):
+    line = Line("training.py", 2, 2)
+    finding = Finding(faults=(Fault(line, doubtful=True, missing="the weights"),))
+    known = sentences(finding, {"training.py": "\noptimizer.step()"}, named=True)
+    assert known == ("The known mistake shows on line 2 of training.py or before it.",)
 
 
 def test_all_lines_that_fill_a_tensor_in_a_wrong_order_are_told(workers, without_trials):

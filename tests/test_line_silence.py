@@ -35,6 +35,7 @@ def test_nan_that_correct_code_comes_upon_too_is_shown_and_no_line_accused(worke
     assert "NaN" in test.message
     assert test.pointed[0].startswith("NaN comes up first on line ")
     assert "softmax(" in test.pointed[1]
+    assert "softmax of infinite scores" in test.pointed[2]
     assert not [mark for mark in test.marks if mark.state == "wrong"]
 
 

@@ -1,6 +1,7 @@
 """Statements of a submission, as a verdict shows them."""
 
 import itertools
+import re
 from collections.abc import Mapping
 
 from autograder.sandbox.traces import Line
@@ -37,3 +38,8 @@ def statement_text(line: Line, sources: Mapping[str, str]) -> str:
         told = told.removesuffix(",") if more[:1] in OPENED.values() else told
         told += more if told[-1:] in OPENED or more[:1] in OPENED.values() else f" {more}"
     return told
+
+
+def takes_a_step(line: Line, sources: Mapping[str, str]) -> bool:
+    """Whether a statement is no more than `optimizer.step()`: what is wrong with that is made before."""
+    return re.fullmatch(r"[\w.]+\.step\(\)", text_of(line, sources)) is not None

@@ -67,6 +67,7 @@ class Fault:
     fills: Line | None = None  # it fills the list that the `return` of this line gives back
     together: bool = False  # it puts tensors together, of which one may not be what it should be
     nan: bool = False  # it is the first that makes NaN
+    not_number: str = ""  # what that is computed as
     short: bool = False  # it is the head of a loop that ends too early
     often: int = 0  # how many times more often than it should that loop runs, if that is known
     idle: bool = False  # it is the head of a loop whose lines never run
@@ -168,7 +169,7 @@ class Finding:
     either_way: tuple[int, ...] = ()  # masks that correct code has, and their opposites as well; where no line is wrong
     opposites: tuple[int, ...] = ()  # masks of which correct code has the opposite only, where nothing else is wrong
     opposite: Line | None = None  # makes a mask with whose opposite the call gives what it should
-    nan: Line | None = None  # where NaN comes up, as in correct code, or made of what says too little
+    nan: Fault | None = None  # where NaN comes up, as in correct code, or made of what says too little
     unsure: frozenset[Line] = frozenset()  # lines of masks, of what says too little or what raises: need not be right
     never: tuple[str, ...] = ()  # modules that all correct code calls, and this code neither calls nor touches
     often: tuple[tuple[str, tuple[Line, ...]], ...] = ()  # modules that it calls more often, and lines of calls

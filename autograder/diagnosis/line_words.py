@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from autograder.diagnosis.code_text import leaves_early, statement_text, text_of
+from autograder.diagnosis.code_text import leaves_early, statement_text, takes_a_step, text_of
 from autograder.diagnosis.findings import Fault, Finding, goes_own_way, module_name
 from autograder.diagnosis.result_words import listed, what, within
 from autograder.diagnosis.right_steps import UNNAMED
@@ -34,7 +34,9 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     for number, fault in enumerate(faults[:MOST]):
         shown = _where_it_shows(fault, _several(finding) or not told) if named else ""
         code = CODE + statement_text(fault.line, sources)
-        if shown:
+        if shown and takes_a_step(fault.line, sources):
+            told.append(f"{shown[:-1]}.")
+        elif shown:
             told += [shown, *([code] if shown.endswith(":") else [])]
         else:
             told += _fault(fault, finding, sources, bool(told), number > 0)
@@ -176,7 +178,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.exchanged:
             shown.append(CODE + statement_text(Line(fault.line.file, fault.exchanged, fault.exchanged), sources))
         place += where.removeprefix(f"Line {fault.line.number}")
-        breaks = f", but {fault.breaks} fails with it: the right change is another one" if fault.breaks else ""
+        breaks = f", but {fault.breaks} fails with that very change: a better one is needed" if fault.breaks else ""
         told = [f"With a small change of line {place} alone, the call gives what it should{breaks}. As it is:"]
         if fault.exchanged:
             both = f"lines {at} and {fault.exchanged}" + place.removeprefix(str(at))
@@ -256,7 +258,7 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if own_way:
             head = f"{'also ' if another else ''}makes numbers that no correct code that we know makes:"
             head = f"or one that makes what it uses {head}" if fault.doubtful else head
-        told = [f"{where} {head}", code]
+        told = [f"{where} {head}", code, *_not_number(fault)]
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
         told += what(fault, within(fault, text_of(fault.line, sources)))
@@ -311,12 +313,22 @@ def _without_fault(finding: Finding, sources: Mapping[str, str], named: bool) ->
         code = CODE + statement_text(finding.opposite, sources)
         return (f"With the opposite of what {where} makes, the call gives what it should:", code)
     if finding.nan:
-        where, code = f"line {finding.nan.number} of {finding.nan.file}", CODE + statement_text(finding.nan, sources)
+        line = finding.nan.line
         also = "Either what goes in there is not what it should be, or NaN has to be kept from coming up."
-        return (f"NaN comes up first on {where}:", code, *(() if named else (also,)))
+        told = (*_not_number(finding.nan), *(() if named else (also,)))
+        return (
+            f"NaN comes up first on line {line.number} of {line.file}:",
+            CODE + statement_text(line, sources),
+            *told,
+        )
     if finding.missing and finding.usual and not finding.raised:
         [step, *_] = finding.missing
         often = step in finding.made  # a loop may have ended too early
         lacks = f"correct code makes {step} more often" if often else f"nothing makes {step}"
         return () if often and named else (f"No line is wrong for sure, but {lacks}.",)
     return _calls_of_modules(finding)
+
+
+def _not_number(fault: Fault) -> tuple[str, ...]:
+    """What the first NaN is, if that is known."""
+    return (f"There NaN is {fault.not_number}.",) if fault.not_number else ()

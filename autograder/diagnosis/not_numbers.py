@@ -10,10 +10,23 @@ from autograder.diagnosis.right_steps import Comparison
 from autograder.diagnosis.weak_tensors import rests_on_weak
 from autograder.sandbox.traces import Line
 
+INFINITE = "an infinite number"
+NO_NUMBER = {  # how an operation makes NaN of what is none
+    "mul": f"0 times {INFINITE}",
+    "div": f"0 divided by 0, or {INFINITE} by another one",
+    "truediv": f"0 divided by 0, or {INFINITE} by another one",
+    "sub": f"{INFINITE} minus another one",
+    "softmax": "softmax of infinite scores, as where all of a row are -inf",
+    "log_softmax": "log_softmax of infinite scores, as where all of a row are -inf",
+    "log": "the logarithm of a number below 0",
+    "sqrt": "the root of a number below 0",
+}
+GROWING = ("exp", "pow")  # make infinite numbers of large ones
+
 
 def with_nan(
     seen: Comparison, suspects: Sequence[int], faults: dict[Line, Fault], given: Callable[[Line], bool]
-) -> tuple[dict[Line, Fault], Line | None]:
+) -> tuple[dict[Line, Fault], Fault | None]:
     """The faults of a call that gives back NaN: those before it, or the line that makes it.
 
     None if correct code comes upon the same NaN, or what goes in says too little: then the line is only where it
@@ -34,5 +47,16 @@ def with_nan(
     if seen.rows[first] < 0 and any(node < first for node in suspects) and not own_ways:
         return faults, None
     if seen.rows[first] >= 0 or rests_on_weak(seen, first):
-        return {}, line
-    return {line: replace(faults.get(line, Fault(line)), nan=True)}, None
+        return {}, Fault(line, nan=True, not_number=_computed_as(seen, first))
+    return {line: replace(faults.get(line, Fault(line)), nan=True, not_number=_computed_as(seen, first))}, None
+
+
+def _computed_as(seen: Comparison, node: int) -> str:
+    """What NaN is computed as by an operation that is given none, if that is sure."""
+    operations, inputs = seen.trace.operations, seen.trace.inputs[node]
+    told = NO_NUMBER.get(operations[node].rstrip("_"), "")
+    grown = [one for one in inputs if operations[one].rstrip("_") in GROWING]
+    if told == NO_NUMBER["mul"] and len(inputs) == 2 and len(grown) == 1:
+        [other] = {*inputs} - {*grown}
+        told += f", which {operations[grown[0]].rstrip('_')}() makes of a large one" if seen.binary[other] else ""
+    return told

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from autograder.diagnosis.findings import Fault, goes_own_way
+from autograder.diagnosis.findings import Fault, Finding, goes_own_way
 from autograder.diagnosis.right_steps import PARTS
 from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
@@ -19,7 +19,7 @@ from autograder.submissions.syntax_tree import Offsets, functions, parse, statem
 from autograder.submissions.unused_names import unused_arguments, unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
-FIRST, LIKELY = -4, -1  # how late
+FIRST, ENDS, LIKELY = -4, -2, -1  # how late
 
 
 def is_sure(fault: Fault) -> bool:
@@ -88,8 +88,11 @@ class _Call:
             self.way |= {place: min(far, self.way.get(place, far)) for place, far in near.items()}
         self.idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
-        self.likely = {*self.idle, *(name for text in texts for name in unused_attributes(parse(text)))}
+        self.likely = set(self.idle)
+        if not any(fault.calls for fault in finding.faults):  # what goes wrongly into a call is no call that is missing
+            self.likely |= {name for text in texts for name in unused_attributes(parse(text))}
         self.calls = tuple(f"self.{name}(" for name in self.likely)
+        self.short = any(fault.short for fault in finding.faults)  # then conditions come before what they use
         self.vague = next((fault.line.number for fault in finding.faults if fault.vague), 0)
 
 
@@ -139,12 +142,12 @@ class _Function:
         elif change.adds or (change.text in self.empty and change.start in self.filled):
             late = FIRST
         elif _ends_early(change, call.followed):
-            late = -2 - int(change.moves)
+            late = ENDS - int(change.moves)
         elif change.text.startswith(call.calls) or change.text in {*call.likely, *self.idle_arguments}:
             late = LIKELY
         if change.line in self.endless and ") or (" in change.text:  # it may never end
             late = 6
-        block = self._block(turn, change)
+        block = self._block(turn, change) + int(call.short and late == ENDS and change.line not in self.asked)
         if seen and not call.end and not block and self.times:  # it may lack something behind what is right
             return 0, 2, far
         return late, block, far
@@ -153,7 +156,7 @@ class _Function:
         """How late a change is tried by its line, and how far this is from the line that is told."""
         call, place = self.call, (self.file, change.line)
         if change.line in self.skipped and not change.names:
-            return -2, 0
+            return ENDS, 0
         if place in call.way:
             return 0, call.way[place] + 2 * int(place in call.right)
         if call.vague and self.inside and change.line in self.asked and change.line < call.vague:
@@ -248,6 +251,11 @@ def _filled(node: ast.expr) -> set[str]:
 
 def _name_of(node: ast.expr) -> set[str]:
     return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def let_go_on(finding: Finding, found: Iterable[tuple[SmallChange, str]]) -> bool:
+    """Whether changes that were found let a loop go on that is known to end too early."""
+    return any(fault.short for fault in finding.faults) and all(change.steers for change, _ in found)
 
 
 def _ends_early(change: SmallChange, followed: Followed) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograder.diagnosis.findings import Fault, goes_own_way
 from autograder.diagnosis.known_steps import LIMIT
-from autograder.grading.likely_changes import candidates, is_sure
+from autograder.grading.likely_changes import candidates, is_sure, let_go_on
 from autograder.grading.point_at_line import Followed, own_files, with_finding
 from autograder.grading.results import LineMark, TestResult
 from autograder.sandbox.remote_modules import Student
@@ -219,7 +219,8 @@ class _StageTrials:
                     # Where a condition keeps what is not called from being called, it need not stand elsewhere.
                     likely = likely and found.keys() <= called
                     if self.left <= max(left, ran if likely else least + ran) or time.monotonic() > self.end:
-                        if not either and (likely or at_find - self.left < FEWEST):
+                        few = at_find - self.left < FEWEST and not let_go_on(finding, found.values())
+                        if not either and (likely or few):
                             return None  # which other places would do is not known
                         break
                     if at in found or not self._right(change, trials, failed):
