@@ -172,3 +172,17 @@ def test_the_condition_on_which_decoding_ends_too_early(workers):
     case = "transformer", "inference", "transformer", "if next_token.item() == self.eos_idx:"
     tests, line = failed(workers, *case, "if next_token.item() != self.eos_idx:")
     assert all(wrong_lines(test) == [line] for test in tests)
+
+
+def test_a_loop_that_fills_too_few_columns(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})
+    case = "transformer", "pe", "pe", "for i in range(d_model // 2):"
+    [test], line = failed(workers, *case, "for i in range(d_model // 3):", "key_picker")
+    assert f"Line {line} ends too early:" in test.pointed
+    assert wrong_lines(test) == [line]
+
+
+def test_what_runs_inside_of_vmap_is_not_seen(workers):
+    case = "transformer", "pe", "pe", ", dim=1).reshape(d_model)"
+    [test], _ = failed(workers, *case, ", dim=1)", "vmap_style")
+    assert not wrong_lines(test)

@@ -342,3 +342,9 @@ def test_a_condition_that_decides_about_what_is_no_module(workers):
     old = "        if cache is not None:\n            last = x[:, -1:]"
     tests, line = failed(workers, "transformer", "inference", "decoder", old, old.replace("not ", ""), "chinese")
     assert [wrong_lines(test) for test in tests] == [[line]] * len(tests) != []
+
+
+def test_a_sign_that_may_stand_in_several_places_accuses_none(workers):
+    case = "variants", "lm", "language_model", "surprise = -log_probabilities"
+    [test], line = failed(workers, *case, "surprise = log_probabilities", "lm-loss-by-hand")
+    assert "With a small change" not in " ".join(test.pointed)

@@ -1,8 +1,8 @@
 """Small changes of the statements that a failed call has reached, in the order in which they are tried."""
 
 import ast
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -29,7 +29,9 @@ def is_sure(fault: Fault) -> bool:
     return not (without or vague) and fault.returns is None
 
 
-def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
+def candidates(
+    followed: Followed, mending: Mapping[tuple[str, int], tuple[SmallChange, str]]
+) -> Iterator[tuple[bool, SmallChange]]:
     """The small changes of the functions that ran, and of constructors, those of the likeliest lines first.
 
     Where a line is told, or an exception was raised: of that line, of those that made what it uses, the nearest first,
@@ -40,6 +42,9 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
     then what lets a loop go on that ends too early, and, where a step is missing, a condition of which one branch has
     not run. Then modules that are never called, attributes and arguments that are
     never used: those are likely, and a missing call has several places as a rule, of which none is to be named.
+
+    Args:
+        mending: the changes that mend the call, by their places, as they are found. A sign may stand in several places.
     """
     call, code = _Call(followed), followed.recipe.code
     found: list[tuple[tuple[int, int, int], SmallChange]] = []
@@ -51,7 +56,12 @@ def candidates(followed: Followed) -> Iterator[tuple[bool, SmallChange]]:
                 for turn, change in _changes(module, code.sources[module], function.path, tuple(call.idle), numbers):
                     if function.may_matter(change):
                         found.append((function.rank(turn, change), change))
-    yield from ((rank[0] == LIKELY, change) for rank, change in sorted(found, key=lambda one: one[0]))
+    ranked, signs = deque(sorted(found, key=lambda one: one[0])), False
+    while ranked:
+        rank, change = ranked.popleft()
+        yield rank[0] == LIKELY, change
+        if not signs and any(one.negates for one, _ in mending.values()):
+            ranked, signs = deque(sorted(ranked, key=lambda one: not one[1].negates)), True
 
 
 @lru_cache(maxsize=16)

@@ -212,7 +212,7 @@ class _StageTrials:
                 self.tried.add(recipe.digest)
                 # Of two lines that would do in another test, one may need another change here.
                 either = set(map(_place, self.known)) - found.keys() if found else set()
-                for likely, change in candidates(failed.followed) if new and (either or not found) else ():
+                for likely, change in candidates(failed.followed, found) if new and (either or not found) else ():
                     at = _place(change)
                     if either and at not in either:
                         continue

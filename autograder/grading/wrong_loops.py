@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from autograder.diagnosis.findings import Fault, Finding, Text
 from autograder.diagnosis.known_steps import Known, constant, modules_of
+from autograder.diagnosis.weak_tensors import WRITES
 from autograder.grading.source_lines import idle_loops
 from autograder.sandbox.traces import Line, Trace
 from autograder.submissions.syntax_tree import functions
@@ -24,6 +25,7 @@ def with_wrong_loop(
     if raised:
         return _with_endless_loop(finding, trace, known, sources)
     finding = _with_round_missing(_with_idle_loop(finding, trace, sources, text), sources)
+    finding = _with_rounds_missing(finding, trace, known, sources)
     return _with_short_loop(finding, trace, known, sources)
 
 
@@ -39,6 +41,21 @@ def _with_round_missing(finding: Finding, sources: Mapping[str, str]) -> Finding
         return finding
     behind = told.line.file == loop.file and told.line.number > loop.end
     return replace(finding, faults=(Fault(_head(loop), short=True),)) if behind else finding
+
+
+def _with_rounds_missing(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str]) -> Finding:
+    """What follows, with the only loop that writes into a tensor as correct code does, where a line behind it only
+    passes that on, which is then not what it should be."""
+    told = finding.faults[0] if len(finding.faults) == 1 else None
+    if told is None or not told.vague or told.calls or not told.before or told.before.file != told.line.file:
+        return finding
+    loop, nodes = _loop_around(told.before, sources), [at for at, line in enumerate(trace.lines) if line == told.line]
+    rows = known.find(trace.signatures)
+    made_of = [one for at in nodes for one in trace.inputs[at]]
+    written = [trace.operations[one] == WRITES and trace.lines[one] == told.before for one in made_of]
+    passed_on = nodes and all(rows[at] >= 0 and len(trace.inputs[at]) == 1 for at in nodes) and all(written)
+    behind = loop is not None and told.line.number > loop.end
+    return replace(finding, faults=(Fault(_head(loop), short=True),)) if loop and behind and passed_on else finding
 
 
 def _with_short_loop(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str]) -> Finding:

@@ -36,6 +36,11 @@ class SmallChange:
     adds: str = ""  # the call that it adds before the statement
     completes: bool = False  # whether it adds a name to a sum or a product
 
+    @property
+    def negates(self) -> bool:
+        """Whether it puts a sign before an expression that is no number."""
+        return self.text.startswith("(-") and not self.text[2:-1].isdigit()
+
     def apply(self, source: str) -> str:
         """The changed text of the module."""
         return source[: self.start] + self.text + source[self.end :]
