@@ -346,5 +346,5 @@ def test_a_condition_that_decides_about_what_is_no_module(workers):
 
 def test_a_sign_that_may_stand_in_several_places_accuses_none(workers):
     case = "variants", "lm", "language_model", "surprise = -log_probabilities"
-    [test], line = failed(workers, *case, "surprise = log_probabilities", "lm-loss-by-hand")
+    [test], _ = failed(workers, *case, "surprise = log_probabilities", "lm-loss-by-hand")
     assert "With a small change" not in " ".join(test.pointed)

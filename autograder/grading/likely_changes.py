@@ -15,7 +15,7 @@ from autograder.sandbox.traces import MOST_LINES, Line, Trace
 from autograder.submissions.attributes import unused_attributes
 from autograder.submissions.filled_lists import filled_with_the_same, unfilled_lists, unread_lists, what_is_filled
 from autograder.submissions.small_changes import SmallChange, small_changes
-from autograder.submissions.syntax_tree import Offsets, functions, parse, statements
+from autograder.submissions.syntax_tree import Offsets, functions, statements, tree_of
 from autograder.submissions.unused_names import unused_arguments, unused_names
 
 MANY = 8  # changes of one line, before those of the next ones are tried
@@ -100,7 +100,7 @@ class _Call:
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
         self.likely = set(self.idle)
         if not any(fault.calls for fault in finding.faults):  # what goes wrongly into a call is no call that is missing
-            self.likely |= {name for text in texts for name in unused_attributes(parse(text))}
+            self.likely |= {name for text in texts for name in unused_attributes(tree_of(text))}
         self.calls = tuple(f"self.{name}(" for name in self.likely)
         self.short = any(fault.short for fault in finding.faults)  # then conditions come before what they use
         self.vague = next((fault.line.number for fault in finding.faults if fault.vague), 0)

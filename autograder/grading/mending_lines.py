@@ -26,14 +26,14 @@ from autograder.sandbox.traces import Line
 from autograder.sandbox.trials import Came, Trials
 from autograder.submissions.harmless import harmless
 from autograder.submissions.small_changes import SmallChange
-from autograder.submissions.syntax_tree import functions, parse
+from autograder.submissions.syntax_tree import functions, tree_of
 
 # What the trials of a stage may cost, in operations of the call, of about 9 microseconds: a time would give other
 # verdicts on other machines.
 OPERATIONS, TOLD = 18_500, 9_500  # where no line is told yet; where one is
 OTHERS = 8_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 1_500  # that have to be left for that
-HEAVY = 3_000  # of a call that is made a few times only: its operations take longer, too
+HEAVY = 3_000  # of a call in which only that is tried which mends another test: it takes longer, too
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 75, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
@@ -184,7 +184,7 @@ class _StageTrials:
         recipe, known, trace, finding, raised, _ = failed.followed
         ran = trace.ran if trace.raised is None else 0  # what a trial costs at least
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
-        if len(known.shapes) != len(known.results):
+        if len(known.shapes) != len(known.results) or (trace.ran > HEAVY and not self.known):
             return None
         if not all(harmless(text, recipe.code.sources) for text in texts):
             return None
@@ -198,7 +198,7 @@ class _StageTrials:
         roads = all(map(goes_own_way, finding.faults))
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
         many = len(finding.faults) > 1  # seldom does one change mend all
-        left = max(left, (OPERATIONS - OTHERS // 2) * many, OPERATIONS // 2 * (ran > HEAVY))
+        left = max(left, (OPERATIONS - OTHERS // 2) * many)
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
@@ -208,7 +208,7 @@ class _StageTrials:
                 at_find = self.left
                 called: set[tuple[str, int]] = set()  # places of a missing call
                 by_chance: set[tuple[str, int]] = set()  # that give this call its result, and the next one not
-                new = recipe.digest not in self.tried
+                new = recipe.digest not in self.tried and trace.ran <= HEAVY
                 self.tried.add(recipe.digest)
                 # Of two lines that would do in another test, one may need another change here.
                 either = set(map(_place, self.known)) - found.keys() if found else set()
@@ -345,6 +345,6 @@ def _wraps(change: SmallChange, code: Code) -> bool:
 
 def _statement(code: Code, file: str, number: int) -> Line:
     """The statement that begins on a line."""
-    tree = parse(code.sources[file.removesuffix(".py")])
+    tree = tree_of(code.sources[file.removesuffix(".py")])
     ends = [node.end_lineno for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == number]
     return Line(file, number, min(end for end in ends if end))

@@ -6,7 +6,7 @@ It must not do on its author's machine what he never meant: touch files, start p
 import ast
 from collections.abc import Collection
 
-from autograder.submissions.syntax_tree import parse
+from autograder.submissions.syntax_tree import tree_of
 
 HARMLESS = {
     *("torch", "numpy", "math", "cmath", "random", "statistics", "decimal", "fractions", "numbers", "einops"),
@@ -26,7 +26,7 @@ def harmless(source: str, own: Collection[str] = ()) -> bool:
     Args:
         own: the other modules of the submission.
     """
-    for node in ast.walk(parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
             roots = {one.name.partition(".")[0] for one in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from autograder.submissions.expression_edits import Edit, ExpressionEdits
 from autograder.submissions.moved_statements import moves
-from autograder.submissions.syntax_tree import Offsets, parse, statements
+from autograder.submissions.syntax_tree import Offsets, statements, tree_of
 from autograder.submissions.taken_for import ARITHMETIC
 from autograder.submissions.training_calls import training_calls
 from autograder.submissions.unused_names import passed_on, unused_arguments
@@ -62,7 +62,7 @@ def small_changes(
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-    editor, seen = _Edits(text, function, parse(source), idle), set[str]()
+    editor, seen = _Edits(text, function, tree_of(source), idle), set[str]()
     for statement in statements(function.body):
         given = [text.place(one, name) for name in unused for one in passed_on(statement)]
         for start, stop, new in () if editor.is_step(statement) else (*given, *editor.of_statement(statement)):

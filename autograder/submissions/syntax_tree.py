@@ -3,6 +3,7 @@
 import ast
 import threading
 from collections.abc import Iterator
+from functools import lru_cache
 
 _PARSING = threading.Lock()
 
@@ -17,14 +18,25 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source)
 
 
+@lru_cache(maxsize=32)
+def tree_of(source: str) -> ast.Module:
+    """The same tree for the same text, which nobody may change.
+
+    Raises:
+        SyntaxError: if it is none of Python.
+    """
+    return parse(source)
+
+
+@lru_cache(maxsize=64)
 def functions(module: str, source: str) -> dict[str, ast.FunctionDef]:
-    """The functions of a module and the methods of its classes, by the names of the manifest.
+    """The functions of a module and the methods of its classes, by the names of the manifest. Nobody may change them.
 
     Raises:
         SyntaxError: if it cannot be parsed.
     """
     found = {}
-    for node in parse(source).body:
+    for node in tree_of(source).body:
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
         for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
             if isinstance(inner, ast.FunctionDef):
