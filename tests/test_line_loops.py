@@ -186,3 +186,10 @@ def test_what_runs_inside_of_vmap_is_not_seen(workers):
     case = "transformer", "pe", "pe", ", dim=1).reshape(d_model)"
     [test], _ = failed(workers, *case, ", dim=1)", "vmap_style")
     assert not wrong_lines(test)
+
+
+def test_a_loop_that_ends_too_early_and_calls_what_makes_the_step(workers):
+    case = "variants", "generate", "generate", "model.max_len - prompt.size(1)"
+    [test], line = failed(workers, *case, "model.max_len - prompt.size(0)")
+    assert f"Line {line} ends too early:" in test.pointed
+    assert wrong_lines(test) == [line]

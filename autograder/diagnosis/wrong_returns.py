@@ -9,6 +9,8 @@ from autograder.diagnosis.right_steps import MOST, TOGETHER, UNNAMED
 from autograder.diagnosis.usual_steps import Usual
 from autograder.sandbox.traces import Call, Line
 
+FEW = 3  # operations between what is made again and what comes back
+
 
 class WrongReturns:
     """The wrong returns of a followed call."""
@@ -69,7 +71,10 @@ class WrongReturns:
         assert line is not None
         if laid_out := self._laid_out(entry):
             return laid_out
-        rows, wanted = self._differing(entry)
+        nodes, wanted = self._differing(entry)
+        rows = [int(seen.rows[node]) for node in nodes]
+        if len(nodes) == 1 and (again := self._repeated(nodes[0])):
+            return Fault(again, repeats=True)
         back = tuple(dict.fromkeys(steps[one].name for row in rows for one in seen.named.get(row, [])[-1:]))
         after = {one for row in rows for one in seen.named.get(row, ())}
         next_rows = self.usual.leads_to(entry.outputs)
@@ -100,9 +105,12 @@ class WrongReturns:
             return None  # nothing has run that should have: a loop, or what a condition leads to
         if missing and any(self.seen.idle(node) for node in entry.outputs):
             return None  # the mask that changes nothing may come from another line
-        made = self._made_of_several(entry, rows) if one_of_several and not back else None
+        made = self._made_of_several(entry, nodes) if one_of_several else None
+        if back and made and (self.text.makes(line) or any(seen.consumers[node] for node in nodes)):
+            made = None  # it is right where it is used
         nowhere = {step.name for step in steps if step.row not in self.usual.present}
-        before = made or self._made_at(entry, line) if missing or should in nowhere else None
+        absent = bool(missing) or should in nowhere
+        before = (made or self._made_at(entry, line)) if absent and not (back and made) else None
         if should in back and (last := self._made_last(entry, should)):
             return Fault(last, short=True, often=-1)
         left_out = bool(missing) or (bool(should) and not several and (one_of_several or should in nowhere))
@@ -132,14 +140,27 @@ class WrongReturns:
             return []
         return [self.known.steps[self.seen.named[row][-1]].name for row in sorted(wanted)]
 
-    def _made_of_several(self, entry: Call, rows: Sequence[int]) -> Line | None:
-        """The line that makes the only one of the results that is wrong, if it is not the `return` itself."""
-        nodes = [node for node in entry.outputs if self.seen.rows[node] in rows]
-        if len(nodes) != 1:
-            return None
-        own = int(self.trace.around[nodes[0]]) == self._place(entry)  # or a helper function makes it, for that line
-        line = self.trace.lines[nodes[0]] if own else self.trace.callers[nodes[0]]
+    def _made_of_several(self, entry: Call, nodes: Sequence[int]) -> Line | None:
+        """The line that makes all of the results that are wrong, if it is not the `return` itself."""
+        lines = {self._line_in(entry, node) for node in nodes}
+        line = lines.pop() if len(lines) == 1 else None
         return line if line and entry.returns and line != entry.returns and line.file == entry.returns.file else None
+
+    def _line_in(self, entry: Call, node: int) -> Line | None:
+        """The line of a call on which something is made, in other calls perhaps."""
+        line, number, own = self.trace.lines[node], int(self.trace.around[node]), self._place(entry)
+        while number not in (own, -1):
+            line, number = self.trace.calls[number].line, self.trace.calls[number].around
+        return line if number == own else None
+
+    def _repeated(self, node: int) -> Line | None:
+        """The line that makes what a tensor is made of, in a few operations, and has made it in an earlier round."""
+        nodes = [node]
+        for _ in range(FEW):
+            if line := next((line for one in nodes if (line := self.usual.repeated(one))), None):
+                return None if self.text.given(line) else line
+            nodes = [source for one in nodes for source in self.trace.inputs[one] if self.trace.made[source]][:MOST]
+        return None
 
     def _made_last(self, entry: Call, step: str) -> Line | None:
         """The line that makes a step of which a later round is missing, if it is not the `return` itself."""
@@ -159,19 +180,20 @@ class WrongReturns:
         return {self.known.steps[one].name for one in self.seen.named.get(int(self.seen.rows[node]), ())}
 
     def _differing(self, entry: Call) -> tuple[list[int], set[int]]:
-        """The rows of what a call returns, and those that it should return; of several only those that differ."""
-        rows = [int(self.seen.rows[node]) for node in entry.outputs]
+        """What a call returns, and the rows of what it should return; of several only those that differ."""
+        rows = self._rows(entry)
         sets = [own for own in self.known.returns[entry.path] if len(own) == len(rows)]
         if nearest := max(sets, key=lambda own: sum(map(int.__eq__, own, rows)), default=None):
             differing = [at for at, row in enumerate(rows) if row != nearest[at]]
-            return [rows[at] for at in differing], {nearest[at] for at in differing}
-        return rows, {row for own in self.known.returns[entry.path] for row in own}
+            return [entry.outputs[at] for at in differing], {nearest[at] for at in differing}
+        return list(entry.outputs), {row for own in self.known.returns[entry.path] for row in own}
 
     def _filling(self, entry: Call) -> Line | None:
         """The line that fills the list which is given back, if only what is in there is wrong."""
         before, line = self.text.filled(entry.returns) or (0, None) if entry.returns else (0, None)
         rows, sets = self._rows(entry), self.known.returns[entry.path]
-        return line if any(own[:before] == rows[:before] for own in sets) else None
+        alone = any(own[before:] == rows[before:] for own in sets)  # what stands before it may be of another round
+        return line if not alone and any(own[:before] == rows[:before] for own in sets) else None
 
     def _made_at(self, entry: Call, line: Line) -> Line | None:
         """The earlier line of the file that makes what a `return` only gives back, if it is one tensor."""

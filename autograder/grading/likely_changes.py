@@ -99,7 +99,8 @@ class _Call:
         self.idle = list(dict.fromkeys(path.rpartition(".")[2] for path in finding.never))
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
         self.likely = set(self.idle)
-        if not any(fault.calls for fault in finding.faults):  # what goes wrongly into a call is no call that is missing
+        # Where a line does something wrong, or gives something wrong to a call, it is no call that is missing.
+        if not self.sure and not any(fault.calls for fault in finding.faults):
             self.likely |= {name for text in texts for name in unused_attributes(tree_of(text))}
         self.calls = tuple(f"self.{name}(" for name in self.likely)
         self.short = any(fault.short for fault in finding.faults)  # then conditions come before what they use

@@ -24,23 +24,35 @@ def with_wrong_loop(
     """
     if raised:
         return _with_endless_loop(finding, trace, known, sources)
-    finding = _with_round_missing(_with_idle_loop(finding, trace, sources, text), sources)
+    finding = _with_round_missing(_with_idle_loop(finding, trace, sources, text), trace, sources)
     finding = _with_rounds_missing(finding, trace, known, sources)
     return _with_short_loop(finding, trace, known, sources)
 
 
-def _with_round_missing(finding: Finding, sources: Mapping[str, str]) -> Finding:
+def _with_round_missing(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
     """What follows, with the only loop that makes the step which lacks in what a `return` behind it gives back, where
-    an earlier round has made it."""
+    an earlier round has made it, in a function that it calls perhaps."""
     told = finding.faults[0] if len(finding.faults) == 1 else None
-    if told is None or not (told.returns and told.elsewhere and told.missing):
+    if told is None or not (told.returns is not None and told.elsewhere and told.missing):
         return finding
     made = {line for line, names in finding.right if told.missing in names}
-    loops = {_loop_around(line, sources) for line in made}
-    if len(loops) != 1 or (loop := loops.pop()) is None:
+    lines = {one for at, line in enumerate(trace.lines) if line in made for one in (line, *_callers(trace, at))}
+    loops = {_loop_around(line, sources) for line in lines if line and line.file == told.line.file}
+    own = functions(told.line.file.removesuffix(".py"), sources.get(told.line.file, "")).values()
+    begins = max((one.lineno for one in own if one.lineno <= told.line.number), default=0)
+    behind = {loop for loop in loops if loop and begins < loop.number and loop.end < told.line.number}
+    if len(behind) != 1:
         return finding
-    behind = told.line.file == loop.file and told.line.number > loop.end
-    return replace(finding, faults=(Fault(_head(loop), short=True),)) if behind else finding
+    return replace(finding, faults=(Fault(_head(behind.pop()), short=True),))
+
+
+def _callers(trace: Trace, node: int) -> list[Line | None]:
+    """The lines of the calls in which something is made."""
+    number, lines = int(trace.around[node]), []
+    while number >= 0:
+        lines.append(trace.calls[number].line)
+        number = trace.calls[number].around
+    return lines
 
 
 def _with_rounds_missing(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str]) -> Finding:

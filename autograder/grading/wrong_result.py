@@ -19,6 +19,9 @@ BLOCKS = (ast.If, ast.For, ast.While, ast.Try)
 
 def with_wrong_result(finding: Finding, trace: Trace, known: Known, sources: Mapping[str, str], text: Text) -> Finding:
     """What follows, with the statement that makes the only wrong result, or names it, where no line is wrong."""
+    told = finding.faults[0] if len(finding.faults) == 1 else None
+    if told and told.made and told.returns is not None:
+        return replace(finding, faults=(_at_its_name(told, told.made, trace, sources),))
     if finding.faults or finding.raised or not finding.usual or len(trace.results) != len(known.results):
         return finding
     wanted, made = known.rows[list(known.results)], trace.signatures[list(trace.results)]
@@ -40,6 +43,30 @@ def with_wrong_result(finding: Finding, trace: Trace, known: Known, sources: Map
     step = {one.row: one.name for one in known.steps}.get(known.results[wrong[0]], "")
     missing, filled = step if step in finding.missing else "", name == RETURNED and uses_filled(sources, line)
     return replace(finding, faults=(Fault(line, missing, result=name, doubtful=filled),), missing=())
+
+
+def _at_its_name(fault: Fault, made: Line, trace: Trace, sources: Mapping[str, str]) -> Fault:
+    """What is said of a `return`: of the statement that makes the wrong part of it instead, if this only gives it the
+    name that stands there, or appends it to the list that does; and nothing else uses it."""
+    own = {node for node, line in enumerate(trace.lines) if line == made}
+    if any(own & set(trace.inputs[node]) for node in range(trace.size) if node not in own):
+        return fault
+    end = fault.line
+    for function in functions(end.file.removesuffix(".py"), sources.get(end.file, "")).values():
+        nodes = list(ast.walk(function))
+        found = [one.value for one in nodes if isinstance(one, ast.Return) and one.lineno == end.number]
+        back = found[0].elts if found and isinstance(found[0], ast.Tuple) else found
+        names = [one.id for one in back if isinstance(one, ast.Name)]
+        for one in nodes:
+            if not isinstance(one, (ast.Assign, ast.Expr)) or one.lineno != made.number:
+                continue
+            if isinstance(one, ast.Assign) and len(name := [*_stored(one)]) == 1 and names.count(name[0]) == 1:
+                return Fault(made, fault.missing, result=name[0])
+            call = one.value if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) else None
+            into = call.func if call and isinstance(call.func, ast.Attribute) else None
+            if into and into.attr == "append" and isinstance(into.value, ast.Name) and into.value.id in names:
+                return Fault(made, returns=fault.returns, fills=end)
+    return fault
 
 
 def _named(end: Line | None, number: int, of: int, sources: Mapping[str, str]) -> tuple[Line | None, str]:

@@ -259,8 +259,9 @@ class ExpressionEdits:
                 for bound in (axis.lower, axis.upper):
                     if bound and not isinstance(bound, (ast.Constant, ast.UnaryOp)):
                         yield from self._one_off(bound)
-                for one in ("1:", ":-1", ":", f"{low}:", f":{high}", f"{high}:{low}", f"({low or 0}) + 1:{high}"):
-                    if one != f"{low}:{high}":
+                later = f"({low}) + 1:{high}" if low else ""
+                for one in ("1:", ":-1", "-1:", ":", f"{low}:", f":{high}", f"{high}:{low}", later):
+                    if one not in ("", f"{low}:{high}"):
                         yield self._whole(axis, one)
         texts = [self.text.of(axis) for axis in axes]
         if self.sorts and len(axes) == 1 and isinstance(axes[0], ast.Name):
