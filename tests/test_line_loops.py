@@ -188,8 +188,17 @@ def test_what_runs_inside_of_vmap_is_not_seen(workers):
     assert not wrong_lines(test)
 
 
-def test_a_loop_that_ends_too_early_and_calls_what_makes_the_step(workers):
+def test_a_loop_that_ends_too_early_and_calls_what_makes_the_step(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})
     case = "variants", "generate", "generate", "model.max_len - prompt.size(1)"
     [test], line = failed(workers, *case, "model.max_len - prompt.size(0)")
     assert f"Line {line} ends too early:" in test.pointed
     assert wrong_lines(test) == [line]
+
+
+def test_the_condition_that_leaves_a_loop_too_early(workers, monkeypatch):
+    monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})
+    case = "transformer", "inference", "transformer", "if next_token.item() == self.eos_idx:"
+    tests, line = failed(workers, *case, "if next_token.item() != self.eos_idx:", "self_tests")
+    assert line in [number for test in tests for number in wrong_lines(test)]
+    assert f"Line {line} of transformer.py leaves its loop too early:" in told(tests)

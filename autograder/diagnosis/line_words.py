@@ -208,6 +208,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         )
         if fault.often <= 0 and leaves_early(fault.line, sources):
             often = "ends too early, or is left before all of its last round is done"
+        if code.lstrip().startswith(("if ", "elif ")):
+            often = "leaves its loop too early"
         told = [f"{where} {often}:", code]
     elif fault.result:
         yet = f"what it should be, {fault.missing}" if fault.missing else "what it should be"

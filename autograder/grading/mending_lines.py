@@ -181,7 +181,7 @@ class _StageTrials:
         Args:
             later: the tests that come after it, of which one may fail for another reason: they are left a part.
         """
-        recipe, known, trace, finding, raised, _ = failed.followed
+        recipe, known, trace, finding, raised, whole = failed.followed
         ran = trace.ran if trace.raised is None else 0  # what a trial costs at least
         texts = [recipe.code.sources[module] for module in recipe.code.modules]
         if len(known.shapes) != len(known.results) or (trace.ran > HEAVY and not self.known):
@@ -193,8 +193,9 @@ class _StageTrials:
             self.student = failed.student.with_code(recipe.code)
         # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
         least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
-        # Of lines that never run a trial says more.
-        told = {(fault.line.file, fault.line.number) for fault in finding.faults if not fault.idle or fault.before}
+        # Of lines that never run a trial says more, and of a loop that ends too early where it chooses tokens.
+        sure = [one for one in finding.faults if not (one.idle and not one.before) and not (one.short and whole)]
+        told = {(fault.line.file, fault.line.number) for fault in sure}
         roads = all(map(goes_own_way, finding.faults))
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
         many = len(finding.faults) > 1  # seldom does one change mend all

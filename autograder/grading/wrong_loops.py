@@ -25,7 +25,7 @@ def with_wrong_loop(
     if raised:
         return _with_endless_loop(finding, trace, known, sources)
     finding = _with_round_missing(_with_idle_loop(finding, trace, sources, text), trace, sources)
-    finding = _with_rounds_missing(finding, trace, known, sources)
+    finding = _where_it_is_left(_with_rounds_missing(finding, trace, known, sources), trace, sources)
     return _with_short_loop(finding, trace, known, sources)
 
 
@@ -44,6 +44,24 @@ def _with_round_missing(finding: Finding, trace: Trace, sources: Mapping[str, st
     if len(behind) != 1:
         return finding
     return replace(finding, faults=(Fault(_head(behind.pop()), short=True),))
+
+
+def _where_it_is_left(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
+    """What follows, with the only condition on which a loop was left, for one of its lines that runs too few times."""
+    told = finding.faults[0] if len(finding.faults) == 1 else None
+    loop = _loop_around(told.line, sources) if told and told.short and told.often < 0 else None
+    if told is None or loop is None:
+        return finding
+    found = {
+        Line(loop.file, node.lineno, node.lineno)
+        for function in functions(loop.file.removesuffix(".py"), sources.get(loop.file, "")).values()
+        for node in ast.walk(function)
+        if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Break, ast.Return))
+        # Behind the line: else the last round was not done to its end.
+        if told.line.number < node.lineno <= loop.end and (loop.file, node.body[-1].lineno) in trace.begun
+    }
+    inner = {line for line in found if _loop_around(line, sources) == loop}
+    return replace(finding, faults=(Fault(inner.pop(), short=True),)) if len(found) == 1 == len(inner) else finding
 
 
 def _callers(trace: Trace, node: int) -> list[Line | None]:
