@@ -183,10 +183,9 @@ class _StageTrials:
         """
         recipe, known, trace, finding, raised, whole = failed.followed
         ran = trace.ran if trace.raised is None else 0  # what a trial costs at least
-        texts = [recipe.code.sources[module] for module in recipe.code.modules]
         if len(known.shapes) != len(known.results) or (trace.ran > HEAVY and not self.known):
             return None
-        if not all(harmless(text, recipe.code.sources) for text in texts):
+        if not all(harmless(recipe.code.sources[one], recipe.code.sources) for one in recipe.code.modules):
             return None
         if self.student is None or self.student.code is not recipe.code:
             self.close()
