@@ -22,6 +22,8 @@ class Text:
     early: Callable[[Line], bool] = lambda line: False  # it is a `return` of names in a block
     into: Callable[[Line], str] = lambda line: ""  # the name of a tensor that it writes into, and nothing uses any more
     names: Callable[[Line, str], bool] = lambda line, attribute: False  # it has this attribute of its object
+    # The only line of its file that has it, constructors apart.
+    naming: Callable[[Line, str], Line | None] = lambda line, attribute: None
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,12 @@ class WrongCalls:
 
         Where another module of that object is meant, it is the line that has its name.
         """
-        if self.text.names(line, module_name(entry.path)) and self.told(entry).instead:
-            return line
+        if self.told(entry).instead:
+            name = module_name(entry.path)
+            if self.text.names(line, name):
+                return line
+            if naming := self.text.naming(line, name):  # as in `for project in (self.W_q, self.W_q, self.W_v)`
+                return naming
         for number in self.seen.around(entry.around):
             around = self.trace.calls[number]
             if not of_helper(around, self.known) or not around.line:

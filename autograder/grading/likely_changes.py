@@ -60,7 +60,9 @@ def candidates(
     while ranked:
         rank, change = ranked.popleft()
         yield rank[0] == LIKELY, change
-        if not signs and any(one.negates for one, _ in mending.values()):
+        if not signs and any(
+            one.negates or one.adds_or_subtracts(code.sources[one.module]) for one, _ in mending.values()
+        ):
             ranked, signs = deque(sorted(ranked, key=lambda one: not one[1].negates)), True
 
 

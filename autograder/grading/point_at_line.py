@@ -34,10 +34,12 @@ from autograder.grading.source_lines import (
     gathering_returns,
     in_given,
     keeping_line,
+    keeps_what_was_made,
     making_returns,
     named_attributes,
     names_used,
     names_written_last,
+    only_naming_line,
     only_statement,
     uses_filled,
     written_arguments,
@@ -159,7 +161,8 @@ def _with_only(result: TestResult, recipe: Recipe, known: known_steps.Known, tra
         return result
     if request["do"] == "get" and (known.find(trace.signatures[list(trace.results)]) >= 0).all():
         line = keeping_line(sources, request["attribute"], trace.places())
-        return _with_line(result, recipe, line, f"keeps as {request['attribute']} something else than it should")
+        made = " or one that makes what it uses" if line and keeps_what_was_made(sources, line) else ""
+        return _with_line(result, recipe, line, f"keeps as {request['attribute']} something else than it should", made)
     return _with_line(result, recipe, only_statement(sources, trace.places()), ONLY)
 
 
@@ -237,6 +240,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
         early_returns(sources),
         names_written_last(sources),
         named_attributes(sources),
+        functools.partial(only_naming_line, sources),
     )
     finding = first_fault.find(trace, known, text)
     if nan and not finding.faults:  # what is made may be there, and not finite

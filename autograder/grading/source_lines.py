@@ -1,11 +1,13 @@
 """What the text of a submission says about a line: whether its function is given, and which numbers it uses."""
 
+import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from autograder.diagnosis.module_outputs import only
 from autograder.grading.function_text import FunctionText, functions_of
 from autograder.sandbox.traces import Line
+from autograder.submissions.syntax_tree import tree_of
 
 Used = tuple[tuple[str, float | None, tuple[int, ...]], ...]  # names, values of numbers, lines
 
@@ -107,6 +109,21 @@ def keeping_line(sources: Mapping[str, str], attribute: str, ran: Collection[Lin
     }
     later = [line for line, path in found.items() if line in ran and not path.endswith("__init__")]
     return only([*found] if len(found) == 1 else later)
+
+
+def keeps_what_was_made(sources: Mapping[str, str], line: Line) -> bool:
+    """Whether a statement gives a name to an attribute, or a view of what has that name: it is made elsewhere."""
+    text = sources.get(line.file, "")
+    nodes = [one for one in ast.walk(tree_of(text)) if isinstance(one, (ast.Assign, ast.Expr))]
+    for node in (one for one in nodes if one.lineno == line.number):
+        value = node.value
+        if isinstance(node, ast.Expr) and isinstance(value, ast.Call) and len(value.args) > 1:  # register_buffer
+            value = value.args[1]
+        while isinstance(value, (ast.Attribute, ast.Call, ast.Subscript)):
+            value = value.func if isinstance(value, ast.Call) else value.value
+        if isinstance(value, ast.Name) and value.id != "self":
+            return True
+    return False
 
 
 def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> Line | None:
@@ -214,6 +231,19 @@ def named_attributes(sources: Mapping[str, str]) -> Callable[[Line, str], bool]:
         return any(re.search(rf"\bself\.{re.escape(attribute)}\b", one) for one in lines)
 
     return names
+
+
+def only_naming_line(sources: Mapping[str, str], line: Line, attribute: str) -> Line | None:
+    """The only line of a file, but for constructors, that has an attribute of `self` in it."""
+    text = sources.get(line.file, "")
+    every = {path: one for path, one in functions_of(line.file, text).items() if not path.endswith("__init__")}
+    found = [
+        Line(line.file, number, number)
+        for number, code in enumerate(text.splitlines(), 1)
+        if re.search(rf"\bself\.{re.escape(attribute)}\b", code.partition("#")[0])
+        and any(one.first <= number <= one.last for one in every.values())
+    ]
+    return only(found)
 
 
 def names_written_last(sources: Mapping[str, str]) -> Callable[[Line], str]:

@@ -47,9 +47,10 @@ def _with_round_missing(finding: Finding, trace: Trace, sources: Mapping[str, st
 
 
 def _where_it_is_left(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
-    """What follows, with the only condition on which a loop was left, for one of its lines that runs too few times."""
+    """What follows, with the only condition on which a loop was left, for one of its lines that runs too few times; or
+    with the only one on which it was not, for a `while True` that runs too often."""
     told = finding.faults[0] if len(finding.faults) == 1 else None
-    loop = _loop_around(told.line, sources) if told and told.short and told.often < 0 else None
+    loop = _loop_around(told.line, sources) if told and told.short and told.often else None
     if told is None or loop is None:
         return finding
     found = {
