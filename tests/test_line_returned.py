@@ -38,3 +38,9 @@ def test_all_positions_in_the_place_of_the_last(workers):
     case = "transformer", "inference", "decoder", "last = x if cache is None else x[:, -1:]"
     tests, line = failed(workers, *case, "last = x if cache is None else x[:, :]")
     assert all(wrong_lines(test) == [line] for test in tests)
+
+
+def test_one_list_in_the_place_of_both(workers):
+    case = "transformer", "inference", "transformer", "return decoded_list, cache_list"
+    tests, line = failed(workers, *case, "return decoded_list, decoded_list", "loops")
+    assert all(wrong_lines(test) in ([], [line]) for test in tests)

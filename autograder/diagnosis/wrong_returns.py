@@ -86,7 +86,7 @@ class WrongReturns:
         named = [step.name for step in steps if step.row in wanted and step.name not in back]
         should = steps[missing[0]].name if missing else named[0] if len(named) == 1 else ""
         several = self._made_all(rows, wanted)
-        should = should or " and ".join(several)
+        should = should or " and ".join(dict.fromkeys(several))
         if filling := self._filling(entry):
             return Fault(filling, returns=back, fills=line)
         one_of_several = len(rows) < len(entry.outputs)
@@ -106,8 +106,10 @@ class WrongReturns:
         if missing and any(self.seen.idle(node) for node in entry.outputs):
             return None  # the mask that changes nothing may come from another line
         made = self._made_of_several(entry, nodes) if one_of_several else None
-        if back and made and (self.text.makes(line) or any(seen.consumers[node] for node in nodes)):
-            made = None  # it is right where it is used
+        next_steps = {one for row in rows for found in self.usual.uses.get(row, {}).values() for one in found}
+        used = any(seen.consumers[node] for node in nodes)  # it is right where it is used
+        if back and made and (used or self.text.makes(line) or wanted <= next_steps):
+            made = None
         nowhere = {step.name for step in steps if step.row not in self.usual.present}
         absent = bool(missing) or should in nowhere
         before = (made or self._made_at(entry, line)) if absent and not (back and made) else None

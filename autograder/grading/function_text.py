@@ -161,7 +161,7 @@ def _filled(function: ast.FunctionDef) -> Iterator[tuple[int, int, ast.stmt | No
         if isinstance(node, ast.Return) and node.value is not None:
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             names = [value.id if isinstance(value, ast.Name) else "" for value in values]
-            if names and names[-1] in lists and len(fills.get(names[-1], [])) == 1:
+            if names[-1] in lists and names.count(names[-1]) == len(fills.get(names[-1], [])) == 1:
                 yield node.lineno, len(values) - 1, fills[names[-1]][0]
             elif any(len(fills.get(name, [])) > 1 for name in names):
                 yield node.lineno, 0, None

@@ -33,7 +33,7 @@ def _with_round_missing(finding: Finding, trace: Trace, sources: Mapping[str, st
     """What follows, with the only loop that makes the step which lacks in what a `return` behind it gives back, where
     an earlier round has made it, in a function that it calls perhaps."""
     told = finding.faults[0] if len(finding.faults) == 1 else None
-    if told is None or not (told.returns is not None and told.elsewhere and told.missing):
+    if told is None or told.made or not (told.returns is not None and told.elsewhere and told.missing):
         return finding
     made = {line for line, names in finding.right if told.missing in names}
     lines = {one for at, line in enumerate(trace.lines) if line in made for one in (line, *_callers(trace, at))}

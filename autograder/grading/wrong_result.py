@@ -64,7 +64,7 @@ def _at_its_name(fault: Fault, made: Line, trace: Trace, sources: Mapping[str, s
                 return Fault(made, fault.missing, result=name[0])
             call = one.value if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) else None
             into = call.func if call and isinstance(call.func, ast.Attribute) else None
-            if into and into.attr == "append" and isinstance(into.value, ast.Name) and into.value.id in names:
+            if into and into.attr == "append" and isinstance(into.value, ast.Name) and names.count(into.value.id) == 1:
                 return Fault(made, returns=fault.returns, fills=end)
     return fault
 

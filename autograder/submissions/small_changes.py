@@ -154,6 +154,9 @@ class _Edits(ExpressionEdits):
             yield self._whole(node.test, "False")
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and self.splits:
             yield self._whole(node.value, f"{node.value.id}.transpose(1, 2)")
+        value = node.value if isinstance(node, (ast.Assign, ast.Return)) else None
+        if isinstance(value, ast.Call) and "log" in self.text.of(value):  # the sign of a logarithm
+            yield self._whole(value, f"(-{self.text.of(value)})")
         place = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(place, ast.Subscript) and isinstance(place.slice, (ast.Name, ast.Compare)):  # a mask, perhaps
             yield self._whole(place.slice, f"~({self.text.of(place.slice)})")
