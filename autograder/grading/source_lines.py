@@ -216,11 +216,22 @@ def names_used(
             # A size from which a mask or a range is made is as near as these.
             places = [number for name in known for number in made[name]]
             behind = dict.fromkeys(name for number, name in function.used if number in places and name not in used)
+            kept = _kept_tensors(sources, line, runs)
             return (
                 *((name, told.get(name), made[name] + later.get(name, ())) for name in known),
+                *((f"self.{name}", None, (number,)) for name, number in kept.items()),
                 *((f"{name} = {told[name]:g}", None, made[name]) for name in behind if name in told and name in made),
             )
     return ()
+
+
+def _kept_tensors(sources: Mapping[str, str], line: Line, runs: Collection[int]) -> dict[str, int]:
+    """The attributes that a line uses and one other line of its file keeps, which has made something, and that line."""
+    text = sources.get(line.file, "")
+    keeps = [(name, first) for one in functions_of(line.file, text).values() for first, _, name in one.keeps]
+    used = set(re.findall(r"\bself\.(\w+)", "\n".join(text.splitlines()[line.number - 1 : line.end])))
+    once = [(name, first) for name, first in keeps if [other for other, _ in keeps].count(name) == 1]
+    return {name: first for name, first in once if name in used and first in runs and first != line.number}
 
 
 def named_attributes(sources: Mapping[str, str]) -> Callable[[Line, str], bool]:
