@@ -8,7 +8,7 @@ from rich.console import Console
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report, TestResult
 from autograder.manifest import assignment
-from autograder.reports.console import print_total
+from autograder.reports.console import Above, print_total
 from autograder.sandbox.student_faults import fault_of
 from autograder.sandbox.wire import Tuple, flatten, unflatten
 from autograder.submissions.read_submission import Submission, read_submission
@@ -120,3 +120,12 @@ def test_a_return_that_was_forgotten_is_asked_for(workers):
     test = failed(workers, "mha", "mha", old, old.replace("return", "heads ="))[0]
     assert "compute_mh_qkv_transformation returns nothing: is there a `return`?" in test.message
     assert test.details[-2:] == ("expected  3 values", "got       None")
+
+
+def test_what_a_test_above_has_said_is_found_there():
+    above = Above()
+    assert above.again("mistake", "angles", "test_rotate") == ""
+    assert above.again("mistake", "silu", "test_swiglu") == ""
+    assert above.again("mistake", "silu", "test_feed_forward") == "above"
+    assert above.again("mistake", "angles", "test_grouped_queries") == "in test_rotate"
+    assert above.again("line", "Line 3 is wrong:", "test_grouped_queries") == ""

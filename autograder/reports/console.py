@@ -47,7 +47,7 @@ def print_stage(
     title = f"Stage {stage.number}: {stage.title}"
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
     console.print(Text(f"{title:<58}{score:>18}", style="bold"))
-    hints: set[str] = set()  # those that were printed, and sentences; one mistake often explains several tests
+    above = Above()  # one mistake often explains several tests
     printed = ""  # what was shown last of what the code printed, which often is the same in all tests
     passed, told = 0, 0
     for test in told_once(stage).tests:
@@ -55,7 +55,7 @@ def print_stage(
         if brief and silent:
             passed += 1
             continue
-        print_test(console, test, verbose, hints, explained is None or told < explained)
+        print_test(console, test, verbose, above, explained is None or told < explained)
         told += not silent and test.message != SAME
         if not verbose and not brief and test.printed.strip() not in ("", printed):
             printed = test.printed.strip()
@@ -75,7 +75,21 @@ def print_printed(console: Console, text: str, most: int | None) -> None:
         _indented(console, "| " + (row if most is None else row[:LONGEST]), "dim")
 
 
-def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str], explained: bool = True) -> None:
+class Above:
+    """What tests have said, which need not be said again."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, str] = {}  # which test has said it
+        self.last: dict[str, str] = {}  # what of each kind was said last
+
+    def again(self, kind: str, said: str, test: str) -> str:
+        """Where a test finds what it would say, "above" or "in test_x"; nothing if no test has said it yet."""
+        first, last = self.first.setdefault(said, test), self.last.get(kind)
+        self.last[kind] = said
+        return "" if first == test else "above" if last == said else f"in {first}"
+
+
+def print_test(console: Console, test: TestResult, verbose: bool, above: Above, explained: bool = True) -> None:
     line = Text("  ")
     line.append(f"{test.status:<12}", style=STYLES[test.status])
     line.append(f"{test.name:<46}")
@@ -92,15 +106,15 @@ def print_test(console: Console, test: TestResult, verbose: bool, hints: set[str
         _indented(console, "The visible test passed, the hidden one did not:")
     if test.message:
         _indented(console, test.message, "" if test.status == "not started" else "bold")
-    pointed = "\n".join(test.pointed)
-    same = "The line is the same as above." if any(mark.state == "wrong" for mark in test.marks) else "As above."
-    _indented(console, same if pointed and pointed in hints else pointed, "cyan")
-    hints.add(pointed)
+    if pointed := "\n".join(test.pointed):
+        where = above.again("line", pointed, test.name)
+        same = "The line is the same as" if any(mark.state == "wrong" for mark in test.marks) else "As"
+        _indented(console, f"{same} {where}." if where else pointed, "cyan")
     if test.hints:
-        again = test.mistake in hints
-        hints.add(test.mistake)
-        _indented(console, "Known mistake: " + ("the same." if again else test.hints[0]), "cyan")
-        if not again:
+        where = above.again("mistake", test.mistake, test.name)
+        same = "the same." if where == "above" else f"the same as {where}."
+        _indented(console, "Known mistake: " + (same if where else test.hints[0]), "cyan")
+        if not where:
             _indented(console, test.hints[1] if verbose else "(--verbose says where to read again)", "cyan")
     shown = test.details if verbose or test.status not in ("fault", "not started") else ()
     for detail in shown:

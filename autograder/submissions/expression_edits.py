@@ -65,7 +65,10 @@ class ExpressionEdits:
         self.sizes = sizes(tree)
         used = {node.attr for node in own}
         self.kept = [name for name in kept_functions(tree) if method and name not in used]
-        self.functions = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
+        self.functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+        around = [one.body for one in tree.body if isinstance(one, ast.ClassDef)]
+        own_class = next((body for body in around if function.lineno in [one.lineno for one in body]), [])
+        self.methods = {one.name: one for one in own_class if isinstance(one, ast.FunctionDef)}
 
     def _of_self(self, node: ast.Attribute) -> bool:
         return isinstance(node.value, ast.Name) and node.value.id == "self"
@@ -185,7 +188,24 @@ class ExpressionEdits:
     def _choice(self, node: ast.IfExp) -> Iterator[Edit]:
         yield from (self._whole(node, f"({self.text.of(one)})") for one in (node.body, node.orelse))
 
+    def _handed_on(self, node: ast.Call) -> Iterator[Edit]:
+        """What has the name of an argument that a call of a function of one's own may be given, and is not."""
+        called = self.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if isinstance(node.func, ast.Attribute) and self._of_self(node.func):
+            called = self.methods.get(node.func.attr)
+        given = {one.arg for one in node.keywords}
+        if called is None or None in given or any(isinstance(one, ast.Starred) for one in node.args):
+            return
+        positions = [one.arg for one in called.args.args if one.arg != "self"]
+        optional = positions[len(positions) - len(called.args.defaults) :] if called.args.defaults else []
+        at = self.text.end(node) - 1
+        comma = "" if self.text.source[:at].rstrip().endswith((",", "(")) else ", "
+        for name in optional:
+            if name not in {*positions[: len(node.args)], *given} and name in self.names and self.bound(name, node):
+                yield at, at, f"{comma}{name}={name}"
+
     def _call(self, node: ast.Call) -> Iterator[Edit]:
+        yield from self._handed_on(node)
         own = self.text
         for first, second in zip(node.args, node.args[1:], strict=False):
             between = own.source[own.end(first) : own.start(second)]

@@ -77,6 +77,19 @@ def test_visible_tests_warn_of_gradients_that_only_hidden_tests_judge(workers, m
     assert lost(graded(workers, sources, ["pooling"], seed=1))
 
 
+def test_a_loss_without_a_gradient_is_warned(workers):
+    """The width is learned from the predictions of `leave_one_out`."""
+    before, name, behind = SOURCES["pooling"].partition("def leave_one_out")
+    assert behind.count("self.log_width.exp()") == 1
+    text = before + name + behind.replace("self.log_width.exp()", "self.log_width.exp().item()")
+    report = graded(workers, {**SOURCES, "pooling": text}, ["pooling"])
+    assert report.points == report.max_points
+    (test,) = [test for test in report.tests if test.message]
+    assert test.name == "test_leave_one_out"
+    assert "no gradient reaches log_width" in test.message
+    assert lost(graded(workers, {**SOURCES, "pooling": text}, ["pooling"], seed=1))
+
+
 def test_a_translation_that_waits_for_an_end_of_all_at_once_is_warned(workers):
     """The trained model writes eos again and again, so that all sentences end together at last; others do not."""
     text = SOURCES["seq2seq"]

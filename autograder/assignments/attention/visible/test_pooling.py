@@ -69,12 +69,18 @@ class TestPooling(StageTestCase):
         self.compare(constant(**{name: alike[name] for name in inputs}), alike, "forward")
         with self.only_warn():
             self.follow_width(stored, inputs)
-            # All ones would not do: the sum of the weights does not depend on the width.
-            chance = np.random.Generator(np.random.PCG64(1))
-            outputs = [chance.standard_normal(stored[name].shape) for name in ("estimates", "weights")]
-            gradient = model.gradients(outputs, **inputs).parameters.get("log_width")
-            if gradient is None or not np.any(gradient):
-                self.wrong("no gradient reaches log_width: does the computation leave the graph (.item(), ...)?")
+            self.learn_width(model, inputs, [stored[name].shape for name in ("estimates", "weights")])
+
+    def learn_width(
+        self, model: Any, inputs: dict[str, Any], shapes: list[tuple[int, ...]], method: str | None = None
+    ) -> None:
+        """Fail unless a gradient reaches the width."""
+        # All ones would not do: the sum of the weights does not depend on the width.
+        chance = np.random.Generator(np.random.PCG64(1))
+        outputs = [chance.standard_normal(shape) for shape in shapes]
+        gradient = model.gradients(outputs, method=method, **inputs).parameters.get("log_width")
+        if gradient is None or not np.any(gradient):
+            self.wrong("no gradient reaches log_width: does the computation leave the graph (.item(), ...)?")
 
     def follow_width(self, stored: dict[str, Any], inputs: dict[str, Any]) -> None:
         """Fail unless the width of a call is that of `log_width` at this time, as while it is learned."""
@@ -107,4 +113,8 @@ class TestPooling(StageTestCase):
             self.leave_out("unreached_others", "gaussian")
             self.leave_out("some_unreached_others", "gaussian")
         model, stored = self.student.pooling.KernelRegression(self.kernel("gaussian"), 1.0), self.stored("others")
-        self.warn_of_changes(model, {name: stored[name] for name in ("keys", "values")}, "leave_one_out")
+        pairs = {name: stored[name] for name in ("keys", "values")}
+        if self.warn_of_changes(model, pairs, "leave_one_out"):
+            with self.only_warn():
+                shapes = [stored[name].shape for name in ("predictions", "weights")]
+                self.learn_width(model, pairs, shapes, "leave_one_out")

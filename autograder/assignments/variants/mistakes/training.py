@@ -220,7 +220,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         FALLING.replace("(peak - floor)", "peak"),
-        "Your rate is too high by the last rate: it begins above the peak.",
+        "Your rate begins above the peak, by as much as the last rate.",
         "The cosine goes from the peak to the floor, so its height is the difference of the two.",
     ),
     Mistake(
