@@ -1,6 +1,7 @@
 """What other stages build on is the same as in the solution, so that it makes no difference which of them is there."""
 
 import ast
+import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -72,6 +73,7 @@ def signatures(sources: dict[str, str], module: str) -> dict[str, str]:
 
 def _arguments(arguments: ast.arguments) -> str:
     """Arguments without their types."""
+    arguments = copy.deepcopy(arguments)
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         argument.annotation = None
     return f"({ast.unparse(arguments)})"
