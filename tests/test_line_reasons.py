@@ -182,6 +182,13 @@ def test_a_step_of_the_optimizer_is_not_shown_for_what_came_before_it(workers):
     assert known == ("The known mistake shows on line 2 of training.py or before it.",)
 
 
+def test_what_another_order_of_two_statements_makes_is_not_called_missing():
+    fault = Fault(Line("seq2seq.py", 1, 1), "the precision", mends=True, exchanged=2)
+    said = " ".join(sentences(Finding(faults=(fault,)), {"seq2seq.py": "if not common:\nresult *= common\n"}))
+    assert "in the other order" in said
+    assert "Nothing makes" not in said
+
+
 def test_all_lines_that_fill_a_tensor_in_a_wrong_order_are_told(workers, without_trials):
     old = "pe[:, 0::2] = torch.sin(angle)\n        pe[:, 1::2] = torch.cos(angle[:, : d_model // 2])"
     new = "pe[:, : d_model // 2] = torch.sin(angle)\n        pe[:, d_model // 2 :] = torch.cos(angle)"

@@ -1,6 +1,7 @@
 """What follows from a followed call, in sentences for students."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from autograder.diagnosis.code_text import leaves_early, statement_text, takes_a_step, text_of
 from autograder.diagnosis.findings import Fault, Finding, goes_own_way, module_name
@@ -25,6 +26,8 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     """
     if not finding.faults:
         return _without_fault(finding, sources, named)
+    if named:  # what a line uses may be right, and the mistake says what is not
+        finding = replace(finding, used={})
     faults = [
         fault
         for fault in finding.faults
@@ -190,7 +193,8 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         if fault.adds:
             told = [f"With {fault.adds} before line {place}, the call gives what it should{breaks}. As it is:"]
         told += shown
-        told += [f"Nothing makes {fault.missing}."] if fault.missing else []
+        # A statement that is exchanged makes it, perhaps, and was not reached in this call.
+        told += [f"Nothing makes {fault.missing}."] if fault.missing and not fault.exchanged else []
         if fault.before and fault.order not in ("", UNNAMED):
             told += [f"Line {fault.before.number} makes {fault.order}, but with the elements in another order."]
     elif fault.constant:
