@@ -1,7 +1,6 @@
 """What follows from a followed call, in sentences for students."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from autograder.diagnosis.code_text import leaves_early, statement_text, takes_a_step, text_of
 from autograder.diagnosis.findings import Fault, Finding, goes_own_way, module_name
@@ -26,8 +25,6 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
     """
     if not finding.faults:
         return _without_fault(finding, sources, named)
-    if named:  # what a line uses may be right, and the mistake says what is not
-        finding = replace(finding, used={})
     faults = [
         fault
         for fault in finding.faults
