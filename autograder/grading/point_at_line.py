@@ -296,7 +296,7 @@ def _known(recipe: Recipe, reference: Student | None, stage: Stage) -> known_ste
 def followed(
     recipe: Recipe,
     student: Student,
-    limit: float = TRACE_SECONDS,
+    limit: float | None = None,
     turned: int = -1,
     opposite: int = -1,
     earlier: bool = False,
@@ -307,6 +307,7 @@ def followed(
         StudentFault: if the call cannot be made.
         Unreadable: if what comes back is no record.
     """
+    limit = limit or TRACE_SECONDS
     lengths = {name: text.count("\n") + 1 for name, text in own_files(student.code).items()}
     with student.aside(READY_SECONDS) as ask:
         ask({"do": "follow", "seconds": limit, "turned": turned, "opposite": opposite, "files": list(lengths)})

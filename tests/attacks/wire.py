@@ -111,7 +111,7 @@ FRAMES = {
 }
 ATTACKS = [
     # The next part of the test waits for one that answers no more.
-    Attack(number, name, text, verdict if isinstance(verdict, tuple) else (verdict,), tries=False, seconds=4.0)
+    Attack(number, name, text, verdict if isinstance(verdict, tuple) else (verdict,), tries=False, seconds=3.0)
     for (number, name), (verdict, text) in FRAMES.items()
 ]
 
