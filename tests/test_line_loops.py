@@ -1,7 +1,15 @@
 """The line of what a loop leaves out or never begins again, and of what comes back in other shapes than it should."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from autograder.diagnosis.findings import Fault, Finding
 from autograder.grading.grade_submission import end_to_end
+from autograder.grading.wrong_loops import _where_it_is_left
 from autograder.manifest import assignment
+from autograder.sandbox.traces import Line
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.small_changes import small_changes
 from autograder.submissions.syntax_tree import functions
@@ -171,7 +179,7 @@ def test_the_condition_on_which_decoding_ends_too_early(workers):
     """Few trials are left behind it: each is a translation."""
     case = "transformer", "inference", "transformer", "if next_token.item() == self.eos_idx:"
     tests, line = failed(workers, *case, "if next_token.item() != self.eos_idx:")
-    assert all(wrong_lines(test) == [line] for test in tests)
+    assert [wrong_lines(test) for test in tests] == [[line], [line]]
 
 
 def test_a_loop_that_fills_too_few_columns(workers, monkeypatch):
@@ -202,3 +210,27 @@ def test_the_condition_that_leaves_a_loop_too_early(workers, monkeypatch):
     tests, line = failed(workers, *case, "if next_token.item() != self.eos_idx:", "self_tests")
     assert line in [number for test in tests for number in wrong_lines(test)]
     assert f"Line {line} of transformer.py leaves its loop too early:" in told(tests)
+
+
+NESTED = """def f(rows):
+    for row in rows:
+        for one in row:
+            made.append(one)
+        if len(made) > 3:
+            break
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "often", "told"),
+    [
+        (4, -1, 4),  # a line of the inner loop, which nothing leaves
+        (3, 1, 3),  # the inner loop runs too often: what leaves the outer one is no reason
+        (3, -1, 3),  # nor where it ends too early by itself
+    ],
+)
+def test_what_leaves_an_outer_loop_is_not_told_for_an_inner_one(line, often, told):
+    finding = Finding(faults=(Fault(Line("m.py", line, line), short=True, often=often),))
+    trace: Any = SimpleNamespace(begun=frozenset(("m.py", number) for number in range(1, 7)))
+    found = _where_it_is_left(finding, trace, {"m.py": NESTED})
+    assert [fault.line.number for fault in found.faults] == [told]

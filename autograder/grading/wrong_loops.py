@@ -47,11 +47,10 @@ def _with_round_missing(finding: Finding, trace: Trace, sources: Mapping[str, st
 
 
 def _where_it_is_left(finding: Finding, trace: Trace, sources: Mapping[str, str]) -> Finding:
-    """What follows, with the only condition on which a loop was left, for one of its lines that runs too few times; or
-    with the only one on which it was not, for a `while True` that runs too often."""
+    """What follows, with the only condition on which a loop was left, for one of its lines that runs too few times."""
     told = finding.faults[0] if len(finding.faults) == 1 else None
-    loop = _loop_around(told.line, sources) if told and told.short and told.often else None
-    if told is None or loop is None:
+    loop = _loop_around(told.line, sources) if told and told.short and told.often < 0 else None
+    if told is None or loop is None or _begins_a_loop(told.line, sources):  # that one ends too early by itself
         return finding
     found = {
         Line(loop.file, node.lineno, node.lineno)
@@ -63,6 +62,12 @@ def _where_it_is_left(finding: Finding, trace: Trace, sources: Mapping[str, str]
     }
     inner = {line for line in found if _loop_around(line, sources) == loop}
     return replace(finding, faults=(Fault(inner.pop(), short=True),)) if len(found) == 1 == len(inner) else finding
+
+
+def _begins_a_loop(line: Line, sources: Mapping[str, str]) -> bool:
+    """Whether a line is the head of a loop."""
+    below = Line(line.file, line.number + 1, line.number + 1)
+    return (loop := _loop_around(below, sources)) is not None and loop.number == line.number
 
 
 def _callers(trace: Trace, node: int) -> list[Line | None]:
