@@ -1,6 +1,7 @@
 """What follows from a followed call, in sentences for students."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from autograder.diagnosis.code_text import leaves_early, statement_text, takes_a_step, text_of
 from autograder.diagnosis.findings import Fault, Finding, goes_own_way, module_name
@@ -39,7 +40,7 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
         elif shown:
             told += [shown, *([code] if shown.endswith(":") else [])]
         else:
-            told += _fault(fault, finding, sources, bool(told), number > 0)
+            told += _fault(fault, finding, sources, bool(told), number > 0, named)
     told += ["Not all of them need be wrong."] if len(faults) > 1 and all(map(goes_own_way, faults)) else []
     told = [sentence for sentence in told if sentence != EITHER] if named else told
     return (*told, *_calls_of_modules(finding))
@@ -124,7 +125,9 @@ def _right_so_far(
     return (f"Right so far{where}{last}: {shown}.",)
 
 
-def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool) -> tuple[str, ...]:
+def _fault(
+    fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool, another: bool, named: bool
+) -> tuple[str, ...]:
     where = f"Line {fault.line.number}" + (f" of {fault.line.file}" if _several(finding) or not led else "")
     code = CODE + statement_text(fault.line, sources)
     if fault.unused is not None:
@@ -264,7 +267,9 @@ def _fault(fault: Fault, finding: Finding, sources: Mapping[str, str], led: bool
         told = [f"{where} {head}", code, *_not_number(fault)]
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
-        told += what(fault, within(fault, text_of(fault.line, sources)))
+        # What a known mistake says of a line is more than the step that usually comes next.
+        next_step = "" if named and not fault.exchange else fault.missing
+        told += what(replace(fault, missing=next_step), within(fault, text_of(fault.line, sources)))
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() passes {test}: perhaps it is called with something else than it should."]
@@ -300,7 +305,9 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
             not differing.isdisjoint(lines) if differing else fault.calls is None or not proven.issuperset(lines)
         ):
             others.append(f"{name} (line{of.removeprefix('of line')})")
-    used = [f"It uses {listed(numbers[:MOST_USED])}."] if numbers else []
+    # Of numbers that are right, in another order, one size alone is rarely the reason: two may have changed places.
+    enough = numbers if len(numbers) > 1 or not fault.order else []
+    used = [f"It uses {listed(enough[:MOST_USED])}."] if enough else []
     goes_in = others[: max(0, MOST_USED - len(numbers))]
     head = "If that line is right, look at what goes in there" if fault.vain else "What goes in there"
     return [*used, f"{head}: {listed(goes_in)}."] if goes_in else used

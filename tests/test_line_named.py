@@ -1,0 +1,37 @@
+"""What lines tell beside a known mistake: nothing that this says better, and nothing that is right."""
+
+from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
+
+
+def test_not_the_step_that_usually_comes_next(workers):
+    """Queries that are scaled before the product: a road of their own, on which the product comes later."""
+    text = source("variants", "heads")
+    begin = text.index("        scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))")
+    end = text.index("        if mask is not None:")
+    scaled = "        q = q / math.sqrt(x.size(-1))\n        scores = q @ k.transpose(-2, -1)\n"
+    tests = failed_text(workers, "variants", "heads", "heads", text[:begin] + scaled + text[end:])
+    alone = next(test for test in tests if test.name == "test_head")
+    assert alone.mistake == "heads.scale-d-model"
+    assert wrong_lines(alone) == [line_of(text, "        scores = q @ k.transpose(-2, -1)")]
+    assert "should come next" not in told(tests)
+
+
+def test_not_a_size_that_is_right_where_the_order_is_not(workers):
+    old = "grouped = q.unflatten(1, (self.num_kv_heads, -1))"
+    new = (
+        "share = self.num_heads // self.num_kv_heads\n"
+        "        grouped = q.unflatten(1, (share, self.num_kv_heads)).transpose(1, 2)"
+    )
+    tests, line = failed(workers, "variants", "modern", "modern", old, new)
+    first = next(test for test in tests if test.name == "test_grouped_queries")
+    assert wrong_lines(first) == [line + 1]
+    assert "share" not in " ".join(sentence for sentence in first.pointed if not sentence.startswith("    "))
+
+
+def test_a_rate_is_not_that_of_another_mistake_by_chance(workers):
+    """One step after the warm-up this one is the peak, too."""
+    old = "return peak * min(step / warmup, math.sqrt(warmup / step))"
+    new = "return peak * step / warmup if step <= warmup else peak / math.sqrt(step - warmup)"
+    [test], line = failed(workers, "variants", "training", "training", old, new)
+    assert wrong_lines(test) == [line]
+    assert not test.mistake
