@@ -1,4 +1,4 @@
-"""What lines tell beside a known mistake: nothing that this says better, and nothing that is right."""
+"""What is told of a line beside a known mistake or an exception: nothing that these say better, and nothing false."""
 
 from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
 
@@ -35,3 +35,31 @@ def test_a_rate_is_not_that_of_another_mistake_by_chance(workers):
     [test], line = failed(workers, "variants", "training", "training", old, new)
     assert wrong_lines(test) == [line]
     assert not test.mistake
+
+
+def test_a_line_that_raises_has_no_result_that_is_not_right(workers):
+    """A helper that is right gets a mask with the axis of the heads in the wrong place: the lines of both are told."""
+    text = source("variants", "heads")
+    begin = text.index("class MultiHeadAttentionEfficient")
+    helper = (
+        "def shares(scores, forbidden):\n"
+        "    if forbidden is not None:\n"
+        "        scores = torch.where(forbidden, scores.new_tensor(-1e30), scores)\n"
+        "    return torch.softmax(scores, dim=-1)\n\n\n"
+    )
+    own = text[begin:]
+    first = own.index("        if mask is not None:")
+    last = own.index("        weights = ")
+    rest = own[last:]
+    calls = (
+        "        behind = mask[None] if mask is not None else None\n"
+        "        weights = self.attention_dropout(shares(scores, behind))\n"
+    )
+    changed = text[:begin] + helper + own[:first] + calls + rest[rest.index("\n") + 1 :]
+    failing = failed_text(workers, "variants", "heads", "heads", changed)
+    [test] = [one for one in failing if one.name == "test_heads_at_once"]
+    raising = line_of(changed, "        scores = torch.where(forbidden")
+    assert f"Line {raising} raises the exception:" in told([test])
+    made = line_of(changed, "        behind = ")
+    assert f"and {made}." in told([test])
+    assert "is not right" not in told([test])

@@ -45,7 +45,7 @@ def test_the_first_wrong_operation_of_a_line(workers, without_trials):
     old = "key.transpose(-2, -1)"
     tests, line = failed(workers, "transformer", "mha", "mha", old, "key.roll(1, -1).transpose(-2, -1)")
     assert all(wrong_lines(test) == [line] for test in tests)
-    assert "The first of its operations that no correct code we know does is roll()." in told(tests)
+    assert "The first of its operations whose result no correct code that we know makes is roll()." in told(tests)
 
 
 def test_an_operation_that_only_uses_what_may_be_wrong_is_not_called_the_first(workers, without_trials):

@@ -1,11 +1,11 @@
-"""Wrong results that only follow from what other lines have made: these are told."""
+"""Wrong results that only follow from what other lines have made: these are told. What an exception leaves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from autograder.diagnosis.findings import Fault
+from autograder.diagnosis.findings import Fault, Finding
 from autograder.diagnosis.right_steps import UNNAMED, Comparison
-from autograder.sandbox.traces import Line
+from autograder.sandbox.traces import Line, Trace
 
 
 def drop_consequences(faults: dict[Line, Fault], seen: Comparison, suspects: Sequence[int]) -> None:
@@ -94,3 +94,16 @@ def at_result(seen: Comparison, fault: Fault) -> Fault:
         if line.number < fault.line.number and fault.order and apart and right in seen.alike_rows(node):
             return replace(fault, line=line, order=steps.get(right, UNNAMED), node=node, rows=(right,))
     return fault
+
+
+def with_exception(finding: Finding, trace: Trace) -> Finding:
+    """What follows from a call that ended with an exception: what was not called may have come behind it, and the line
+    that raises it has no result, which could be wrong."""
+    made_by = {line for node in trace.raised or () if (line := trace.lines[node]) and line != trace.raised_at}
+    faults = tuple(
+        replace(fault, raises=tuple(sorted(line.number for line in made_by if line.file == fault.line.file)))
+        if fault.line == trace.raised_at
+        else fault
+        for fault in finding.faults
+    )
+    return replace(finding, faults=faults, raised=True, never=(), often=())

@@ -106,6 +106,7 @@ class Fault:
     # Another line puts an axis into what it uses, perhaps in the wrong place; or makes a mask that is right by chance.
     doubtful: bool = False
     breaks: str = ""  # with that small change this fails, which passes now: a test, or a part of one
+    raises: tuple[int, ...] | None = None  # it raises the exception, of what these other lines of its file have made
 
     @property
     def says_what(self) -> bool:

@@ -264,12 +264,16 @@ def _fault(
         if own_way:
             head = f"{'also ' if another else ''}makes numbers that no correct code that we know makes:"
             head = f"or one that makes what it uses {head}" if fault.doubtful else head
+        head = "raises the exception:" if fault.raises is not None else head
         told = [f"{where} {head}", code, *_not_number(fault)]
         if fault.inside and not fault.exchange:
             told += [f"In there, line {fault.inside.number} makes it:", CODE + statement_text(fault.inside, sources)]
         # What a known mistake says of a line is more than the step that usually comes next.
         next_step = "" if named and not fault.exchange else fault.missing
         told += what(replace(fault, missing=next_step), within(fault, text_of(fault.line, sources)))
+        if fault.raises and all(value is not None for _, value, _ in finding.used.get(fault.line, ())):
+            lines = f"line{'s' * (len(fault.raises) > 1)} {listed([str(number) for number in fault.raises])}"
+            told.append(f"What goes in there is made by {lines}.")
         if fault.proven:
             name, test = fault.proven
             told += [f"{name}() passes {test}: perhaps it is called with something else than it should."]
@@ -301,7 +305,7 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
         of = f"of line{'s' * (len(lines) > 1)} {listed([str(line) for line in lines])}"
         if value is not None:
             numbers.append(f"{name} = {value:g} {of}")
-        elif (fault.vague or fault.doubtful or fault.nan or fault.repeats or fault.vain) and (
+        elif (fault.vague or fault.doubtful or fault.nan or fault.repeats or fault.vain or fault.raises) and (
             not differing.isdisjoint(lines) if differing else fault.calls is None or not proven.issuperset(lines)
         ):
             others.append(f"{name} (line{of.removeprefix('of line')})")

@@ -56,7 +56,7 @@ def what(fault: Fault, operation: str) -> list[str]:
         return [f"It makes the same as line {fault.same.number}, where correct code has something else.{should}"]
     given = f"It is given {listed(fault.given)}. " if 0 < len(fault.given) <= 2 else ""
     told = [f"{given}What should come next: {fault.missing}."] if fault.missing else [given.strip()] if given else []
-    first = f"The first of its operations that no correct code we know does is {operation}."
+    first = f"The first of its operations whose result no correct code that we know makes is {operation}."
     return [*told, *([first] if operation else [])]
 
 

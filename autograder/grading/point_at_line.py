@@ -18,6 +18,7 @@ from autograder.diagnosis.changing_lines import (
 )
 from autograder.diagnosis.code_text import text_of
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
+from autograder.diagnosis.consequences import with_exception
 from autograder.diagnosis.findings import Fault, Finding, Text, with_others
 from autograder.diagnosis.line_words import sentences
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
@@ -134,8 +135,7 @@ def point_at_line(
         if runs is not student:
             runs.close()
     raised = isinstance(error, Raised)
-    if raised:  # what was not called may have come behind the exception
-        finding = replace(finding, raised=True, never=(), often=())
+    finding = with_exception(finding, trace) if raised else finding
     actual = error.actual if isinstance(error, Incorrect) else None
     whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
     told = with_finding(result, finding, own_files(recipe.code))
