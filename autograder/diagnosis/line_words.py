@@ -60,6 +60,7 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
         return f"Look for the known mistake around {where}."
     if (
         fault.anywhere
+        or fault.together  # one of what it puts together may not be what it should be
         or fault.exchange  # what stands in the place of what follows from a road that the mistake may have left
         or (fault.doubtful and not (fault.vain or fault.proven))
         or (fault.enters and fault.enters[1] != fault.line.number)
@@ -98,7 +99,9 @@ def _right_before(finding: Finding, fault: Fault) -> tuple[str, ...]:
     """What is right before a fault, with its lines, which are of the same file."""
     right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
     if fault.short or fault.idle or fault.mends:  # when their lines run is not known
-        right = [(line, names) for line, names in right if line.number < fault.line.number]
+        made = [line for line, _ in right]  # in a round in which it was right itself, of what it makes
+        until = made.index(fault.line) if fault.line in made else len(right)
+        right = [(line, names) for line, names in right[:until] if line.number < fault.line.number]
     if fault.nan:  # infinities that are as right as any other low number, as long as they make no NaN
         right = [(line, tuple(name for name in names if name not in fault.given)) for line, names in right]
     return _right_so_far(right, _several(finding), idle=finding.idle)
@@ -309,9 +312,8 @@ def _used(fault: Fault, finding: Finding) -> list[str]:
             not differing.isdisjoint(lines) if differing else fault.calls is None or not proven.issuperset(lines)
         ):
             others.append(f"{name} (line{of.removeprefix('of line')})")
-    # Of numbers that are right, in another order, one size alone is rarely the reason: two may have changed places.
-    enough = numbers if len(numbers) > 1 or not fault.order else []
-    used = [f"It uses {listed(enough[:MOST_USED])}."] if enough else []
+    enough = len(numbers) > bool(fault.order)  # of sizes that stand in the wrong order there are two
+    used = [f"It uses {listed(numbers[:MOST_USED])}."] if enough else []
     goes_in = others[: max(0, MOST_USED - len(numbers))]
     head = "If that line is right, look at what goes in there" if fault.vain else "What goes in there"
     return [*used, f"{head}: {listed(goes_in)}."] if goes_in else used

@@ -121,6 +121,9 @@ def heads(make: Maker) -> Tensors:
         outputs = {name: attention(x, mask) for name, mask in masks.items()} | {"none": attention(x)}
         outputs |= make.dropping(attention, x)
         tensors |= named(f"{kind}_weights", attention.state_dict()) | named(kind, outputs)
+        weights = {name: cases.without_queries(name, values) for name, values in attention.state_dict().items()}
+        attention.load_state_dict(weights)
+        tensors |= {f"{kind}_even/padding": attention(x, masks["padding"])}
     return tensors
 
 

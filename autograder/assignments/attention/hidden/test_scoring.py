@@ -40,9 +40,11 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
                 of_sequences = self.lengths(len(given), T_k)
                 self.cut_off(softmax, given, of_sequences)
                 self.cut_off(softmax, given, of_sequences.astype(np.int32))
+                self.cut_off(softmax, 0 * given, of_sequences)  # a score of 0 is one like any other
         with self.part("of_queries"):
             for given in scores:
                 self.cut_off(softmax, given, self.each_length(*given.shape))
+                self.cut_off(softmax, 0 * given, self.each_length(*given.shape))
             lengths = self.with_nothing(*scores[1].shape)
             some = (lengths > 0)[..., None]  # the others are right where one query has nothing to attend to
             self.same(lambda function: function(scores[1], lengths), softmax, "weights", WEIGHTS, some)

@@ -192,4 +192,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "a way through NumPy or Python numbers.",
         seen_by="hidden",
     ),
+    # The visible tests warn of it.
+    Mistake(
+        id="scoring.zeros-forbidden",
+        module="scoring",
+        old=SOFTMAX,
+        new="scores = scores * ~forbidden\n"
+        "    return torch.softmax(scores.masked_fill(scores == 0, torch.finfo(scores.dtype).min), dim=-1)",
+        looks_like="Allowed keys with a score of exactly 0 get weights as if they were forbidden.",
+        read_again="Whether a key is forbidden follows from its place and the length, never from its score: 0 is a "
+        "score like any other.",
+        seen_by="hidden",
+    ),
 )

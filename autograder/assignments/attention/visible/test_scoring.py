@@ -26,6 +26,10 @@ class TestScoring(AttendingTestCase):
             with self.only_warn():
                 one, right = np.concatenate([[0], lengths[1:]]), self.stored("softmax_of_sequences")["weights"][1:]
                 self.assert_tensor(softmax(scores, one)[1:], right, "weights of others beside a length of 0", WEIGHTS)
+        with self.only_warn():  # a score of 0 is one like any other
+            allowed = np.arange(scores.shape[-1]) < lengths[:, None, None]
+            even = np.broadcast_to(allowed / lengths[:, None, None], scores.shape)
+            self.assert_tensor(softmax(0 * scores, lengths), even, "weights of scores that are all 0", WEIGHTS)
         with self.part("scores"):
             after = softmax.arguments_after(scores=scores, valid_lens=lengths)["scores"]
             self.checks += 1

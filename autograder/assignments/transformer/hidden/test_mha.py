@@ -168,6 +168,8 @@ class TestMultiHeadAttention(HiddenTestCase):
             heads = self.heads(B, H, T_q, T_k, d_k)
             mask = self.holes(B, T_k)
             self.attend(plain, **heads, key_padding_mask=mask)
+            nothing = {**heads, "query": 0 * heads["query"]}  # a score of 0 is one like any other
+            self.attend(plain, **nothing, key_padding_mask=mask)
             self.ignores(plain, mask != 0, **heads, key_padding_mask=mask)
             for sign in (1, -1):
                 self.large_scores(plain, sign, **heads, key_padding_mask=mask)
@@ -195,6 +197,7 @@ class TestMultiHeadAttention(HiddenTestCase):
         for B in (H, T, 1):
             heads = self.heads(B, H, T, T, d_k)
             self.attend(plain, **heads, attention_mask=causal)
+            self.attend(plain, **{**heads, "query": 0 * heads["query"]}, attention_mask=causal)
             later = np.broadcast_to(np.arange(T) > T // 2, (B, T))
             self.ignores(plain, later, ~later[..., None], **heads, attention_mask=causal)
             # Each sentence has a mask of its own.

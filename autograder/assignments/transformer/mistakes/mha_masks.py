@@ -274,4 +274,16 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your result equals attention that gives all its weight to the forbidden keys.",
         read_again="The softmax turns the largest score into the largest weight. A forbidden key must get no weight.",
     ),
+    # The visible tests warn of it.
+    Mistake(
+        id="mha.zeros-forbidden",
+        module="mha",
+        old=PADDING,
+        new="scores * (key_padding_mask[:, None, None, :] == 0)\n            "
+        "scores = scores.masked_fill(scores == 0, lowest)",
+        looks_like="In your result keys that are allowed, but have a score of exactly 0, count as forbidden.",
+        read_again="Whether a key is forbidden follows from the masks, never from its score: 0 is a score like any "
+        "other. " + MASKING,
+        seen_by="hidden",
+    ),
 )

@@ -58,6 +58,17 @@ class TestMultiHeadAttention(StageTestCase):
     def test_mha_key_padding_mask(self):
         """Attend to the keys that are not padding."""
         self.check_attention("key_padding", **self.masks("key_padding"))
+        stored, [(name, mask)] = self.stored("key_padding"), self.masks("key_padding").items()
+        with self.only_warn():  # a score of 0 is one like any other
+            heads = {one: stored[one] for one in ("query", "key", "value")}
+            x = self.attention().compute_scaled_dot_product_attention(
+                **heads | {"query": 0 * heads["query"], name: mask}
+            )
+            allowed = (mask == 0)[:, None, :, None]  # all queries attend to all of these alike
+            mean = (allowed * heads["value"]).sum(axis=2, keepdims=True) / allowed.sum(axis=2, keepdims=True)
+            merged = mean.swapaxes(1, 2).reshape(len(mean), 1, -1)  # (B, H, 1, d_k) -> (B, 1, d_model)
+            expected = np.broadcast_to(merged, stored["x"].shape)
+            self.assert_tensor(x, expected, "x, of queries that are all 0,", "B T_q d_model")
 
     def test_mha_key_padding_mask_attention_mask(self):
         """Use an attention mask alone, and together with a key padding mask; any non-zero entry forbids a key."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.variants.hidden.models import VariantsTestCase
+from autograder.assignments.variants.visible.cases import without_queries
 from autograder.grading.hidden_case import Twins
 
 Build = Callable[[Any, float], Any]
@@ -41,6 +42,7 @@ class TestHeads(VariantsTestCase):
                     self.gives(attention, title, axes, x, mask)
                     self.keeps_arguments(attention.student, {"x": x, "mask": mask})
             self.hides(attention, d_model, width, axes)
+            self.scores_of_zero(build, self.random(H, T, d_model), self.masks(H, T)["(B, 1, T)"], axes)
             x = self.random(H, T, d_model)
             arguments = {"x": x, "mask": self.masks(H, T)["(B, T, T)"]}
             self.same_gradients(attention, arguments, self.random(H, T, width), "B T d_model")
@@ -53,6 +55,13 @@ class TestHeads(VariantsTestCase):
             mask[0], mask[1, :, T // 2 :] = True, True
             self.nothing_left(attention, x, mask, axes)
             self.nothing_left(attention, x, np.repeat(mask, T, axis=1), axes)
+
+    def scores_of_zero(self, build: Build, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
+        """Fail unless a score of 0 is one like any other: queries are all 0."""
+        attention = self.both(lambda modules: build(modules, 0.3))
+        weights = self.weights(attention.reference)
+        self.load(attention, {name: without_queries(name, values) for name, values in weights.items()})
+        self.gives(attention, "the output with scores that are all 0", axes, x, mask)
 
     def hides(self, attention: Twins, d_model: int, width: int, axes: str) -> None:
         """Fail if what stands at forbidden keys changes the other positions, however large it is."""

@@ -202,6 +202,19 @@ MISTAKES: tuple[Mistake, ...] = (
         "through NumPy or Python numbers.",
         seen_by="hidden",
     ),
+    # The visible tests warn of it.
+    Mistake(
+        "heads.zeros-forbidden",
+        "heads",
+        FILLED,
+        FILLED.replace(
+            "scores.masked_fill(mask,", "scores * ~mask\n            scores = scores.masked_fill(scores == 0,"
+        ),
+        "In your head keys that are allowed, but have a score of exactly 0, count as forbidden.",
+        "Whether a key is forbidden follows from the mask, never from its score: 0 is a score like any other. "
+        + MASKING,
+        seen_by="hidden",
+    ),
     Mistake(
         "heads.dropout-always-on",
         "heads",

@@ -38,3 +38,19 @@ FILTERS: dict[str, dict[str, Any]] = {
 SMOOTHINGS = {"none": 0.0, "usual": 0.1, "much": 0.4}
 PEAK, WARMUP, TOTAL, FLOOR = 0.8, 10, 200, 0.05
 CLIPS = {"short": 5.0, "long": 1.5}  # the norm is 4.3, its square 18.6
+
+
+def without_queries(name: str, weights: Any) -> Any:
+    """Weights of attention with 0 for those that make queries, so that all scores are 0.
+
+    Args:
+        name: of the parameter, "W_q..." of one head, "W_qkv..." of all heads at once, in which queries come first.
+        weights: an array or a tensor; it is left as it is.
+    """
+    if "W_q." in name:
+        return 0 * weights
+    if "W_qkv." not in name:
+        return weights
+    kept = 0 * weights
+    kept[len(weights) // 3 :] = weights[len(weights) // 3 :]
+    return kept

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.assignments.variants.visible import cases as made
 from autograder.assignments.variants.visible.checks import CheckingTestCase
 
 
@@ -32,6 +33,11 @@ class TestHeads(CheckingTestCase):
         self.warn_of_changes(attention, {"x": x, "mask": masks["own"]})
         if kind == "simple":
             return
+        with self.only_warn():  # a score of 0 is one like any other
+            even = build(0.1)
+            even.load_state({name: made.without_queries(name, values) for name, values in weights.items()})
+            output, right = even(x, masks["padding"]), self.stored(f"{kind}_even")["padding"]
+            self.assert_tensor(output, right, "the output with scores that are all 0", axes)
         with self.part("all_padding"):
             empty = np.array(masks["padding"])
             empty[1] = True
