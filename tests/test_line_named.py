@@ -63,3 +63,40 @@ def test_a_line_that_raises_has_no_result_that_is_not_right(workers):
     made = line_of(changed, "        behind = ")
     assert f"and {made}." in told([test])
     assert "is not right" not in told([test])
+
+
+def test_what_a_line_makes_that_a_change_mends_is_not_right_so_far(workers):
+    """The first step of a translation has one row of the mask only: its line is right there, and what it makes."""
+    text = source("transformer", "decoder")
+    forward = "    def forward(\n        self,\n        x: torch.Tensor,\n        encoder_out"
+    helper = (
+        "    def look(self, last, x, padding, rows):\n"
+        "        attended = self.self_attn(last, x, x, key_padding_mask=padding, attention_mask=rows)\n"
+        "        return self.self_attn_layer_norm(last + self.dropout(attended))\n\n"
+    )
+    whole = (
+        "        attended = self.self_attn(x, x, x, self_attn_padding_mask, self_attn_mask)\n"
+        "        x = self.self_attn_layer_norm(x + self.dropout(attended))\n"
+    )
+    one = (
+        "        attended = self.self_attn(last, x, x, self_attn_padding_mask, last_mask)\n"
+        "        last = self.self_attn_layer_norm(last + self.dropout(attended))\n"
+    )
+    last = "        last = x if cache is None else x[:, -1:]"
+    first = (
+        "        if cache is None:\n            return self.forward(\n"
+        "                x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask\n            )\n"
+    )
+    for old, new in (
+        (forward, helper + forward),
+        (whole, "        x = self.look(x, x, self_attn_padding_mask, self_attn_mask)\n"),
+        (one, "        last = self.look(last, x, self_attn_padding_mask, last_mask)\n"),
+        (last, first + last),
+        ("last_mask = self_attn_mask[:, -1:]", "last_mask = self_attn_mask[:, :1]"),
+    ):
+        assert old in text
+        text = text.replace(old, new, 1)
+    tests = failed_text(workers, "transformer", "inference", "decoder", text)
+    cached = next(test for test in tests if test.name == "test_decoder_inference_cache_extra_credit")
+    assert wrong_lines(cached) == [line_of(text, "last_mask = self_attn_mask[:, :1]")]
+    assert "self-attention of the new positions" not in told([cached])

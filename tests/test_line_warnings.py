@@ -128,3 +128,16 @@ def test_a_first_step_of_all_layers_without_a_mask(workers):
     assert [test.message for test in tests if test.message] == [
         "passes, but: y of a first step with several positions has the right shape but wrong values"
     ]
+
+
+def test_scores_of_0_that_count_as_forbidden(workers):
+    """A score is 0 by chance in no test: queries that are all 0 show it."""
+    for name, stage, module, forbidden, lowest in (
+        ("attention", "scoring", "scoring", "forbidden", "torch.finfo(scores.dtype).min"),
+        ("transformer", "mha", "mha", "key_padding_mask[:, None, None, :] != 0", "lowest"),
+        ("variants", "heads", "heads", "mask", "torch.finfo(scores.dtype).min"),
+    ):
+        old = f"scores.masked_fill({forbidden}, {lowest})"
+        times = f"scores * (({forbidden}) == 0)"
+        test, _ = warned(workers, name, stage, module, (old, f"({times}).masked_fill({times} == 0, {lowest})"))
+        assert "all 0" in test.message

@@ -179,6 +179,11 @@ class Finding:
     # What the line of a fault uses that other lines made: its name, its value if it is a number, the numbers of these.
     used: Mapping[Line, tuple[tuple[str, float | None, tuple[int, ...]], ...]] = field(default_factory=dict)
 
+    def right_until(self, line: Line) -> tuple[tuple[Line, tuple[str, ...]], ...]:
+        """What is right before a line runs, which may be right itself in the first rounds of a loop."""
+        lines = [one for one, _ in self.right]
+        return self.right[: lines.index(line)] if line in lines else self.right
+
 
 def with_others(finding: Finding) -> Finding:
     """What follows; where each line may be a road of one's own, with the others that may be wrong."""

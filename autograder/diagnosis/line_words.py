@@ -60,7 +60,7 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
         return f"Look for the known mistake around {where}."
     if (
         fault.anywhere
-        or fault.together  # one of what it puts together may not be what it should be
+        or (fault.together and not fault.calls)  # one of what it puts together may not be what it should be
         or fault.exchange  # what stands in the place of what follows from a road that the mistake may have left
         or (fault.doubtful and not (fault.vain or fault.proven))
         or (fault.enters and fault.enters[1] != fault.line.number)
@@ -99,9 +99,7 @@ def _right_before(finding: Finding, fault: Fault) -> tuple[str, ...]:
     """What is right before a fault, with its lines, which are of the same file."""
     right = [(line, names) for line, names in finding.right if line.file == fault.line.file]
     if fault.short or fault.idle or fault.mends:  # when their lines run is not known
-        made = [line for line, _ in right]  # in a round in which it was right itself, of what it makes
-        until = made.index(fault.line) if fault.line in made else len(right)
-        right = [(line, names) for line, names in right[:until] if line.number < fault.line.number]
+        right = [(line, names) for line, names in right if line.number < fault.line.number]
     if fault.nan:  # infinities that are as right as any other low number, as long as they make no NaN
         right = [(line, tuple(name for name in names if name not in fault.given)) for line, names in right]
     return _right_so_far(right, _several(finding), idle=finding.idle)

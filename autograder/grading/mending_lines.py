@@ -90,7 +90,7 @@ def mended(
 def _with_mending(result: TestResult, followed: Followed, fault: Fault) -> TestResult:
     """The result of a test whose call a change of a line would mend."""
     finding = followed.finding
-    right = [(line, steps) for line, steps in finding.right if line not in {fault.line, *finding.unsure}]
+    right = [(line, steps) for line, steps in finding.right_until(fault.line) if line not in finding.unsure]
     if fault.breaks:  # lines behind it may have to change with it
         right = [one for one in right if one[0].file == fault.line.file and one[0].number < fault.line.number]
     told = finding.faults[0] if finding.faults else fault

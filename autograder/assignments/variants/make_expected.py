@@ -108,6 +108,8 @@ def layers(make: Maker) -> Tensors:
 
 
 def heads(make: Maker) -> Tensors:
+    from torch.func import functional_call
+
     B, T = len(cases.LENGTHS), max(cases.LENGTHS)
     kinds = {
         "head": make.modules.heads.AttentionHead(cases.D_MODEL, cases.D_MODEL // cases.HEADS, 0.1),
@@ -122,8 +124,7 @@ def heads(make: Maker) -> Tensors:
         outputs |= make.dropping(attention, x)
         tensors |= named(f"{kind}_weights", attention.state_dict()) | named(kind, outputs)
         weights = {name: cases.without_queries(name, values) for name, values in attention.state_dict().items()}
-        attention.load_state_dict(weights)
-        tensors |= {f"{kind}_even/padding": attention(x, masks["padding"])}
+        tensors |= {f"{kind}_even/padding": functional_call(attention, weights, (x, masks["padding"]))}
     return tensors
 
 
