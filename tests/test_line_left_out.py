@@ -144,4 +144,4 @@ def test_keys_put_together_before_they_are_turned(workers):
     tests = slips.failed_text(workers, "variants", "modern", "modern", text)
     told = [sentence for test in tests for sentence in test.pointed]
     joined = slips.line_of(text, "k, v = torch.cat([cache[0], k]")
-    assert f"The known mistake shows on line {joined} or before it:" in told
+    assert f"Look for the known mistake around line {joined}." in told

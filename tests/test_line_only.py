@@ -76,6 +76,16 @@ def test_the_only_statement_of_a_function(workers, new):
     assert ("makes what has the wrong dtype:" if new == "(u <= 1)" else "is all that computes here") in told([test])
 
 
+def test_the_only_branch_that_was_taken(workers):
+    """Plain numbers are not followed: the line that gives back the wrong one, or the condition before it."""
+    old = "return peak * min(step / warmup, math.sqrt(warmup / step))"
+    new = "if step <= warmup:\n        return peak * step / warmup\n    return peak / math.sqrt(1 + step - warmup)"
+    tests, line = failed(workers, "variants", "training", "training", old, new)
+    [test] = [test for test in tests if test.name == "test_warmup_rate"]
+    assert wrong_lines(test) == [line + 2]
+    assert "or another branch should have been taken:" in told([test])
+
+
 def test_a_line_that_goes_around_a_module(workers):
     """The input goes straight to the helper function; the queries have as many features as the input."""
     tests, line = failed(workers, "variants", "modern", "modern", "split_heads(self.W_q(x))", "split_heads(x)")

@@ -56,11 +56,11 @@ def _where_it_shows(fault: Fault, with_file: bool) -> str:
     where = f"line {fault.line.number}" + (f" of {fault.line.file}" if with_file else "")
     if fault.breaks:  # its change mends one thing, and not all
         return f"L{where[1:]} has a part in it:"
-    if fault.vague and not (fault.calls and fault.calls.wanted):
+    together = fault.together and not fault.calls  # what should come before it may come after it
+    if together or (fault.vague and not (fault.calls and fault.calls.wanted)):
         return f"Look for the known mistake around {where}."
     if (
         fault.anywhere
-        or (fault.together and not fault.calls)  # one of what it puts together may not be what it should be
         or fault.exchange  # what stands in the place of what follows from a road that the mistake may have left
         or (fault.doubtful and not (fault.vain or fault.proven))
         or (fault.enters and fault.enters[1] != fault.line.number)

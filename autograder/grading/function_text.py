@@ -40,6 +40,7 @@ class FunctionText:
     # The lines of statements that do nothing, and what else they do: "" nothing, "computes" or "asks".
     idle: tuple[tuple[int, int, str], ...]
     alone: int  # the line of the only statement, 0 if there are several
+    chooses: bool  # whether it does nothing but choose what it returns
     keeps: tuple[tuple[int, int, str], ...]  # the lines of statements that give something to an attribute, and its name
 
 
@@ -103,8 +104,17 @@ def _read(function: ast.FunctionDef) -> FunctionText:
         tuple((one.lineno, one.end_lineno or one.lineno, *_branch(one, nodes)) for one in written),
         tuple(_idle(function)),
         body[0].lineno if len(body := list(statements(function.body))) == 1 else 0,
+        len(body) > 1 and all(isinstance(one, (ast.If, ast.Return, ast.Raise)) for one in _inner(body)),
         tuple((one.lineno, one.end_lineno or one.lineno, name) for one in whole if (name := _kept(one))),
     )
+
+
+def _inner(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a function, and those of their branches."""
+    for one in body:
+        yield one
+        if isinstance(one, ast.If):
+            yield from _inner([*one.body, *one.orelse])
 
 
 def _branch(statement: ast.stmt, nodes: list[ast.AST]) -> tuple[int, int]:

@@ -62,6 +62,7 @@ from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 MOST_LINES = 3  # of which one does something, that are told
 VMAP = "vmap("
 ONLY = "is all that computes here, and gives back something else than it should"
+BRANCH = "gives back something else than it should, or another branch should have been taken"
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
@@ -163,7 +164,8 @@ def _with_only(result: TestResult, recipe: Recipe, known: known_steps.Known, tra
         line = keeping_line(sources, request["attribute"], trace.places())
         made = " or one that makes what it uses" if line and keeps_what_was_made(sources, line) else ""
         return _with_line(result, recipe, line, f"keeps as {request['attribute']} something else than it should", made)
-    return _with_line(result, recipe, only_statement(sources, trace.places()), ONLY)
+    line, chosen = only_statement(sources, trace.places())
+    return _with_line(result, recipe, line, BRANCH if chosen else ONLY)
 
 
 def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> TestResult:

@@ -126,11 +126,14 @@ def keeps_what_was_made(sources: Mapping[str, str], line: Line) -> bool:
     return False
 
 
-def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> Line | None:
-    """The only line of some that have run, if it is the only statement of its function as well."""
+def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> tuple[Line | None, bool]:
+    """The only line of some that have run, if it is the only statement of its function as well, or one of the branches
+    that are all of it; and whether it is one of these."""
     line = only(ran)
-    own = functions_of(line.file, sources.get(line.file, "")).values() if line else ()
-    return line if line and any(function.alone == line.number for function in own) else None
+    every = functions_of(line.file, sources.get(line.file, "")).values() if line else ()
+    own = [one for one in every if line and one.first <= line.number <= one.last]
+    chosen = any(function.chooses for function in own)
+    return (line if line and (chosen or any(one.alone == line.number for one in own)) else None), chosen
 
 
 def idle_loops(sources: Mapping[str, str], ran: Collection[Line], end: Line | None = None) -> list[Line]:
