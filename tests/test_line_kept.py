@@ -80,3 +80,24 @@ def test_a_list_that_is_a_default_argument(workers):
     [test] = [test for test in tests if test.name == "test_teacher_forcing"]
     assert test.status == "passed"
     assert "a second call gives more or less weights than the first one" in test.message
+
+
+def test_an_attribute_that_a_call_changes(workers):
+    """The table is made row by row, on a road of its own, and right; then a call cuts it."""
+    text = source("transformer", "pe")
+    begin, end = text.index("        pe = torch.zeros("), text.index("    def forward(")
+    table = (
+        "        pe = torch.zeros(max_seq_length, d_model)\n"
+        "        columns = torch.arange(d_model)\n"
+        "        turns = 10000.0 ** (2 * (columns // 2).double() / d_model)\n"
+        "        for t in range(max_seq_length):\n"
+        "            pe[t] = torch.sin(t / turns + (columns % 2) * (math.pi / 2))\n"
+        '        self.register_buffer("pe", pe.unsqueeze(0))\n\n'
+    )
+    changed = text[:begin] + table + text[end:]
+    assert not failed_text(workers, "transformer", "pe", "pe", changed)
+    used = changed.rindex("self.pe[")
+    line = changed.rindex("\n", 0, used) + 1
+    cut = changed[:line] + "        self.pe = self.pe[:, : x.size(1)]\n" + changed[line:]
+    [test] = failed_text(workers, "transformer", "pe", "pe", cut)
+    assert test.pointed[0].startswith(f"Line {line_of(cut, 'self.pe = self.pe[')} of pe.py gives pe another value")

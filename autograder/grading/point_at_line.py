@@ -19,7 +19,7 @@ from autograder.diagnosis.changing_lines import (
 from autograder.diagnosis.code_text import text_of
 from autograder.diagnosis.compare_tensors import Incorrect, Wrong
 from autograder.diagnosis.consequences import with_exception
-from autograder.diagnosis.findings import Fault, Finding, Text, with_others
+from autograder.diagnosis.findings import Fault, Finding, Text, goes_own_way, with_others
 from autograder.diagnosis.line_words import sentences
 from autograder.diagnosis.module_outputs import misplaced_line, only, using_line
 from autograder.diagnosis.weak_tensors import numbers_to_tell
@@ -61,8 +61,6 @@ from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
 MOST_LINES = 3  # of which one does something, that are told
 VMAP = "vmap("
-ONLY = "is all that computes here, and gives back something else than it should"
-BRANCH = "gives back something else than it should, or another branch should have been taken"
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
@@ -150,6 +148,8 @@ def point_at_line(
         told = told if filled else _with_line(result, recipe, line, "returns what has the wrong type")
     elif not (finding.faults or finding.opposite or finding.nan or finding.never or finding.often or raised):
         told = _with_only(told, recipe, known, trace)
+    if not raised and all(map(goes_own_way, finding.faults)):
+        told = _kept_anew(told, recipe, trace)
     if not raised and all(fault.returns is not None for fault in finding.faults):
         told = with_unfilled(told, own_files(recipe.code), trace)
     return told, Followed(recipe, known, trace, finding, raised, whole)
@@ -161,11 +161,17 @@ def _with_only(result: TestResult, recipe: Recipe, known: known_steps.Known, tra
     if any(VMAP in text for text in sources.values()):  # of what runs inside nothing is seen
         return result
     if request["do"] == "get" and (known.find(trace.signatures[list(trace.results)]) >= 0).all():
-        line = keeping_line(sources, request["attribute"], trace.places())
+        line, _ = keeping_line(sources, request["attribute"], trace.places())
         made = " or one that makes what it uses" if line and keeps_what_was_made(sources, line) else ""
         return _with_line(result, recipe, line, f"keeps as {request['attribute']} something else than it should", made)
-    line, chosen = only_statement(sources, trace.places())
-    return _with_line(result, recipe, line, BRANCH if chosen else ONLY)
+    return _with_line(result, recipe, *only_statement(sources, trace.places()))
+
+
+def _kept_anew(result: TestResult, recipe: Recipe, trace: Trace) -> TestResult:
+    """A result with the line that changes the attribute which is read: what the constructor has made may be right."""
+    name = recipe.requests[-1][0].get("attribute", "")
+    line, again = keeping_line(own_files(recipe.code), name, trace.places())
+    return _with_line(result, recipe, line, f"gives {name} another value than it had") if again else result
 
 
 def _changing(result: TestResult, recipe: Recipe, runs: Student, why: Wrong) -> TestResult:

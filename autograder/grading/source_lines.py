@@ -93,9 +93,9 @@ def idle_statements(sources: Mapping[str, str], ran: Collection[Line]) -> dict[L
     }
 
 
-def keeping_line(sources: Mapping[str, str], attribute: str, ran: Collection[Line]) -> Line | None:
-    """The only statement that gives something to an attribute; of several the only one that has run after the
-    constructor.
+def keeping_line(sources: Mapping[str, str], attribute: str, ran: Collection[Line]) -> tuple[Line | None, bool]:
+    """The only statement that gives something to an attribute, or the only one that has run after the constructor; and
+    whether it is one of several.
 
     Args:
         ran: lines that have run.
@@ -108,7 +108,7 @@ def keeping_line(sources: Mapping[str, str], attribute: str, ran: Collection[Lin
         if name == attribute
     }
     later = [line for line, path in found.items() if line in ran and not path.endswith("__init__")]
-    return only([*found] if len(found) == 1 else later)
+    return only([*found] if len(found) == 1 else later), len(found) > 1
 
 
 def keeps_what_was_made(sources: Mapping[str, str], line: Line) -> bool:
@@ -126,14 +126,16 @@ def keeps_what_was_made(sources: Mapping[str, str], line: Line) -> bool:
     return False
 
 
-def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> tuple[Line | None, bool]:
+def only_statement(sources: Mapping[str, str], ran: Collection[Line]) -> tuple[Line | None, str]:
     """The only line of some that have run, if it is the only statement of its function as well, or one of the branches
-    that are all of it; and whether it is one of these."""
+    that are all of it; and what is wrong then."""
     line = only(ran)
     every = functions_of(line.file, sources.get(line.file, "")).values() if line else ()
     own = [one for one in every if line and one.first <= line.number <= one.last]
-    chosen = any(function.chooses for function in own)
-    return (line if line and (chosen or any(one.alone == line.number for one in own)) else None), chosen
+    if any(function.chooses for function in own):
+        return line, "gives back something else than it should, or another branch should have been taken"
+    alone = any(line and function.alone == line.number for function in own)
+    return line if alone else None, "is all that computes here, and gives back something else than it should"
 
 
 def idle_loops(sources: Mapping[str, str], ran: Collection[Line], end: Line | None = None) -> list[Line]:

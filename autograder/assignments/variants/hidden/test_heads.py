@@ -33,7 +33,9 @@ class TestHeads(VariantsTestCase):
             self.same_dropout(build, lambda model: model(x), axes)
             if all_padding:  # not of heads in a list
                 half = self.twins(lambda modules: build(modules, 0.5))
-                self.assert_drops_weights(half.student, self.weights(half.reference), self.random(H, T, d_model))
+                own = H if width == d_model else 1
+                weights = self.weights(half.reference)
+                self.assert_drops_weights(half.student, weights, self.random(H, T, d_model), own)
         with self.part("masks"):
             for B in (H, T, 1):
                 x = self.random(B, T, d_model)

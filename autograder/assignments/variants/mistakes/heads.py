@@ -185,6 +185,15 @@ MISTAKES: tuple[Mistake, ...] = (
         random=True,
     ),
     Mistake(
+        "heads.dropout-on-values",
+        "heads",
+        f"{WEIGHTS}\n        {SUM}",
+        "weights = torch.softmax(scores, dim=-1)\n        return weights @ self.dropout(v)  # (B, T, T)",
+        "Your head applies dropout to the values instead of the weights.",
+        "Where a weight is dropped, the query does without that key. The docstring says where dropout stands.",
+        random=True,
+    ),
+    Mistake(
         "heads.dropout-on-input",
         "heads",
         f"{PROJECTED}  # (B, T, d_model) -> (B, T, d_head) each",

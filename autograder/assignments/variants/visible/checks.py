@@ -15,6 +15,18 @@ GELU_LIMIT = 4e-5  # in any precision: the approximation by tanh is up to 4.7e-4
 EMBEDDINGS = ("token_embedding.weight", "position_embedding.weight")
 
 
+def alike_values(name: str, weights: np.ndarray) -> np.ndarray:
+    """Weights of attention with which all features of a value are the same number.
+
+    Args:
+        name: of the parameter, "W_v..." of one head, "W_qkv..." of all heads at once, in which values come last.
+    """
+    first = {"W_v": 0, "W_qkv": 2 * len(weights) // 3}.get(name.rpartition(".")[0])
+    if first is None:
+        return weights
+    return np.concatenate([weights[:first], np.broadcast_to(weights[first], weights[first:].shape)])
+
+
 class CheckingTestCase(StageTestCase):
     """A test with the checks of this assignment."""
 
@@ -38,16 +50,18 @@ class CheckingTestCase(StageTestCase):
         number = isinstance(actual, (int, float)) and not isinstance(actual, bool)
         self.assert_tensor(np.asarray(float(actual)) if number else actual, np.asarray(expected), name, "")
 
-    def assert_drops_weights(self, attention: Any, weights: Mapping[str, np.ndarray], x: np.ndarray) -> None:
-        """Fail if attention with a dropout of 0.5 drops numbers of its result in place of weights.
+    def assert_drops_weights(self, attention: Any, weights: Mapping[str, np.ndarray], x: np.ndarray, H: int) -> None:
+        """Fail if attention with a dropout of 0.5 drops numbers of its result or of its values in place of weights.
 
-        Those that it keeps are then all the same multiple of those without dropout.
+        Numbers of the result that it keeps are then all the same multiple of those without dropout. The features of a
+        value are alike here, so those of a head that are kept should be.
 
         Args:
             weights: of the attention; W_o, if there is one, is replaced, so that it changes nothing.
+            H: the number of heads in the result.
         """
         plain = {"W_o.weight": np.eye(x.shape[-1]), "W_o.bias": np.zeros(x.shape[-1])}
-        attention.load_state({name: plain.get(name, weight) for name, weight in weights.items()})
+        attention.load_state({name: plain.get(name, alike_values(name, weight)) for name, weight in weights.items()})
         whole = attention(x)
         attention.train()
         some = attention(x)
@@ -58,6 +72,13 @@ class CheckingTestCase(StageTestCase):
         if np.ptp(factors) <= 1e-4 * np.abs(factors).max():
             why = "A weight that is dropped takes a key away from a query, so all numbers of the result change."
             wrong = "in training mode, dropout drops numbers of the result and not weights"
+            self.wrong(wrong, why, actual=some, operation="dropout")
+        features = some.reshape(-1, some.shape[-1] // H)  # -> (B * T * H, d_head)
+        highest = np.where(features != 0, features, -np.inf).max(axis=-1)
+        lowest = np.where(features != 0, features, np.inf).min(axis=-1)
+        if not np.all(highest - lowest <= 1e-4 * np.abs(features).max()):  # both are infinite where all is dropped
+            why = "All features of a value are alike here, so those of a head of the result should be."
+            wrong = "in training mode, dropout drops single features of the values: it belongs on the weights"
             self.wrong(wrong, why, actual=some, operation="dropout")
 
     def assert_groups(

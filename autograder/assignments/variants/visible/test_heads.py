@@ -25,7 +25,7 @@ class TestHeads(CheckingTestCase):
             self.assert_tensor(attention(x), outputs["none"], "the output without a mask", axes)
             self.assert_dropout(build, weights, lambda model: model(x), outputs, axes)
             if kind != "simple":  # its heads are those of the test before
-                self.assert_drops_weights(build(0.5), weights, x)
+                self.assert_drops_weights(build(0.5), weights, x, 1 if kind == "head" else made.HEADS)
         with self.part("masks"):
             for name in ("causal", "padding", "own"):
                 title = f"the output with a mask of shape {SHAPES[name]}"
