@@ -101,7 +101,7 @@ def test_an_attribute_that_a_call_changes_after_the_constructor(workers):
     new = "self.pe = self.pe[:, :T]\n        return x + self.pe"
     tests, line = failed(workers, "transformer", "pe", "pe", old, new)
     assert tests[0].message == "pe after a call has the wrong shape"
-    assert f"Line {line} of pe.py keeps as pe something else than it should:" in told(tests)
+    assert f"Line {line} of pe.py gives pe another value than it had:" in told(tests)
 
 
 ONE_AXIS = {
