@@ -95,7 +95,7 @@ def idle_statements(sources: Mapping[str, str], ran: Collection[Line]) -> dict[L
 
 def keeping_line(sources: Mapping[str, str], attribute: str, ran: Collection[Line]) -> tuple[Line | None, bool]:
     """The only statement that gives something to an attribute, or the only one that has run after the constructor; and
-    whether it is one of several.
+    whether that had given it something before.
 
     Args:
         ran: lines that have run.
@@ -107,8 +107,9 @@ def keeping_line(sources: Mapping[str, str], attribute: str, ran: Collection[Lin
         for first, last, name in function.keeps
         if name == attribute
     }
-    later = [line for line, path in found.items() if line in ran and not path.endswith("__init__")]
-    return only([*found] if len(found) == 1 else later), len(found) > 1
+    first = {line for line, path in found.items() if path.endswith("__init__")}
+    later = [line for line in found if line in ran and line not in first]
+    return only([*found] if len(found) == 1 else later), len(found) > 1 and bool(first)
 
 
 def keeps_what_was_made(sources: Mapping[str, str], line: Line) -> bool:
