@@ -1,18 +1,20 @@
 """The line of what a loop leaves out or never begins again, and of what comes back in other shapes than it should."""
 
+import ast
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from autograder.diagnosis.findings import Fault, Finding
+from autograder.grading.endless_loops import is_endless
 from autograder.grading.grade_submission import end_to_end
 from autograder.grading.wrong_loops import _where_it_is_left
 from autograder.manifest import assignment
 from autograder.sandbox.traces import Line
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.small_changes import small_changes
-from autograder.submissions.syntax_tree import functions
+from autograder.submissions.syntax_tree import Offsets, functions
 from tests.slips import failed, failed_text, graded_text, line_of, source, told, wrong_lines
 
 
@@ -94,6 +96,28 @@ def test_several_results_that_are_there_but_do_not_come_back(workers, without_tr
     said = told(tests[:1])
     assert f"Line {line_of(text, end)} returns something else than it should:" in said
     assert "It should be: the keys, turned and the values." in said
+
+
+@pytest.mark.parametrize("bound", ["len(tokens) < most", "most > len(tokens)", "count + 1 <= most"])
+def test_changes_with_which_a_loop_never_ends_are_not_tried(bound):
+    """Each would cost the time in which a call has to answer. What asks for another size may mend it."""
+    text = f"""def f(start, most, state):
+    tokens, count, done = [start], 0, start.bool()
+    while {bound} and not done.all():
+        state, token = step(state)
+        tokens.append(token)
+        count += 1
+        done = done | token.bool()
+    return tokens
+"""
+    function = functions("m", text)["m.f"]
+    loop = next(one for one in function.body if isinstance(one, ast.While))
+    changes = [one for one in small_changes("m", text, "f", function) if one.line == loop.lineno]
+    endless = {one.text for one in changes if is_endless(loop, one, Offsets(text))}
+    assert {"(not done.all())", "state"} <= endless
+    tried = {one.text for one in changes} - endless
+    assert f"({bound})" in tried
+    assert not tried.isdisjoint({" <= ", " < "})
 
 
 def test_an_attribute_that_a_call_changes_after_the_constructor(workers):

@@ -34,11 +34,11 @@ def _constant(function: ast.FunctionDef) -> Iterator[tuple[ast.stmt, ast.expr, s
     """The loops, the conditions on which they end, and the parts of these that are the same in each round."""
     new = _new_names(function)
     for loop in (one for one in ast.walk(function) if isinstance(one, LOOPS)):
-        changed = _changed(loop)
+        changed = changed_in(loop)
         for test in _tests(loop):
             for part in _parts(test):
-                names = _names(part) - FUNCTIONS
-                grows = "len" not in _names(part) or test is getattr(loop, "test", None)  # else it may be a guard
+                names = names_in(part) - FUNCTIONS
+                grows = "len" not in names_in(part) or test is getattr(loop, "test", None)  # else it may be a guard
                 if grows and _asks(part) and names & new and not names & changed:
                     yield loop, test, ast.unparse(part)
 
@@ -79,9 +79,9 @@ def _new_names(function: ast.FunctionDef) -> set[str]:
         if isinstance(target, ast.Subscript):  # the numbers are copied
             continue
         own = isinstance(value, (ast.Call, ast.BinOp, ast.Compare, ast.List)) and not _is_view(value)
-        (new if own else shared).update(_names(target))
+        (new if own else shared).update(names_in(target))
         if not own or isinstance(value, ast.List):  # what it is a part of, and what is a part of it
-            shared |= _names(value.value if isinstance(value, ast.Subscript) else value) - _names(target)
+            shared |= names_in(value.value if isinstance(value, ast.Subscript) else value) - names_in(target)
     return new - shared
 
 
@@ -95,7 +95,7 @@ def _is_view(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS
 
 
-def _changed(loop: ast.While | ast.For) -> set[str]:
+def changed_in(loop: ast.While | ast.For) -> set[str]:
     """The names of what a loop may change."""
     head = loop.test if isinstance(loop, ast.While) else loop.target
     nodes = [one for part in (head, *loop.body) for one in ast.walk(part)]
@@ -107,9 +107,9 @@ def _changed(loop: ast.While | ast.For) -> set[str]:
         elif isinstance(node, (ast.Subscript, ast.Attribute)) and (
             isinstance(node.ctx, ast.Store) or (isinstance(node, ast.Attribute) and _changes(node.attr))
         ):
-            changed |= _names(node.value)
+            changed |= names_in(node.value)
         elif isinstance(node, ast.Expr) or (isinstance(node, ast.keyword) and node.arg == "out"):
-            changed |= _names(node.value)  # what the call of a statement is for is not seen
+            changed |= names_in(node.value)  # what the call of a statement is for is not seen
     return changed
 
 
@@ -117,5 +117,5 @@ def _changes(method: str) -> bool:
     return method in CHANGING or method.endswith("_")
 
 
-def _names(node: ast.expr) -> set[str]:
+def names_in(node: ast.expr) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

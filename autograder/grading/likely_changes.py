@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.diagnosis.findings import Fault, Finding, goes_own_way
 from autograder.diagnosis.right_steps import PARTS
+from autograder.grading.endless_loops import is_endless
 from autograder.grading.point_at_line import Followed, own_files
 from autograder.grading.source_lines import in_given, with_names
 from autograder.sandbox.traces import MOST_LINES, Line, Trace
@@ -122,12 +123,12 @@ class _Function:
         self.counts = ran and not call.given(Line(self.file, node.lineno, last))
         if not self.counts:
             return
-        text = Offsets(call.code.sources[module])
+        self.text = text = Offsets(call.code.sources[module])
         self.inside = end is not None and end.file == self.file and node.lineno <= end.number <= last
         self.of_line = Counter[int]()
         # What is never reached does not show: it may be the condition before it that is wrong.
         self.asked = {one.lineno for one in ast.walk(node) if isinstance(one, (ast.If, ast.While))}
-        self.endless = {one.lineno for one in ast.walk(node) if isinstance(one, ast.While)}
+        self.loops = {one.lineno: one for one in ast.walk(node) if isinstance(one, ast.While)}
         self.idle_names, self.idle_arguments = unused_names(node) | unread_lists(node), unused_arguments(node)
         self.empty = [name for *_, name in unfilled_lists(node)]
         self.filled = set(map(text.start, what_is_filled(node)))
@@ -139,8 +140,9 @@ class _Function:
         self.ran = _lines_that_ran(node, self.file, call.trace)
 
     def may_matter(self, change: SmallChange) -> bool:
-        """Whether a change may mend the call: what was not reached cannot be why."""
-        return change.moves or change.line in self.ran
+        """Whether a change may mend the call: what was not reached cannot be why, nor does a loop that never ends."""
+        loop = None if change.moves else self.loops.get(change.line)
+        return change.moves or (change.line in self.ran and not (loop and is_endless(loop, change, self.text)))
 
     def rank(self, turn: int, change: SmallChange) -> tuple[int, int, int]:
         """How soon a change is tried: how late, in which block of changes, how far from the line that is told."""
@@ -158,7 +160,7 @@ class _Function:
             late = ENDS - int(change.moves)
         elif change.text.startswith(call.calls) or change.text in {*call.likely, *self.idle_arguments}:
             late = LIKELY
-        if change.line in self.endless and ") or (" in change.text:  # it may never end
+        if change.line in self.loops and ") or (" in change.text:  # it may never end
             late = 6
         block = self._block(turn, change) + int(call.short and late == ENDS and change.line not in self.asked)
         if seen and not call.end and not block and self.times:  # it may lack something behind what is right

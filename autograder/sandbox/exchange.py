@@ -38,7 +38,7 @@ def exchange(
     def expire() -> None:
         expired.set()
         worker.ask_where()
-        threading.Timer(LAST_WORDS_SECONDS, worker.kill).start()
+        threading.Timer(min(LAST_WORDS_SECONDS, seconds), worker.kill).start()
 
     said, value = "", None
     try:

@@ -5,7 +5,7 @@ START_SECONDS = 60.0  # for a worker to be ready: where it is no fork, it import
 # Of a call in a stage in which one has had CALL_SECONDS. The longest ones of correct code took 0.2 s in a fork, and
 # 0.4 s in a process of its own. A machine, or code, so slow that this is not much shows it by the calls that return.
 LATER_SECONDS, TIMES_LONGEST = 3.0, 20
-LAST_WORDS_SECONDS = 1.0  # beyond it, for a worker to say where it is when the time of a call is up
+LAST_WORDS_SECONDS = 1.0  # at most, for a worker to say where it is when the time of a call is up
 SUBMISSION_SECONDS = 120.0  # of all calls of one submission of others; the reference needs a few seconds of it
 CPU_SECONDS = 120  # of a worker, which runs all the tests of a stage
 MEMORY = 2 << 30  # bytes of address space beyond what the warm process has mapped
