@@ -183,7 +183,12 @@ class _StageTrials:
         """
         recipe, known, trace, finding, raised, whole = failed.followed
         ran = trace.ran if trace.raised is None else 0  # what a trial costs at least
-        if len(known.shapes) != len(known.results) or (trace.ran > HEAVY and not self.known):
+        # Of lines that never run a trial says more, and of a loop that ends too early where it chooses tokens.
+        sure = [one for one in finding.faults if not (one.idle and not one.before) and not (one.short and whole)]
+        told = {(fault.line.file, fault.line.number) for fault in sure}
+        roads = all(map(goes_own_way, finding.faults))
+        nothing_else = not self.known or (not roads and told.issuperset(map(_place, self.known)))
+        if len(known.shapes) != len(known.results) or (trace.ran > HEAVY and nothing_else):
             return None
         if not all(harmless(recipe.code.sources[one], recipe.code.sources) for one in recipe.code.modules):
             return None
@@ -192,13 +197,8 @@ class _StageTrials:
             self.student = failed.student.with_code(recipe.code)
         # What has to be left. A line that goes on without a step, or gives it back, is often not the one to mend.
         least = OPERATIONS - TOLD if any(map(is_sure, finding.faults)) else 0
-        # Of lines that never run a trial says more, and of a loop that ends too early where it chooses tokens.
-        sure = [one for one in finding.faults if not (one.idle and not one.before) and not (one.short and whole)]
-        told = {(fault.line.file, fault.line.number) for fault in sure}
-        roads = all(map(goes_own_way, finding.faults))
         left = self.left // 3 if any(one.followed.recipe.digest != recipe.digest for one in later) else 0
-        many = len(finding.faults) > 1  # seldom does one change mend all
-        left = max(left, (OPERATIONS - OTHERS // 2) * many)
+        left = max(left, (OPERATIONS - OTHERS // 2) * (len(finding.faults) > 1))  # seldom does one change mend all
         try:
             with self.student.aside(CALL_SECONDS) as ask:
                 trials = Trials(recipe, ask)
