@@ -5,7 +5,7 @@ from typing import TypeGuard
 
 from autograder.grading.constant_conditions import changed_in, names_in
 from autograder.submissions.small_changes import SmallChange
-from autograder.submissions.syntax_tree import Offsets
+from autograder.submissions.syntax_tree import Offsets, tree_of
 
 
 def is_endless(loop: ast.While, change: SmallChange, text: Offsets) -> bool:
@@ -16,7 +16,9 @@ def is_endless(loop: ast.While, change: SmallChange, text: Offsets) -> bool:
     sizes = [one for one in ast.walk(loop.test) if _counts(one)]
     counters = changed_in(loop) & {name for one in sizes for name in names_in(one)}
     new = text.source[first : change.start] + change.text + text.source[end:last]
-    return _ends(loop.test, counters) and not _ends(ast.parse(f"({new})", mode="eval").body, counters)
+    [condition] = tree_of(f"({new})").body
+    assert isinstance(condition, ast.Expr)
+    return _ends(loop.test, counters) and not _ends(condition.value, counters)
 
 
 def _counts(test: ast.AST) -> TypeGuard[ast.Compare]:
