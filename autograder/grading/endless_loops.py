@@ -16,9 +16,11 @@ def is_endless(loop: ast.While, change: SmallChange, text: Offsets) -> bool:
     sizes = [one for one in ast.walk(loop.test) if _counts(one)]
     counters = changed_in(loop) & {name for one in sizes for name in names_in(one)}
     new = text.source[first : change.start] + change.text + text.source[end:last]
-    [condition] = tree_of(f"({new})").body
-    assert isinstance(condition, ast.Expr)
-    return _ends(loop.test, counters) and not _ends(condition.value, counters)
+    try:
+        [condition] = tree_of(f"({new})").body
+    except SyntaxError:  # it is none that could run
+        return False
+    return _ends(loop.test, counters) and isinstance(condition, ast.Expr) and not _ends(condition.value, counters)
 
 
 def _counts(test: ast.AST) -> TypeGuard[ast.Compare]:
