@@ -15,7 +15,7 @@ from autograder.sandbox.read_reply import are_shapes, read_gradients
 from autograder.sandbox.recipes import Recipe, Recipes
 from autograder.sandbox.remote_values import Code, Gradients, Named, body_of, shown
 from autograder.sandbox.student_faults import Blocked, Crashed, NoFile, StudentFault, TimedOut, ending, fault_of
-from autograder.sandbox.total_time import Clock
+from autograder.sandbox.total_time import Clock, Seconds
 from autograder.sandbox.where_it_was import places, too_late
 from autograder.sandbox.wire import FrameError, flatten
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
@@ -250,7 +250,7 @@ class ObjectProxy(Named):
     def timed(self, method: str | None = None, **kwargs: Any) -> tuple[Any, float]:
         """Call the object (or a method): the result, and the seconds that it took; see `Student.computed`."""
         before = self._student.computed()
-        return self._function(method)(**kwargs), self._student.computed() - before
+        return self._function(method)(**kwargs), Seconds(self._student.computed() - before)
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
         """Call the object (or a method) and give back what has become of the arguments."""

@@ -11,6 +11,10 @@ from autograder.sandbox.student_faults import TimedOut
 HINTS = 6  # a sixth of the time, beyond it, is there for calls that only explain
 
 
+class Seconds(float):
+    """A time that was measured: the next one is another, of the same call."""
+
+
 class Clock:
     """Runs while the student's code runs; the grader's own work does not count."""
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from autograder.authoring.audit.subject import Subject
 from autograder.grading.reference_answers import AnswerBook, Answers
+from autograder.sandbox.total_time import Seconds
 
 PROMISE = "hidden tests pass on 20 seeds, and come from the seed alone"
 QUICK = 5
@@ -52,7 +53,9 @@ def same(some: Answers, others: Answers) -> bool:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same, tensors and what holds them included."""
+    """Whether two values are the same, tensors and what holds them included; measured times need not be."""
+    if isinstance(one, Seconds):
+        return isinstance(other, Seconds)
     if isinstance(one, np.ndarray):
         return isinstance(other, np.ndarray) and one.shape == other.shape and bool((one == other).all())
     if isinstance(one, (list, tuple)):
