@@ -244,7 +244,7 @@ class PlainWorker:
 
     def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         # A little later than we end it: what it says before that would be no answer.
-        return {**request, "within": seconds + LAST_WORDS_SECONDS / 2}
+        return {**request, "within": seconds + min(LAST_WORDS_SECONDS, seconds) / 2}
 
     def ask_where(self) -> None:
         """It says so itself."""
