@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +62,10 @@ class Known:
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
         """The row of each signature, or -1; the first `columns` have to agree."""
-        order = np.argsort(self.rows[:, 0], kind="stable")
-        first = self.rows[order, 0]
-        low = np.searchsorted(first, signatures[:, 0] - LIMIT)
-        high = np.searchsorted(first, signatures[:, 0] + LIMIT)
+        low, high = self._near(signatures[:, 0])
         found = np.full(len(signatures), -1)
         for number in np.flatnonzero(low < high):
-            near = order[low[number] : high[number]]
+            near = self._order[low[number] : high[number]]
             off = np.abs(self.rows[near, :columns] - signatures[number, :columns]).max(axis=1)
             if off.min() <= LIMIT:
                 found[number] = near[off.argmin()]
@@ -81,8 +78,23 @@ class Known:
         """
         if constant(self.rows[row : row + 1])[0]:
             return (row,)
-        off = np.abs(self.rows[:, :-1] - self.rows[row, :-1]).max(axis=1)
-        return tuple(int(number) for number in np.flatnonzero(off <= LIMIT))
+        low, high = self._near(self.rows[row, 0])
+        near = np.sort(self._order[low:high])
+        off = np.abs(self.rows[near, :-1] - self.rows[row, :-1]).max(axis=1)
+        return tuple(near[off <= LIMIT].tolist())
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """The rows in the order of their first column, in which near ones are found quickly."""
+        return np.argsort(self.rows[:, 0], kind="stable")
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        return self.rows[self._order, 0]
+
+    def _near(self, first: Any) -> tuple[Any, Any]:
+        """From where to where the rows stand, in that order, whose first column is near a number."""
+        return np.searchsorted(self._first, first - LIMIT), np.searchsorted(self._first, first + LIMIT)
 
 
 def constant(signatures: np.ndarray) -> np.ndarray:
