@@ -33,7 +33,7 @@ from autograder.submissions.syntax_tree import functions, tree_of
 OPERATIONS, TOLD = 18_500, 9_500  # where no line is told yet; where one is
 OTHERS = 8_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 1_500  # that have to be left for that
-HEAVY = 3_000  # of a call in which only that is tried which mends another test: it takes longer, too
+HEAVY = 3_500  # of a call in which only that is tried which mends another test: it takes longer, too
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 75, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call

@@ -11,7 +11,7 @@ What runs inside a stand-in of another stage is not looked at: its call is one o
 import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -61,6 +61,7 @@ class Tracer(Record, TorchFunctionMode):
         self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
         self._sharing: dict[int, list[torch.Tensor]] = {}
         self._unseen = False  # while a stand-in runs
+        self._forward = 0  # what had run when gradients were last computed
         self._standins: dict[int, tuple[torch.nn.Module, bool]] = {}  # by ids; kept, so that no id is used again
         self.plain_result: tuple[int, Any] = (-1, None)  # the number, text or list that a function has returned last
         self.functions: FunctionCalls | None = None  # while a call runs
@@ -113,7 +114,7 @@ class Tracer(Record, TorchFunctionMode):
         self.ran += 1
         if not self.whole or self._unseen or name in QUESTIONS:
             value = func(*args, **kwargs)
-            self.ran += more(name, tensors_in(args), value)
+            self._count(name, tensors_in(args), value)
             return value
         used = list(tensors_in((args, kwargs)))
         before = [version_of(tensor) for tensor in used]
@@ -124,7 +125,7 @@ class Tracer(Record, TorchFunctionMode):
                 self.raised = [self._node(tensor) for tensor in used]
                 self.raised_at = self.place(sys._getframe(1))[0]
             raise
-        self.ran += more(name, used, value)
+        self._count(name, used, value)
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if version_of(x) != version]
         if made or changed:
@@ -134,6 +135,12 @@ class Tracer(Record, TorchFunctionMode):
                 self.opposite, self.blind, value = -1, True, _opposite(value)
                 self._know(value, self._add(MADE, name, self.place(sys._getframe(1)), [self._node(made[0])], value))
         return value
+
+    def _count(self, name: str, used: Iterable[torch.Tensor], value: Any) -> None:
+        self.ran += more(name, used, value)
+        if name == "backward":  # what runs there is not seen: once more what has run before it
+            self.ran += self.ran - self._forward
+            self._forward = self.ran
 
     def _operation(
         self,
