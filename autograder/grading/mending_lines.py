@@ -17,7 +17,7 @@ import numpy as np
 from autograder.diagnosis.findings import Fault, goes_own_way
 from autograder.diagnosis.known_steps import LIMIT
 from autograder.grading.likely_changes import candidates, is_sure, let_go_on
-from autograder.grading.point_at_line import Followed, own_files, with_finding
+from autograder.grading.point_at_line import HEAVY, Followed, own_files, with_finding
 from autograder.grading.results import LineMark, TestResult
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
@@ -33,7 +33,6 @@ from autograder.submissions.syntax_tree import functions, tree_of
 OPERATIONS, TOLD = 18_500, 9_500  # where no line is told yet; where one is
 OTHERS = 8_000  # to look for another line, when one is found; half of it where a whole test takes long
 FEWEST = 1_500  # that have to be left for that
-HEAVY = 3_500  # of a call in which only that is tried which mends another test: it takes longer, too
 # What a trial costs beside its operations, and one with a new object; what the whole test costs, if it comes to that.
 EACH, NEW, TEST = 75, 170, 1_000
 LONG_TESTS = 2  # of those that take much longer than their call
@@ -188,6 +187,7 @@ class _StageTrials:
         told = {(fault.line.file, fault.line.number) for fault in sure}
         roads = all(map(goes_own_way, finding.faults))
         nothing_else = not self.known or (not roads and told.issuperset(map(_place, self.known)))
+        # Of a heavy call only what mends another test is tried: it takes longer, too.
         if len(known.shapes) != len(known.results) or (trace.ran > HEAVY and nothing_else):
             return None
         if not all(harmless(recipe.code.sources[one], recipe.code.sources) for one in recipe.code.modules):

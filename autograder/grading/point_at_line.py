@@ -60,8 +60,8 @@ from autograder.sandbox.student_faults import Raised, StudentFault
 from autograder.sandbox.traces import Line, Trace, Unreadable, read_trace
 
 MOST_LINES = 3  # of which one does something, that are told
-VMAP = "vmap("
 MASK_SECONDS = 1.0  # of computing with the opposite of a mask
+HEAVY = 3_500  # operations of a call that is not made again to look what the opposite of a mask or a change would give
 READY_SECONDS = 2.0  # for the worker to begin a record, before anything of the submission runs again
 
 
@@ -158,7 +158,7 @@ def point_at_line(
 def _with_only(result: TestResult, recipe: Recipe, known: known_steps.Known, trace: Trace) -> TestResult:
     """A result with the only line that can be wrong: that keeps the attribute which is read, or all that has run."""
     sources, request = own_files(recipe.code), recipe.requests[-1][0]
-    if any(VMAP in text for text in sources.values()):  # of what runs inside nothing is seen
+    if any("vmap(" in text for text in sources.values()):  # of what runs inside nothing is seen
         return result
     if request["do"] == "get" and (known.find(trace.signatures[list(trace.results)]) >= 0).all():
         line, _ = keeping_line(sources, request["attribute"], trace.places())
@@ -253,7 +253,7 @@ def _found(recipe: Recipe, runs: Student, known: known_steps.Known, nan: bool, r
     finding = first_fault.find(trace, known, text)
     if nan and not finding.faults:  # what is made may be there, and not finite
         finding = replace(finding, missing=())
-    if trace.raised is None:
+    if trace.raised is None and trace.ran <= HEAVY:
         turned = functools.partial(_with_opposite, recipe, runs)
         finding = with_masks(finding, trace, known, functools.partial(first_fault.find, trace, known, text), turned)
     finding = with_doubtful_axes(finding, trace, sources)
