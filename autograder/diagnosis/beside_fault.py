@@ -90,10 +90,9 @@ def in_helper(seen: Comparison, node: int) -> bool:
     return number >= 0 and of_helper(seen.trace.calls[number], seen.known)
 
 
-def helper_around(seen: Comparison, node: int) -> int:
-    """The number of the innermost call of a function of the student's own in which a node is made, or -1."""
-    around = seen.around(int(seen.trace.around[node]))
-    return next((one for one in around if of_helper(seen.trace.calls[one], seen.known)), -1)
+def helper_around(seen: Comparison, call: int) -> int:
+    """The number of the innermost call of a function of the student's own that is around a place, or -1."""
+    return next((one for one in seen.around(call) if of_helper(seen.trace.calls[one], seen.known)), -1)
 
 
 def given_to_helper(seen: Comparison, node: int) -> Line | None:

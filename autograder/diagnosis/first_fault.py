@@ -7,7 +7,6 @@ return, it is that of its `return`. Lines of given functions are never named. In
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -277,14 +276,15 @@ class _Search:
                 return (None, None) if calls.doubtful(entry) else (calls.line(entry, entry.line), entry)
         line, caller = trace.lines[node], trace.callers[node]
         # A function that gives nothing but what is right elsewhere was called here with something wrong.
-        places: tuple[Any, ...] = trace.callers
-        if in_helper(self.seen, node):  # which may be called several times by one line
-            places = tuple(helper_around(self.seen, one) for one in range(trace.size))
-        others = [one for one, own in enumerate(trace.lines) if own == line and places[one] != places[node]]
+        helper = in_helper(self.seen, node)  # which may be called several times by one line
+        same = [one for one, own in enumerate(trace.lines) if own == line]
+        around = {call: helper_around(self.seen, call) for call in set(trace.around[same].tolist())}
+        places = {one: around[int(trace.around[one])] if helper else trace.callers[one] for one in same}
+        others = [one for one in same if places[one] != places[node]]
         elsewhere = {places[one] for one in others if self.seen.proven[one]}
         elsewhere -= {places[one] for one in others if not self.seen.fine[one]}
         if any(trace.callers[one] == caller and places[one] in elsewhere for one in others):
-            self.again = caller if in_helper(self.seen, node) else None
+            self.again = caller if helper else None
             return line, None  # and by the same line with something right
         # Right numbers in another order may be right for one call by chance, as where two axes are of one size.
         return (caller if caller and elsewhere and not self.seen.order(node) else line), None
