@@ -88,6 +88,15 @@ def test_a_line_does_not_go_on_after_itself():
     assert either == "Either a step is missing before this line, or this line does something else than it should."
 
 
+def test_a_line_behind_which_a_step_is_missing_may_be_the_wrong_one():
+    """What it makes is something right, and may be another thing than the next line needs: `below` for `above`."""
+    before, line = Line("decoder.py", 228, 228), Line("decoder.py", 230, 230)
+    finding = Finding(faults=(Fault(line, "the new cache", left_out=True, before=before),))
+    [first, _, either] = sentences(finding, {"decoder.py": "\n" * 229 + "y = self.output_layer(y)"})
+    assert first == "Line 230 of decoder.py goes on after line 228, but nothing has made the new cache:"
+    assert either == "Either a step is missing between these lines, or one of them does something else than it should."
+
+
 def test_every_order_of_axes_is_looked_at_where_that_takes_no_time():
     assert len(turns(torch.rand(1, 2, 3, 1, 2, 2))) == 720
     assert turns(torch.rand(40, 40, 40, 4, 2, 2)) == turns(torch.rand(1, 1, 1, 1, 1, 1, 2)) == []

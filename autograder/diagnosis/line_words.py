@@ -14,6 +14,7 @@ CODE = "    "  # what a line of code begins with among the sentences
 MOST_USED = 4  # names that are told with a line
 NAMES = 5  # steps that are listed, the last ones
 EITHER = "Either a step is missing before this line, or this line does something else than it should."
+BETWEEN = "Either a step is missing between these lines, or one of them does something else than it should."
 
 
 def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False) -> tuple[str, ...]:
@@ -42,7 +43,7 @@ def sentences(finding: Finding, sources: Mapping[str, str], named: bool = False)
         else:
             told += _fault(fault, finding, sources, bool(told), number > 0, named)
     told += ["Not all of them need be wrong."] if len(faults) > 1 and all(map(goes_own_way, faults)) else []
-    told = [sentence for sentence in told if sentence != EITHER] if named else told
+    told = [sentence for sentence in told if sentence not in (EITHER, BETWEEN)] if named else told
     return (*told, *_calls_of_modules(finding))
 
 
@@ -255,7 +256,7 @@ def _fault(
         given = [f"It is given {listed(fault.given)}."] if 0 < len(fault.given) <= 2 else []
         after = f" after line {fault.before.number}" if fault.before and fault.before != fault.line else ""
         told = [f"{where} goes on{after}{_without(fault)}:", code, *given]
-        told.append(EITHER)
+        told.append(BETWEEN if after and _between(fault) else EITHER)
     else:
         first = "is the first that makes NaN:" if fault.nan else "is the first whose result is not right:"
         first = "or one that makes what it uses is the first whose result is not right:" if fault.doubtful else first
