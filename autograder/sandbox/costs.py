@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-ELEMENTS = 4096  # that cost as much as an operation
+ELEMENTS = 2048  # that cost as much as an operation
 MULTIPLYING = {
     "linear",
     "matmul",
@@ -16,7 +16,7 @@ MULTIPLYING = {
     "tensordot",
     "scaled_dot_product_attention",
 }
-PRODUCTS = 300_000  # of numbers that cost as much as an operation, where they are added up
+PRODUCTS = 150_000  # of numbers that cost as much as an operation, where they are added up
 RECURRENT = {"gru": 6, "lstm": 8}  # matrices that each step multiplies with
 STEPWISE = 80_000  # products, where they cannot be made all at once
 
