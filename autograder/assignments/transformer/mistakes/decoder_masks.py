@@ -163,7 +163,6 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ATTEND.replace("self_attn_padding_mask", "encoder_padding_mask"),
         looks_like="The self-attention gets the padding mask of the source.",
         read_again="A padding mask speaks about the keys, and the keys of the self-attention are target positions.",
-        same_as=("decoder.source-mask-for-target",),
     ),
     Mistake(
         id="decoder.target-mask-in-cross-attention",
@@ -172,7 +171,6 @@ MISTAKES: tuple[Mistake, ...] = (
         new=ATTEND_ENCODER.replace("encoder_padding_mask", "self_attn_padding_mask"),
         looks_like="The cross-attention gets the padding mask of the target.",
         read_again="A padding mask speaks about the keys, and the keys of the cross-attention are source positions.",
-        same_as=("decoder.target-mask-for-source",),
     ),
     Mistake(
         id="decoder.causal-mask-in-cross-attention",
