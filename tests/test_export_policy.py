@@ -98,6 +98,34 @@ def test_a_day_has_24_hours_when_the_clocks_change():
     assert policy.days_late("anna", datetime(2026, 10, 25, 23, 0, 0, tzinfo=BERLIN).astimezone(timezone.utc)) == 2
 
 
+@pytest.mark.parametrize(
+    ("deadline", "zone", "days", "hours"),
+    [
+        ("2026-10-24T20:00:00", "Europe/Berlin", 1, 24),  # set back an hour: the day has 25
+        ("2026-03-28T20:00:00", "Europe/Berlin", 1, 24),  # set forward: it would have 23, and has 24 all the same
+        ("2026-11-01T00:30:00", "America/New_York", 1, 24),
+        ("2026-07-01T20:00:00", "Europe/Berlin", 1, 24),
+    ],
+)
+def test_a_change_of_the_clocks_never_costs_a_day(deadline, zone, days, hours):
+    """A day later at the same time of day is one day late, and so is 24 hours later."""
+    place = ZoneInfo(zone)
+    local = datetime.fromisoformat(deadline)
+    due = local.replace(tzinfo=place).astimezone(timezone.utc)
+    policy = late(deadline=due, zone=place)
+    same_time = (local + DAY).replace(tzinfo=place).astimezone(timezone.utc)
+    assert policy.days_late("anna", same_time) == days
+    assert policy.days_late("anna", due + timedelta(hours=hours)) == days
+    assert policy.days_late("anna", max(same_time, due + DAY) + TICK) == days + 1
+    assert policy.days_late("anna", due) == 0
+    for minutes in range(0, 60 * 50, 7):  # handing in later never costs less, and late is late
+        assert (
+            0
+            < policy.days_late("anna", due + TICK + timedelta(minutes=minutes))
+            <= 1 + (minutes >= 60 * 24) + (minutes >= 60 * 48)
+        )
+
+
 def test_after_the_last_moment_nothing_counts():
     policy = late(last=DEADLINE + 5 * DAY, max_percent=20, extensions={"bob": DEADLINE + DAY})
 

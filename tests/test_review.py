@@ -1,10 +1,12 @@
 """The pages of the staff, and review.csv: what people decide survives regrading and goes wherever grades go."""
 
 import csv
+import json
 import re
 import shutil
 import zipfile
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,9 +14,10 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom.feedback_export import place_of
+from autograder.gradebooks import class_grades
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.grading_policy import Policy, grade_of
-from autograder.grading.results import LineMark, Report, StageResult, TestResult
+from autograder.grading.results import LineMark, PartResult, Report, StageResult, TestResult, to_json
 from autograder.reports.review_file import COLUMNS, read_review, with_review
 from autograder.reports.staff_page import spoken_of, staff_html
 from course.errors import UserError
@@ -58,7 +61,6 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
     raw = recorded(out)["bob"]
     decide(
         out,
-        ("bob", f"pe.{TEST}", "1", "first thought", "N. N.", "2026-10-01"),
         ("bob", f"pe.{TEST}", "2,5", "shown in the lab", "N. N.", "2026-10-02"),
         ("bob", "", "", "Come to the office hour.", "N. N.", ""),
         ("nobody", "", "", "withdrawn", "", ""),
@@ -66,7 +68,7 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
     assert batch(submissions, out) == 0
     said = capsys.readouterr().out
     assert "The mean of 2 is " in said
-    assert "review.csv: points of 2 tests changed, words for 2 students." in said
+    assert "review.csv: points of 1 tests changed, words for 2 students." in said
     assert "review.csv names nobody, who did not hand in anything here." in said
     # The verdict of the grader stays what it was; grades, pages and exports have the decision.
     assert recorded(out)["bob"]["report"] == raw["report"]
@@ -110,7 +112,9 @@ def test_two_runs_are_compared(graded, tmp_path, capsys):
     assert f"pe.{TEST}: not started, 2 -> not started, 0 of {FULL['pe']:g}" in said
     assert "anna: no grade -> " in said
     assert "is in one of the runs only: the new one" in said
-    assert (tmp_path / "x.csv").read_text(encoding="utf-8-sig").startswith("student,before,after,difference,why")
+    table = (tmp_path / "x.csv").read_text(encoding="utf-8-sig")
+    assert table.startswith("student,before,after,difference,why")
+    assert "\nbob,2,0,-2," in table
     assert main(["compare", str(tmp_path), str(out)]) == 2
 
 
@@ -126,6 +130,24 @@ def test_a_list_of_students_is_graded_again(graded, tmp_path, capsys):
     (tmp_path / "list.txt").write_text("bobby\n", encoding="utf-8")
     assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 2
     assert "names bobby, of whom there is no submission" in capsys.readouterr().err
+
+
+def test_one_class_has_one_version_of_the_tests(graded, tmp_path, capsys):
+    """Grading only some again would mix grades that cannot be compared."""
+    submissions, out = graded
+    decide(out)
+    path = next(path for path in (out / "results").iterdir() if "anna" in path.name)
+    before = path.read_bytes()
+    entry = json.loads(before)
+    path.write_text(json.dumps(entry | {"settings": entry["settings"] | {"grader": "an older one"}}), encoding="utf-8")
+    assert read_class(out).notes == (
+        "different versions of the tests graded 1 (anna) and 1 (bob): run batch again without --regrade",
+    )
+    (tmp_path / "list.txt").write_text("bob\n", encoding="utf-8")
+    assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt")) == 2
+    assert "the tests have changed since anna were graded" in capsys.readouterr().err
+    path.write_bytes(before)
+    assert batch(submissions, out, "--regrade", str(tmp_path / "list.txt"), "--time-limit", "300") == 0
 
 
 @pytest.mark.parametrize(
@@ -157,14 +179,86 @@ def test_feedback_is_packed(graded, tmp_path, capsys):
 REPORT = Report("T", "anna", (StageResult("s", 1, "S", False, (TestResult("s", "test_a", "A", "failed", 1, 5),)),), 1.0)
 
 
+PARTS = (PartResult("values", "failed", 0, 3), PartResult("a mask", "passed", 2, 2))
+WITH_PARTS = Report(
+    "T", "anna", (StageResult("s", 1, "S", False, (TestResult("s", "test_p", "P", "failed", 2, 5, parts=PARTS),)),), 1.0
+)
+
+
+@pytest.mark.parametrize(
+    ("test", "points", "parts"),
+    [
+        ("s.test_p.values", "1.5", [1.5, 2]),
+        ("test_p.a mask", "0", [0, 0]),
+        ("test_p", "4", [2, 2]),
+        ("s.test_p", "1", [0, 1]),
+        ("test_p", "0", [0, 0]),
+        ("test_p", "5", [3, 2]),
+    ],
+)
+def test_parts_add_up_after_a_decision(tmp_path, test, points, parts):
+    decide(tmp_path, ("anna", test, points, "seen in the lab", "", ""))
+    decisions = read_review(tmp_path)["anna"]
+    (after,) = with_review(WITH_PARTS, decisions).tests
+    assert [part.points for part in after.parts] == parts
+    assert after.points == sum(parts)
+    assert "seen in the lab" in after.reviewed
+    exported = class_grades.reviewed(to_json(WITH_PARTS), decisions)
+    assert exported["stages"][0]["tests"][0]["points"] == sum(parts)
+
+
+@pytest.mark.parametrize(
+    ("tests", "wrong"),
+    [
+        (("test_p", "s.test_p"), True),
+        (("test_p", "test_p.values"), True),
+        (("s.test_p.values", "test_p.values"), True),
+        (("test_p.values", "test_p.a mask"), False),
+        (("test_p", "test_q"), False),
+    ],
+)
+def test_two_rows_for_the_same_points_are_an_error(tmp_path, tests, wrong):
+    decide(tmp_path, *(("anna", test, "1", "r", "", "") for test in tests), ("bob", tests[0], "2", "r", "", ""))
+    if not wrong:
+        assert len(read_review(tmp_path)["anna"]) == 2
+        return
+    with pytest.raises(UserError, match="rows 2 and 3 both set points of anna for test_p: keep one"):
+        read_review(tmp_path)
+
+
+def test_all_mistakes_of_the_file_are_named_at_once(tmp_path):
+    rows = [("anna", "test_p", "six", "r", "", ""), ("", "test_p", "1", "r", "", ""), ("anna", "", "1", "", "", "")]
+    decide(tmp_path, *rows)
+    with pytest.raises(UserError) as raised:
+        read_review(tmp_path)
+    for words in ("row 2: points must", "row 3 names no student", "row 4 has points but", "row 4 changes points"):
+        assert words in str(raised.value)
+    decide(tmp_path, ("anna", "test_q", "1", "r", "", ""), ("anna", "test_p.masks", "1", "r", "", ""))
+    with pytest.raises(UserError, match=r"row 2: anna has no test 'test_q'.*\n.*row 3: anna has no part 'masks'"):
+        with_review(WITH_PARTS, read_review(tmp_path)["anna"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("separator", [False, True])
+def test_what_spreadsheets_save_is_read(tmp_path, encoding, delimiter, separator):
+    lines = [f"sep={delimiter}"] * separator + [
+        delimiter.join(COLUMNS),
+        delimiter.join(["Zoë", "test_a", "4", f'"so{delimiter}so"', "", ""]),
+    ]
+    (tmp_path / "review.csv").write_bytes("\r\n".join([*lines, ""]).encode(encoding))
+    (decision,) = read_review(tmp_path)["Zoë"]
+    assert (decision.points, decision.reason, decision.row) == (Decimal(4), f"so{delimiter}so", 2 + separator)
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (("anna", "test_a", "six", "r", "", ""), "row 2: points must be a number that is not negative, not 'six'"),
-        (("anna", "test_a", "-1", "r", "", ""), "not negative, not '-1'"),
-        (("anna", "test_a", "nan", "r", "", ""), "not negative, not 'nan'"),
-        (("anna", "", "3", "r", "", ""), "row 2 has points, but names no test"),
-        (("anna", "test_a", "3", "", "", ""), "gives no reason"),
+        (("anna", "test_a", "six", "r", "", ""), "row 2: points must be a number of at least 0, not 'six'"),
+        (("anna", "test_a", "-1", "r", "", ""), "of at least 0, not '-1'"),
+        (("anna", "test_a", "nan", "r", "", ""), "of at least 0, not 'nan'"),
+        (("anna", "", "3", "r", "", ""), "row 2 has points but names no test"),
+        (("anna", "test_a", "3", "", "", ""), "without a reason"),
         (("", "test_a", "3", "r", "", ""), "names no student"),
         (("anna", "test_b", "3", "r", "", ""), "anna has no test 'test_b'; the tests are test_a"),
         (("anna", "test_a", "5.5", "r", "", ""), "anna gets 5.5 points for test_a, which has 5"),

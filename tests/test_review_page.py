@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -84,6 +85,28 @@ def test_a_term_side_by_side(graded, capsys):
     assert rows == ["student,first,second,sum", "anna,5.5,5.5,11", "ben,5.5,,5.5"]
     page = without_script((graded / "term.html").read_text(encoding="utf-8"), "class.js")
     assert re.search(r"ben 5\.5 \D+ 5\.5", text_of(page))
+
+
+def test_two_runs_of_one_assignment_do_not_count_twice(graded, capsys):
+    for name in ("first", "second"):
+        (graded / name / "batch.json").write_text('{"assignment": "transformer", "seed": 1}')
+    assert main([str(graded / "first"), str(graded / "second"), "--out", str(graded)]) == 2
+    assert "first and second both hold results of the assignment transformer" in capsys.readouterr().err
+    assert not (graded / "term.csv").exists()
+
+
+def test_grades_with_different_maximum_points_have_no_mean(graded, capsys):
+    path = graded / "first" / "results" / "ben.json"
+    entry = json.loads(path.read_bytes())
+    entry["report"]["stages"][0]["tests"][0]["max_points"] += 5
+    path.write_text(json.dumps(entry), encoding="utf-8")
+    assert main([str(graded / "first"), "--out", str(graded)]) == 2
+    assert "do not have the same full marks: run batch again" in capsys.readouterr().err
+    reports = {"anna": make_report(name="anna"), "ben": make_report(replace(make_test(), max_points=9), name="ben")}
+    students: Any = [SimpleNamespace(student=name) for name in reports]
+    records: Any = SimpleNamespace(review={}, report=lambda one: reports[one.student])
+    print_end(students, records)
+    assert "No mean: the grades have different maximum points (6, 11)." in capsys.readouterr().out
 
 
 def test_students_of_moodle_have_another_number_in_each_assignment():

@@ -148,9 +148,9 @@ def grade_class(
     again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
-    for found_one in found:
-        if records.review.get(found_one.student):
-            records.report(found_one)  # what does not fit is said before the work
+    records.refuse_misfits(found)
+    if again is not None:
+        refuse_mixture([one.student for one in found if one.student not in again and records.others(one, settings)])
     with Progress(len(found)) as progress:
 
         def changed() -> Iterator[Submission]:
@@ -210,15 +210,36 @@ def students_in(file: Path, found: list[Found]) -> set[str]:
     return names
 
 
+def refuse_mixture(students: list[str]) -> None:
+    """Grades of one class come from one version of the tests, or they cannot be compared.
+
+    Args:
+        students: who would keep a grade by other tests.
+
+    Raises:
+        UserError: if somebody would.
+    """
+    if students:
+        listed = ", ".join(students[:5]) + (f" and {len(students) - 5} more" if len(students) > 5 else "")
+        raise UserError(
+            f"the tests have changed since {listed} were graded, and --regrade would mix two versions in one class: "
+            "leave it out, and all are graded again"
+        )
+
+
 def print_end(found: list[Found], records: Records) -> None:
     """Say how the class stands, what is to be looked at, and what the staff decided."""
-    total, most, number, notes = 0.0, 0.0, 0, []
+    total, number, notes = 0.0, 0, []
+    most: set[float] = set()
     for one in found:
         if report := records.report(one):
-            total, number, most = total + report.points, number + 1, max(most, report.max_points)
+            total, number, most = total + report.points, number + 1, most | {report.max_points}
             notes += [one.student] if report.review and one.student not in records.review else []
-    if number:
-        print(f"The mean of {number} is {total / number:.1f} of {most:g} points.")
+    if len(most) == 1:
+        print(f"The mean of {number} is {total / number:.1f} of {max(most):g} points.")
+    elif most:
+        listed = ", ".join(f"{one:g}" for one in sorted(most))
+        print(f"No mean: the grades have different maximum points ({listed}). Run batch again without --regrade.")
     if notes:
         more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
         print(f"{len(notes)} to review, see review.html and the pages in staff: {', '.join(notes[:10])}{more}.")

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.gradebooks.class_grades import graders
 from autograder.grading.results import Report, TestResult, from_json
 from autograder.reports.console import clean, points
 from autograder.reports.review_file import read_review, with_review
@@ -25,6 +26,8 @@ class Run:
 
     reports: dict[str, Report | None]
     digests: dict[str, str]
+    assignment: str = ""
+    notes: tuple[str, ...] = ()  # what an instructor should know about all of them
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,12 @@ def read_run(folder: Path) -> Run:
     Raises:
         UserError: if it holds none, or a result cannot be read.
     """
-    if not (folder / "batch.json").is_file():
-        raise UserError(f"{folder} holds no results of batch")
+    try:
+        assignment = str(json.loads((folder / "batch.json").read_bytes()).get("assignment", ""))
+    except (OSError, ValueError, AttributeError):
+        raise UserError(f"{folder} holds no results of batch") from None
     review = read_review(folder)
+    entries = []
     reports: dict[str, Report | None] = {}
     digests = {}
     for path in sorted((folder / "results").glob("*.json")):
@@ -58,10 +64,11 @@ def read_run(folder: Path) -> Run:
             entry = json.loads(path.read_bytes())
             student, digests[entry["student"]] = entry["student"], entry["digest"]
             report = None if entry["fault"] else from_json(entry["report"])
+            entries.append({key: entry.get(key) for key in ("student", "settings", "fault")})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path} cannot be read ({error}): run batch again") from error
         reports[student] = with_review(report, review.get(student, [])) if report else None
-    return Run(reports, digests)
+    return Run(reports, digests, assignment, tuple(graders(entries)))
 
 
 def compare(old: Run, new: Run) -> list[Change]:
@@ -107,8 +114,7 @@ def table(changes: list[Change]) -> bytes:
     writer.writerow(["student", "before", "after", "difference", "why"])
     for change in changes:
         scores = ["" if value is None else points(value) for value in (change.before, change.after)]
-        row = [change.student, *scores, points(change.gain).replace("-", "\N{MINUS SIGN}"), "; ".join(change.reasons)]
-        writer.writerow([harmless(cell) for cell in row])
+        writer.writerow([harmless(change.student), *scores, points(change.gain), harmless("; ".join(change.reasons))])
     return text.getvalue().encode("utf-8-sig", errors="replace")
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from autograder.gradebooks.canvas import canvas_roster, only_column
 from autograder.gradebooks.class_grades import ClassGrades, read_class
-from autograder.gradebooks.csv_sheet import Sheet
 from autograder.gradebooks.grading_policy import Policy, number, shown
 from autograder.gradebooks.moodle import moodle_roster
 from autograder.gradebooks.policy_file import read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
 from autograder.manifest import assignment
 from autograder.reports.console import clean
+from autograder.reports.csv_sheet import Sheet
 from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command

@@ -22,7 +22,8 @@ from typing import Any, overload
 from autograder.classroom.job_processes import Outcome, Settings
 from autograder.grading.results import Report, from_json
 from autograder.manifest import ROOT, Assignment, assignment
-from autograder.reports.review_file import Decision, read_review, with_review, write_empty
+from autograder.reports.review_file import NAME as REVIEW
+from autograder.reports.review_file import Decision, misfits, read_review, refuse, with_review, write_empty
 from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.find_submissions import Found
 from course.config import CHECKPOINTS
@@ -126,6 +127,29 @@ class Records:
         }
         write_whole(self._path(found), json.dumps(entry, indent=1).encode())
 
+    def others(self, found: Found, settings: Settings) -> bool:
+        """Whether a student has a grade by other tests than these: another grader, other hidden inputs."""
+        entry = self.read(found)
+        kept = entry.get("settings") or {}
+        return (
+            bool(entry)
+            and not entry["fault"]
+            and any(kept.get(key) != asdict(settings)[key] for key in ("grader", "seed"))
+        )
+
+    def refuse_misfits(self, students: Sequence[Found]) -> None:
+        """Find out before the work whether the staff's decisions fit the grades that are there.
+
+        Raises:
+            UserError: if some do not; all of them are named.
+        """
+        wrong = []
+        for found in students:
+            entry = self.read(found)
+            if self.review.get(found.student) and entry and not entry["fault"]:
+                wrong += misfits(from_json(entry["report"]), self.review[found.student])
+        refuse(self.folder / REVIEW, wrong)
+
     def report(self, found: Found) -> Report | None:
         """The report of a student with what the staff decided, or None if there is none that counts.
 
@@ -181,8 +205,10 @@ class Records:
                 points |= {
                     (test.stage, test.name, part.name): part.points for test in report.tests for part in test.parts
                 }
-                row += [points.get(test, 0) for test in tests]  # what is forbidden as a whole has no parts
-                row += [*(stage.points for stage in report.stages), report.points, "graded"]
+                # A test that is forbidden as a whole has no parts.
+                numbers = [points.get(test, "") for test in tests]
+                numbers += [*(stage.points for stage in report.stages), report.points]
+                row += [*(number if number == "" else f"{number:.10g}" for number in numbers), "graded"]
             writer.writerow(row)
         # The mark at the beginning lets spreadsheets know that this is UTF-8.
         write_whole(self.folder / "grades.csv", text.getvalue().encode("utf-8-sig", errors="replace"))

@@ -10,10 +10,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from autograder.classroom.compare import read_run
-from autograder.gradebooks.csv_sheet import Sheet
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import DOWNLOADED
-from autograder.reports.console import points
+from autograder.grading.results import Report
+from autograder.reports.console import clean, points
+from autograder.reports.csv_sheet import Sheet
 from autograder.reports.review_file import read_review
 from autograder.reports.term_page import Assessed, rows_of, term_html
 from autograder.reports.write_files import harmless, write_whole
@@ -72,7 +73,10 @@ def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
     called = people(graded, known_as)
     first = next(iter(graded.values()))
     reviewed = read_review(folder)
-    required = sum(stage.max_points for stage in first.stages if not stage.extra_credit)
+    full = {(required_points(report), report.max_points) for report in graded.values()}
+    if len(full) > 1:
+        raise UserError(f"the results in {folder} do not have the same full marks: run batch again, to its end")
+    required = required_points(first)
     report = folder / "report.html"
     return Assessed(
         name=folder.resolve().name,
@@ -82,8 +86,15 @@ def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
         points={called[student]: one.points for student, one in graded.items()},
         ungraded=len(found.reports) - len(graded),
         open=sum(bool(one.review) and student not in reviewed for student, one in graded.items()),
+        assignment=found.assignment,
+        notes=found.notes,
         report=quote(Path(os.path.relpath(report, page.parent)).as_posix()) if report.is_file() else "",
     )
+
+
+def required_points(report: Report) -> float:
+    """Full marks without extra credit."""
+    return sum(stage.max_points for stage in report.stages if not stage.extra_credit)
 
 
 def table(assignments: list[Assessed]) -> bytes:
@@ -102,6 +113,13 @@ def run(args: argparse.Namespace) -> int:
     assignments = [assessed(folder, page, names) for folder in args.graded]
     if len({one.name for one in assignments}) < len(assignments):
         raise UserError("two of the folders have the same name, which heads their column: rename one")
+    for number, one in enumerate(assignments):
+        for other in assignments[:number]:
+            if one.assignment and one.assignment == other.assignment:
+                raise UserError(
+                    f"{other.name} and {one.name} both hold results of the assignment {one.assignment}, which would "
+                    "count twice: name one of them"
+                )
     args.out.mkdir(parents=True, exist_ok=True)
     write_whole(page, term_html(assignments).encode(errors="replace"))
     write_whole(args.out / "term.csv", table(assignments))
@@ -111,6 +129,8 @@ def run(args: argparse.Namespace) -> int:
     for one in assignments:
         most = f"{one.full:g}" + (f" and {one.extra:g} extra" if one.extra else "")
         print(f"  {one.name}: mean {one.mean:.1f} of {most}, {one.number} graded, {one.open} to review")
+        for note in one.notes:
+            print(clean(f"  Note: {note}."))
     print(f"{page} and {args.out / 'term.csv'} have all of them, before late days and other rules of a policy.")
     return 0
 

@@ -9,8 +9,8 @@ grade for keep what they hold.
 
 import re
 
-from autograder.gradebooks.csv_sheet import Sheet
 from autograder.gradebooks.roster import Roster, read_number
+from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
 ALIASES = {"login": ("SIS Login ID",), "sis": ("SIS User ID",), "id": ("ID",), "email": ("Email", "SIS Login ID")}

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
-from autograder.reports.review_file import Decision, read_review, set_points
+from autograder.reports.review_file import Decision, decided_points, read_review, set_points
 from autograder.reports.write_files import harmless
 from course.errors import UserError
 
@@ -61,15 +63,16 @@ def read_class(folder: Path) -> ClassGrades:
             ungraded[entry["student"]] = f"the grader failed: {again}"
         else:
             decisions = review.get(entry["student"], [])
-            found = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(set_points(decisions)))
+            changed = {one.test for one in set_points(decisions)}
+            found = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
             if abs(_fraction(total) - found.required - found.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
             points[entry["student"]] = found
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None
-    if len({one.full for one in points.values()}) > 1:
+    if len({(one.full, one.all_extra) for one in points.values()}) > 1:
         raise UserError(f"the results in {folder} do not have the same full marks: {again}")
-    notes = []
+    notes = list(graders(entries.values()))
     if unconfined:
         notes.append(f"{unconfined} were graded without confinement: a hostile submission could have changed any grade")
     if visible_only:
@@ -95,13 +98,36 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
     return entries
 
 
+def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Which students were graded with which tests, in words; nothing if all had the same.
+
+    Args:
+        entries: what batch has recorded of each student.
+    """
+    students: dict[tuple[Any, Any], list[str]] = defaultdict(list)
+    for entry in entries:
+        if not entry.get("fault"):
+            settings = entry.get("settings") or {}
+            students[settings.get("grader"), settings.get("seed")].append(entry["student"])
+    if len(students) < 2:
+        return []
+    groups = sorted(students.values(), key=len)
+    listed = [f"{len(group)} ({', '.join(sorted(group)[:5])}{', ...' * (len(group) > 5)})" for group in groups]
+    words = f"different versions of the tests graded {' and '.join(listed)}: run batch again without --regrade"
+    return [words]
+
+
 def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
     """The same report with the points that the staff has set."""
-    changed = set_points(decisions)
+    changed = {one.test for one in set_points(decisions)}
     for stage in report["stages"]:
         for test in stage["tests"]:
-            if decision := changed.get(test["name"]):
-                test["points"] = decision.points
+            if test["name"] in changed:
+                parts = [
+                    (part["name"], Fraction(part["points"]), Fraction(part["max_points"]))
+                    for part in test.get("parts", ())
+                ]
+                test["points"], _ = decided_points(test["name"], Fraction(test["points"]), parts, decisions)
     return report
 
 

@@ -32,7 +32,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Late:
-    """What being late costs. A day is 24 hours after the moment at which the work was due."""
+    """What being late costs. A day is 24 hours; the one in which the clocks are set back has 25."""
 
     deadline: datetime
     percent_per_day: Fraction = NONE
@@ -50,11 +50,20 @@ class Late:
 
     def days_late(self, student: str, handed_in: datetime) -> Fraction:
         """How many days count as late."""
-        late = handed_in - self.due(student)
+        late = self._lateness(self.due(student), handed_in)
         if late <= self.grace:
             return NONE
         days = Fraction(late // timedelta(microseconds=1), DAY)
         return Fraction(ceil(days)) if self.days == STARTED else days
+
+    def _lateness(self, due: datetime, handed_in: datetime) -> timedelta:
+        """The time between two moments, or on the clock of the zone if that is less, in favour of the student."""
+        real = handed_in - due
+        if self.zone is None:
+            return real
+        start, end = (moment.astimezone(self.zone).replace(tzinfo=None) for moment in (due, handed_in))
+        # In the hour that comes twice, late work stays late.
+        return min(real, max(end - start, timedelta.resolution)) if real > timedelta(0) else real
 
     def too_late(self, student: str, handed_in: datetime) -> bool:
         """Whether nothing counts any more."""

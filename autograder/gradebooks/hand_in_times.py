@@ -10,8 +10,8 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from autograder.gradebooks.csv_sheet import Sheet
 from autograder.gradebooks.match_students import normal
+from autograder.reports.csv_sheet import Sheet
 from autograder.submissions.find_submissions import Found
 from autograder.submissions.untrusted_files import Unreadable, read_regular
 from course.errors import UserError
@@ -116,7 +116,7 @@ def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
         try:
             moment = read_moment(text, zone)
         except UserError as error:
-            raise UserError(f"{path}, row {row + 1} ({student}): {error}") from error
+            raise UserError(f"{path}, row {sheet.row_in_file(row)} ({student}): {error}") from error
         if times.setdefault(normal(student), moment) != moment:
             raise UserError(f"{path} has two times for {student}: keep the one that counts")
     return times

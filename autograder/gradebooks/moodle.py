@@ -10,9 +10,9 @@ import re
 from contextlib import suppress
 from datetime import datetime, tzinfo
 
-from autograder.gradebooks.csv_sheet import Sheet
 from autograder.gradebooks.hand_in_times import in_zone
 from autograder.gradebooks.roster import Roster, read_number
+from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
 ALIASES = {"id": ("Identifier",), "email": ("Email address",), "name": ("Full name",)}

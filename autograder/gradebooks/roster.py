@@ -7,9 +7,9 @@ from datetime import datetime
 from fractions import Fraction
 
 from autograder.gradebooks.class_grades import ClassGrades
-from autograder.gradebooks.csv_sheet import Sheet
 from autograder.gradebooks.grading_policy import Grade, Policy, grade_of, number
 from autograder.gradebooks.match_students import match, normal
+from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
 EXPORTED, UNGRADED, NO_ROW, KEPT, NO_SUBMISSION = (

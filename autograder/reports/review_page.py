@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from autograder.grading.results import Report
+from autograder.grading.results import PartResult, Report, TestResult
 from autograder.reports.console import points
 from autograder.reports.html_pages import as_json, render
 from autograder.reports.review_file import Decision
@@ -23,9 +23,13 @@ def review_html(
     title, students = "Class", list[dict[str, Any]]()
     for report in reports:
         title = report.title
+        graded: dict[str, TestResult | PartResult] = {}
+        for test in report.tests:
+            graded[test.name] = test
+            graded |= {f"{test.name}.{part.name}": part for part in test.parts}
         tests = {
-            test.name: {"points": points(test.points), "most": test.max_points, "status": test.status}
-            for test in report.tests
+            name: {"points": points(one.points), "most": one.max_points, "status": one.status}
+            for name, one in graded.items()
         }
         students.append(
             {
@@ -38,7 +42,7 @@ def review_html(
     rows = [
         {
             "student": one.student,
-            "test": one.test,
+            "test": one.graded,
             "points": "" if one.points is None else f"{one.points:f}",
             "reason": one.reason,
             "who": one.who,

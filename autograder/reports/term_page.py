@@ -18,6 +18,8 @@ class Assessed:
     ungraded: int  # handed in, but the grader failed
     open: int  # to review, and nobody has looked yet
     report: str  # the address of its report, from the page
+    assignment: str = ""  # its name in the manifest
+    notes: tuple[str, ...] = ()  # what an instructor should know about all of its grades
 
     @property
     def number(self) -> int:

@@ -45,7 +45,10 @@
     const most = students.get(student).tests[test].most;
     if (!/^\d+([.,]\d+)?$/.test(points)) return "Points are a number that is not negative.";
     if (Number(points.replace(",", ".")) > most) return `The test has ${most} points.`;
-    return reason ? "" : "Points change with a reason: the student reads it.";
+    if (!reason) return "Points change with a reason: the student reads it.";
+    const same = row => row.student === student && row.points
+      && (row.test === test || row.test.startsWith(test + ".") || test.startsWith(row.test + "."));
+    return rows.some(same) ? `A row sets points of ${student} for this test already: edit or remove it.` : "";
   }
   const today = () => {
     const now = new Date(), two = number => String(number).padStart(2, "0");

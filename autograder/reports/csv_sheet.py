@@ -1,13 +1,15 @@
 """A CSV file of somebody else: every cell that we do not fill comes back as it was, in its place."""
 
+import codecs
 import csv
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from course.errors import UserError
 
-BOM = b"\xef\xbb\xbf"
+SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # a first line by which Excel tells itself the delimiter
 
 
 @dataclass
@@ -18,11 +20,12 @@ class Sheet:
     rows: list[list[str]]
     delimiter: str = ","
     line_end: str = "\r\n"
-    bom: bool = False
+    encoding: str = "utf-8"
+    separator: str = ""  # the line "sep=;" before the header, if there is one
 
     @classmethod
     def read(cls, path: Path) -> "Sheet":
-        """Read a CSV file in UTF-8 with commas or semicolons.
+        """Read a CSV file as spreadsheets save it: UTF-8 or UTF-16, with commas, semicolons or tabs.
 
         Raises:
             UserError: if it is none.
@@ -31,21 +34,25 @@ class Sheet:
             data = path.read_bytes()
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror}") from error
+        encoding = encoding_of(data)
         try:
-            text = data.decode("utf-8-sig")
+            text = data.decode(encoding)
         except UnicodeDecodeError as error:
             raise UserError(f"{path} is not UTF-8: export it again, or save it as 'CSV UTF-8'") from error
-        first = text.partition("\n")[0]
-        delimiter = max(",;\t", key=first.count)
+        told = SEPARATOR.match(text)
+        separator = told[0] if told else ""
+        text = text[len(separator) :]
+        delimiter = told[1] if told else max(",;\t", key=text.partition("\n")[0].count)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
             rows = list(reader)
         except csv.Error as error:
-            raise UserError(f"{path}, line {reader.line_num}: {error}: export it again") from error
+            line = reader.line_num + bool(separator)
+            raise UserError(f"{path}, line {line}: {error}: export it again") from error
         if not rows or not any(rows[0]):
             raise UserError(f"{path} is empty: export it again")
         line_end = "\r\n" if "\r\n" in text else "\n"
-        return cls(path, rows, delimiter, line_end, data.startswith(BOM))
+        return cls(path, rows, delimiter, line_end, encoding, separator)
 
     @property
     def header(self) -> list[str]:
@@ -69,6 +76,10 @@ class Sheet:
         """Whether there is such a column."""
         return name in [cell.strip() for cell in self.header]
 
+    def row_in_file(self, row: int) -> int:
+        """The number that a spreadsheet shows beside a row."""
+        return row + 1 + bool(self.separator)
+
     def cell(self, row: int, column: int) -> str:
         """The text of a cell; rows may be shorter than the header."""
         cells = self.rows[row]
@@ -88,4 +99,11 @@ class Sheet:
         """The file."""
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=self.delimiter, lineterminator=self.line_end).writerows(self.rows)
-        return BOM * self.bom + text.getvalue().encode()
+        return (self.separator + text.getvalue()).encode(self.encoding)
+
+
+def encoding_of(data: bytes) -> str:
+    """The encoding of a file, by the mark at its beginning; without one it is UTF-8."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
