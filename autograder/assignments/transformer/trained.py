@@ -164,12 +164,12 @@ class TrainedTestCase(StageTestCase):
                 moved = np.abs(after - before)[1, :3].max()  # of the sentence with padding, all but the last positions
                 self.checks += 1
                 if (moved > 10 * LIMITS[self.student.dtype]) is hidden:
-                    what = (
-                        "of the last position, which it forbids, changes"
+                    wrong = (
+                        "lets through what it forbids"
                         if hidden
-                        else "that it allows does not change"
+                        else "is 0 everywhere, but other positions are not seen"
                     )
-                    self.wrong(f"{mask}: the input {what} the output of other positions", actual=after)
+                    self.wrong(f"{mask} {wrong}", actual=after)
 
     def check_layer_dropout(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
         """Fail unless dropout stands where it should in a small layer; see `check_dropout`."""
