@@ -78,9 +78,9 @@ def run_test(
     error, printed = _outcome(case)
     tried, ended = dict(case.outcomes), _of_parts(case, error, worth)
     wrong = [part for part, (found, _) in ended.items() if found is not None]
-    if _is_own(error) and not alone and not case.student.import_failure:
+    if _is_own(error) and not alone:
         for function in dict.fromkeys(stage.graded_by(name, part) for part in wrong):
-            if used := stage.uses.get(function):
+            if (used := stage.uses.get(function)) and not case.student.import_failure:
                 error, more = _with_code(case, with_standins(case.student.code, stage, used))
                 printed += more
                 again = _of_parts(case, error, worth)

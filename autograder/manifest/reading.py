@@ -162,7 +162,7 @@ def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[
 def _grades(
     table: Table, writes: tuple[str, ...], points: dict[str, float], parts: dict[str, dict[str, float]]
 ) -> dict[str, str]:
-    """Which function each test or part grades; a stage with several functions has to say so of all of them."""
+    """Which function each test or part grades."""
     grades: dict[str, str] = {}
     for function, names in _of_functions(table, writes).items():
         for name in names:
@@ -172,12 +172,6 @@ def _grades(
             if name in grades:
                 table.wrong(function, f"names {name}, which {grades[name]} names too")
             grades[name] = function
-    every = [f"{test}.{part}".rstrip(".") for test in points for part in parts.get(test, [""])]
-    for name in every if len(writes) > 1 else ():
-        if not {name, name.partition(".")[0]} & grades.keys():
-            table.wrong(name, "is named by none of the functions: which one does it grade?")
-    if grades and (idle := set(writes) - set(grades.values())):
-        table.wrong(min(idle), "is missing, so nothing grades it")
     return grades
 
 

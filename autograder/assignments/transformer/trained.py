@@ -161,7 +161,9 @@ class TrainedTestCase(StageTestCase):
                 before, after = layer(**masks), layer(**{**masks, changed: masks[changed] + noise})
                 self.assert_form(before, arguments["x"].shape, "the output", "B T d_model")
                 self.assert_form(after, before.shape, "the output", "B T d_model")
-                moved = np.abs(after - before)[1, :3].max()  # of the sentence with padding, all but the last positions
+                moved = float(
+                    np.abs(after - before)[1, :3].max()
+                )  # of the sentence with padding, all but the last positions
                 self.checks += 1
                 if (moved > 10 * LIMITS[self.student.dtype]) is hidden:
                     wrong = (

@@ -19,7 +19,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     changed, lost = changed_by(subject, item), points_lost(subject, item)
     for name, points in lost.items():
         function = stage.graded_by(*name.partition(".")[::2])
-        if function not in changed:
+        if function and function not in changed:
             yield f"it changes {', '.join(changed)}, but costs {points:g} points in {name}, which grades {function}"
     total, most = sum(lost.values()), MOST * stage.max_points
     if len(stage.writes) > 1 and total > most:
