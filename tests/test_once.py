@@ -1,4 +1,4 @@
-"""A slip costs once: each function is graded beside stand-ins of what it uses of its stage, and earns nothing by them."""
+"""A slip costs once: functions are graded beside stand-ins of what they use of their stage, and earn none by them."""
 
 import pytest
 

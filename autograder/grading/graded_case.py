@@ -65,7 +65,7 @@ class StageTestCase(unittest.TestCase):
         if name not in self.stage.parts.get(self._testMethodName, {}):
             raise LookupError(f"the manifest names no part {name!r} of {self._testMethodName}")
         error: BaseException | None = None
-        self.side_effect = None
+        outside, self.side_effect = self.side_effect, None
         try:
             yield
             error = self.side_effect
@@ -75,7 +75,7 @@ class StageTestCase(unittest.TestCase):
             if isinstance(caught, TimedOut):
                 raise
         finally:
-            self.side_effect = None
+            self.side_effect = outside
             self.outcomes[name] = (error, self.checks)
 
     def note_recipe(self, error: BaseException | None) -> None:
@@ -95,8 +95,9 @@ class StageTestCase(unittest.TestCase):
         try:
             yield
         except Incorrect as error:
-            if not is_minor(error):
+            if not error.changes:
                 raise
+            error.minor = True
             self.note_recipe(error)
             self.side_effect = self.side_effect or error
 
@@ -334,7 +335,7 @@ class StageTestCase(unittest.TestCase):
 
 def is_minor(error: BaseException | None) -> bool:
     """Whether what ended a test or a part is a side effect of a call whose result is right."""
-    return isinstance(error, Incorrect) and bool(error.changes)
+    return isinstance(error, Incorrect) and error.minor
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
