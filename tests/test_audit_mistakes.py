@@ -3,6 +3,6 @@
 from tests.auditing import each, problems
 
 
-@each("mistakes", "alike", "elsewhere", "tolerance", "stored")
+@each("mistakes", "alike", "elsewhere", "once", "tolerance", "stored")
 def test_it_holds(name, check, item):
     assert problems(name, check, item) == []

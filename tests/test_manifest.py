@@ -202,3 +202,49 @@ def test_a_file_that_is_no_toml_comes_last(tmp_path, monkeypatch):
 def test_every_manifest_of_the_project_is_right():
     assert manifest.broken() == {}
     assert all(isinstance(assignment(name), Assignment) for name in assignments())
+
+
+GRADED = """[stage.grades]
+"one.f" = ["test_a"]
+[stage.uses]
+"one.C.g" = ["one.f"]
+
+[[stage]]
+name = "second"
+"""
+OF_PARTS = '\n[stage.grades]\n"two.f" = ["test_b.whole"]\n"one.h" = ["test_b.half"]\n'
+
+
+def test_it_says_which_function_a_test_or_a_part_grades_and_what_that_uses(folder):
+    small = read(written(folder, MANIFEST.replace('[[stage]]\nname = "second"\n', GRADED) + OF_PARTS))
+    first, second = small.stages
+    assert (first.graded_by("test_a"), first.uses) == ("one.f", {"one.C.g": ("one.f",)})
+    assert [second.graded_by("test_b", part) for part in ("whole", "half", "other")] == ["two.f", "one.h", ""]
+
+
+def test_uses_go_on_through_what_is_used(folder):
+    more = '[stage.uses]\n"one.C.g" = ["one.f"]\n"one.f" = ["one.e"]\n\n[[stage]]\nname = "second"\n'
+    text = MANIFEST.replace('[[stage]]\nname = "second"\n', more).replace('"one.C.g"]', '"one.C.g", "one.e"]')
+    assert read(written(folder, text)).stages[0].uses["one.C.g"] == ("one.f", "one.e")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"one.f" = ["test_a"]', '"one.e" = ["test_a"]', r"grades: one\.e is no function that this stage has students"),
+        (
+            '"one.f" = ["test_a"]',
+            '"one.f" = ["test_b"]',
+            r"grades: one\.f names test_b, which is no test of this stage",
+        ),
+        ('"one.f" = ["test_a"]', '"one.f" = ["test_a.x"]', r"grades: one\.f names test_a\.x, which is no test"),
+        ('= ["test_a"]', '= ["test_a"]\n"one.C.g" = ["test_a"]', r"one\.C\.g names test_a, which one\.f names too"),
+        ('"one.C.g" = ["one.f"]', '"one.C.g" = ["two.f"]', r"uses: one\.C\.g names two\.f, which this stage does not"),
+        ('"one.C.g" = ["one.f"]', '"one.C.g" = ["one.f"]\n"one.f" = ["one.C.g"]', r"one\.C\.g uses itself"),
+    ],
+)
+def test_functions_that_are_wrong_are_named(folder, old, new, message):
+    text = MANIFEST.replace('[[stage]]\nname = "second"\n', GRADED)
+    assert old in text
+    with pytest.raises(UserError, match=message):
+        read(written(folder, text.replace(old, new)))

@@ -19,9 +19,21 @@ from autograder.sandbox.student_faults import Raised, TimedOut
 STAGE = replace(assignment("transformer").stage("pe"), points={"test": 5.0}, parts={"test": {"table": 3.0, "sum": 2.0}})
 
 
-def outcome(body, kind=StageTestCase, **attributes):
+def outcome(body, kind=StageTestCase, stage=STAGE, alone=False, **attributes):
     case = type("Case", (kind,), {"test": body})("test")
-    case.student = SimpleNamespace(
+    case.student = student(())
+    case.stage = stage
+    for name, value in attributes.items():
+        setattr(case, name, value)
+    return run_test("test", case, stage, alone)
+
+
+def student(code):
+    return SimpleNamespace(
+        code=code,
+        with_code=student,
+        close=lambda: None,
+        import_failure="",
         take_printed=lambda: "",
         last_call="f()",
         dtype="float64",
@@ -29,10 +41,6 @@ def outcome(body, kind=StageTestCase, **attributes):
         changing=lambda alike: "",
         recipe=lambda: None,
     )
-    case.stage = STAGE
-    for name, value in attributes.items():
-        setattr(case, name, value)
-    return run_test("test", case, STAGE)
 
 
 def wrong(case):
@@ -186,3 +194,72 @@ def test_results_of_older_reports_are_read():
     for one in entry["stages"][0]["tests"]:
         del one["parts"]
     assert from_json(entry) == report
+
+
+def changing(case):
+    with case.minor():
+        case.argument_changed("x")
+
+
+def test_a_side_effect_costs_its_part_a_tenth_and_ends_nothing():
+    def body(case):
+        with case.part("table"):
+            changing(case)
+            right(case)
+        with case.part("sum"):
+            case.needs("table")
+            right(case)
+
+    result, error = outcome(body)
+    assert [(part.status, part.points) for part in result.parts] == [("failed", 2.7), ("passed", 2)]
+    assert (result.status, result.points, result.message) == ("failed", 4.7, "the call changes its argument x")
+    assert error.minor
+    worse, _ = outcome(lambda case: (body(case), wrong(case)))
+    assert worse.points == 4.7
+
+
+def test_a_wrong_result_beside_a_side_effect_costs_all():
+    def body(case):
+        with case.part("table"):
+            changing(case)
+            wrong(case)
+        with case.part("sum"):
+            right(case)
+
+    assert [part.points for part in outcome(body)[0].parts] == [0, 2]
+
+
+def test_a_part_may_need_one_of_several():
+    def body(case, first, second):
+        for name, check in {"table": first, "sum": second}.items():
+            with case.part(name):
+                check(case)
+        with case.part("last"):
+            case.needs("table", "sum")
+            right(case)
+
+    stage = replace(STAGE, points={"test": 6.0}, parts={"test": {"table": 3.0, "sum": 2.0, "last": 1.0}})
+    for first, second, last in ((right, wrong, 1), (wrong, right, 1), (wrong, wrong, 0)):
+        case = lambda case, first=first, second=second: body(case, first, second)  # noqa: E731
+        assert outcome(case, stage=stage)[0].parts[2].points == last
+
+
+def test_each_function_is_tried_again_beside_stand_ins_of_what_it_uses(monkeypatch):
+    """What fails only with the student's own of what it uses is earned; parts of other functions stay as they are."""
+    stage = replace(
+        STAGE,
+        writes=("pe.f", "pe.g"),
+        grades={"test.table": "pe.f", "test.sum": "pe.g"},
+        uses={"pe.g": ("pe.f",)},
+    )
+    monkeypatch.setattr("autograder.grading.run_test.with_standins", lambda code, stage, used: used)
+
+    def body(case):
+        for part in ("table", "sum"):
+            with case.part(part):
+                (right if case.student.code else wrong)(case)
+
+    result, _ = outcome(body, stage=stage)
+    assert [part.points for part in result.parts] == [0, 2]
+    alone, _ = outcome(body, stage=stage, alone=True)
+    assert [part.points for part in alone.parts] == [0, 0]

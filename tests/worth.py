@@ -12,7 +12,7 @@ TOTAL = ASSIGNMENT.max_points
 REQUIRED = sum(stage.max_points for stage in ASSIGNMENT.stages if not stage.extra_credit)
 TESTS = {name: points for stage in ASSIGNMENT.stages for name, points in stage.points.items()}
 # What is left of the first stage when the key padding mask is read the other way round.
-WRONG_MASK = TESTS["test_mha_no_mask"]
+WRONG_MASK = TESTS["test_mha_no_mask"] + TESTS["test_mha_different_query_and_key"]
 # What is left of it when attention fails in every test and the projections are right.
 PROJECTIONS = ASSIGNMENT.stage("mha").parts["test_mha_no_mask"]["projections"]
 

@@ -33,9 +33,10 @@ class Incorrect(AssertionError):
     the names of its axes are there if the two can be compared element by element. `recipe` is how the call came about.
     `made_by` are the submodules whose outputs the message is about, and `operation` what stands on them, or should.
     `changes` is the argument that the call changes in place, if that is what is wrong. `smaller` makes and checks a
-    smaller call that shows the same.
+    smaller call that shows the same. `minor` is what is a side effect only: the result of the call is right.
     """
 
+    minor = False
     recipe: Recipe | None = None
     smaller: Callable[[], object] | None = None
 

@@ -20,6 +20,7 @@ from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
 SMALLER_SECONDS = 2.0  # for the calls of `shown_by`: what ends with a trained model need not end with another one
+MINOR = 0.1  # the share of its points that a side effect costs a part, or a test without parts
 CALLS = 8  # with dropout, beside the first, of which one has to drop something else
 # Probabilities of dropout with which it is likelier to keep an element, and to drop it; see `assert_dropout`.
 KEPT, DROPPED = 0.2, 1 - 1e-13
@@ -39,6 +40,7 @@ class StageTestCase(unittest.TestCase):
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     warnings: list[Incorrect | StudentFault]  # what the test does not judge, but its hidden one does
+    side_effect: Incorrect | None = None  # of a call whose result is right; see `minor`
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
@@ -63,14 +65,17 @@ class StageTestCase(unittest.TestCase):
         if name not in self.stage.parts.get(self._testMethodName, {}):
             raise LookupError(f"the manifest names no part {name!r} of {self._testMethodName}")
         error: BaseException | None = None
+        outside, self.side_effect = self.side_effect, None
         try:
             yield
+            error = self.side_effect
         except (Incorrect, StudentFault) as caught:
             error = caught
             self.note_recipe(caught)
             if isinstance(caught, TimedOut):
                 raise
         finally:
+            self.side_effect = outside
             self.outcomes[name] = (error, self.checks)
 
     def note_recipe(self, error: BaseException | None) -> None:
@@ -78,11 +83,23 @@ class StageTestCase(unittest.TestCase):
         if isinstance(error, (Incorrect, StudentFault)) and error.recipe is None:
             error.recipe = self.student.recipe()
 
-    def needs(self, part: str) -> None:
-        """End this part as another one ended, if that failed: wrong code earns nothing for what it leaves out."""
-        error, _ = self.outcomes[part]
-        if error is not None:
-            raise error
+    def needs(self, *parts: str) -> None:
+        """End this part as the first of these ended, if all failed: wrong code earns nothing for what it leaves out."""
+        failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
+        if len(failed) == len(parts):
+            raise failed[0]
+
+    @contextlib.contextmanager
+    def minor(self) -> Iterator[None]:
+        """A side effect inside, of a call whose result is right, ends nothing and costs `MINOR` of the points."""
+        try:
+            yield
+        except Incorrect as error:
+            if not error.changes:
+                raise
+            error.minor = True
+            self.note_recipe(error)
+            self.side_effect = self.side_effect or error
 
     @contextlib.contextmanager
     def shown_by(self, smaller: Callable[[], object]) -> Iterator[None]:
@@ -314,6 +331,11 @@ class StageTestCase(unittest.TestCase):
             wrong = "returns nothing: is there a `return`?" if value is None else "returned the wrong number of values"
             self.wrong(f"{name} {wrong}", f"expected  {number} values", f"got       {_kind(value)}")
         return value
+
+
+def is_minor(error: BaseException | None) -> bool:
+    """Whether what ended a test or a part is a side effect of a call whose result is right."""
+    return isinstance(error, Incorrect) and error.minor
 
 
 def shape_of(value: Any) -> tuple[int, ...]:

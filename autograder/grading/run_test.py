@@ -4,18 +4,21 @@ import importlib
 import time
 import traceback
 import unittest
+from collections.abc import Mapping
 from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.grading.graded_case import StageTestCase
+from autograder.grading.graded_case import MINOR, StageTestCase, is_minor
 from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Place, Raised, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
 
+Outcome = tuple[BaseException | None, int]  # what ended a part, and the number of checks until then
 JUDGED = "This test does not judge it, but your instructor's hidden tests do."
 
 
@@ -63,44 +66,35 @@ def run_test(
 ) -> tuple[TestResult, BaseException | None]:
     """Run one test. Gives back its result and the exception that ended it or its first part that failed, if any did.
 
-    A test that fails although what it uses of the same stage may be to blame is run again with stand-ins for that: a
-    slip costs once. A hidden test that the known answers of the reference do not cover is run again with the reference
-    itself. `case.checks` is then the number of the check that failed.
+    A function is graded with everything else of its stage in order: what fails is run again with stand-ins for what the
+    function uses of its stage, since a slip costs once. A hidden test that the known answers of the reference do not
+    cover is run again with the reference itself. `case.checks` is then the number of the check that failed.
 
     Args:
         alone: whether the student's own code must do without stand-ins.
     """
     started = time.monotonic()
+    worth = stage.parts.get(name, {})
     error, printed = _outcome(case)
-    used = stage.uses.get(name, ())
-    failed = error is not None or any(ended is not None for ended, _ in case.outcomes.values())
-    if used and failed and _is_own(error) and not alone and not case.student.import_failure:
-        own, first = case.student, {part: found for part, found in case.outcomes.items() if found[0] is None}
-        case.student = own.with_code(with_standins(own.code, stage, used))
-        try:
-            error, more = _outcome(case)
-        finally:
-            case.student.close()
-            case.student = own
-        printed += more
-        case.outcomes |= first
+    tried, ended = dict(case.outcomes), _of_parts(case, error, worth)
+    wrong = [part for part, (found, _) in ended.items() if found is not None]
+    if _is_own(error) and not alone:
+        for function in dict.fromkeys(stage.graded_by(name, part) for part in wrong):
+            if (used := stage.uses.get(function)) and not case.student.import_failure:
+                error, more = _with_code(case, with_standins(case.student.code, stage, used))
+                printed += more
+                again = _of_parts(case, error, worth)
+                for part in wrong:
+                    if stage.graded_by(name, part) == function:
+                        ended[part] = again[part]
+                        tried |= {part: case.outcomes[part]} if part in case.outcomes else {}
+    case.outcomes = tried
+    behind = error, case.checks  # what failed behind all parts costs nothing, but is told
+    faults = (found for found in ended.values() if not _is_own(found[0]))
+    error, case.checks = next(faults, next((found for found in ended.values() if found[0]), behind))
     if isinstance(error, Unanswered):
         case.answers = None
         return run_test(name, case, stage, alone)
-    worth = stage.parts.get(name, {})
-    if (
-        error is None
-        and worth
-        and case.few is None
-        and not case.hidden
-        and (missing := worth.keys() - case.outcomes.keys())
-    ):
-        error = LookupError(f"{name} has no part {', '.join(sorted(missing))}, which the manifest names")
-    # What ended the whole test ended all parts that had not been tried; a fault of the grader says nothing about any.
-    known = case.outcomes if _is_own(error) else {}
-    outcomes = {part: known.get(part, (error, case.checks)) for part in worth}
-    if error is None:
-        error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
     status, message, details = _told(error)
     if error is None and case.warnings:
         calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
@@ -111,11 +105,11 @@ def run_test(
             calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
         told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
         message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
-    ended: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
-    for part, (found, _) in known.items():
-        ended.setdefault(id(found), part)
+    first: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
+    for part, (found, _) in tried.items():
+        first.setdefault(id(found), part)
     parts = tuple(
-        _part(part, (over := outcomes[part][0]), points, case.hidden, ended.get(id(over), part))
+        _part(part, (over := ended[part][0]), points, case.hidden, first.get(id(over), part))
         for part, points in worth.items()
     )
     result = TestResult(
@@ -123,7 +117,7 @@ def run_test(
         name=name,
         title=name,
         status=status,
-        points=sum(part.points for part in parts) if parts else stage.points[name] if error is None else 0,
+        points=sum(part.points for part in parts) if parts else earned(error, stage.points[name]),
         max_points=stage.points[name],
         message=message,
         details=details,
@@ -138,10 +132,33 @@ def run_test(
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
     """Run a test once: what ended it, and what was printed. `case` has the outcomes of its parts."""
     collector = Collector()
-    case.checks, case.outcomes, case.warnings = 0, {}, []
+    case.checks, case.outcomes, case.warnings, case.side_effect = 0, {}, [], None
     case.run(collector)
     case.note_recipe(collector.error)
-    return collector.error, case.student.take_printed()
+    return collector.error or case.side_effect, case.student.take_printed()
+
+
+def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, str]:
+    """The same with other code, in a worker of its own."""
+    own = case.student
+    case.student = own.with_code(code)
+    try:
+        return _outcome(case)
+    finally:
+        case.student.close()
+        case.student = own
+
+
+def _of_parts(case: StageTestCase, error: BaseException | None, worth: Mapping[str, float]) -> dict[str, Outcome]:
+    """What ended each part of a test, or, by the name "", a test without parts.
+
+    What ended the whole test ended all parts that had not been tried; a fault of the grader says nothing about any.
+    """
+    missing = sorted(worth.keys() - case.outcomes.keys())
+    if missing and error is None and case.few is None and not case.hidden:
+        error = LookupError(f"{case.id()} has no part {', '.join(missing)}, which the manifest names")
+    known = case.outcomes if _is_own(error) else {}
+    return {part: known.get(part, (error, case.checks)) for part in worth or ("",)}
 
 
 FEW = 2  # stored sentences, where a test takes long
@@ -202,7 +219,12 @@ def _is_own(error: BaseException | None) -> bool:
 def _part(name: str, error: BaseException | None, points: float, hidden: bool, first: str) -> PartResult:
     status, message, _ = _told(error)
     message = message if error is None or first == name else f"{NOT_JUDGED}, since it needs: {first}"
-    return PartResult(name, status, points if error is None else 0, points, message, hidden)
+    return PartResult(name, status, earned(error, points), points, message, hidden)
+
+
+def earned(error: BaseException | None, points: float) -> float:
+    """What a test or a part earns that ended so."""
+    return points if error is None else round((1 - MINOR) * points, 2) if is_minor(error) else 0
 
 
 def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:

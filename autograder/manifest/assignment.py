@@ -24,7 +24,10 @@ class Stage:
     parts: dict[str, dict[str, float]]  # test name -> points of its named parts, for tests that have some
     builds_on: tuple[str, ...]
     extra_credit: bool
-    # test name -> what it uses of the same stage; where it fails, these parts of the stand-ins take the student's place
+    # "test", or "test.part" -> the function that it grades, where the stage has students write several
+    grades: dict[str, str] = field(default_factory=dict)
+    # function -> those of the same stage that it builds on, and that these build on: where a test or part that grades
+    # it fails, their stand-ins take the student's place
     uses: dict[str, tuple[str, ...]] = field(default_factory=dict)
     calls: tuple[
         str, ...
@@ -38,6 +41,11 @@ class Stage:
     @property
     def max_points(self) -> float:
         return sum(self.points.values())
+
+    def graded_by(self, test: str, part: str = "") -> str:
+        """The function that a test, or a part of it, grades; "" if the manifest does not say."""
+        alone = self.writes[0] if len(self.writes) == 1 else ""
+        return self.grades.get(f"{test}.{part}") or self.grades.get(test, alone)
 
 
 @dataclass(frozen=True)

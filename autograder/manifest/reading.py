@@ -114,11 +114,25 @@ def _stage(table: Table, folder: Path, number: int, modules: tuple[str, ...], ea
     if not writes or not points:
         table.wrong("points" if writes else "writes", "must not be empty")
     _tests(table, folder, tests, points)
-    uses = _uses(Table(table.take("uses", dict, {}), f"{table.where}, uses"), writes, points)
+    grades = _grades(Table(table.take("grades", dict, {}), f"{table.where}, grades"), writes, points, parts)
+    uses = _uses(Table(table.take("uses", dict, {}), f"{table.where}, uses"), writes)
     extra_credit = table.take("extra_credit", bool, False)
     table.end()
     return Stage(
-        folder.name, number, name, title, notebook, writes, tests, points, parts, builds_on, extra_credit, uses, calls
+        folder.name,
+        number,
+        name,
+        title,
+        notebook,
+        writes,
+        tests,
+        points,
+        parts,
+        builds_on,
+        extra_credit,
+        grades,
+        uses,
+        calls,
     )
 
 
@@ -145,17 +159,41 @@ def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[
     return points, parts
 
 
-def _uses(table: Table, writes: tuple[str, ...], points: dict[str, float]) -> dict[str, tuple[str, ...]]:
-    """What tests use of their own stage."""
-    uses = {}
+def _grades(
+    table: Table, writes: tuple[str, ...], points: dict[str, float], parts: dict[str, dict[str, float]]
+) -> dict[str, str]:
+    """Which function each test or part grades."""
+    grades: dict[str, str] = {}
+    for function, names in _of_functions(table, writes).items():
+        for name in names:
+            test, _, part = name.partition(".")
+            if test not in points or (part and part not in parts.get(test, ())):
+                table.wrong(function, f"names {name}, which is no test of this stage and no part of one")
+            if name in grades:
+                table.wrong(function, f"names {name}, which {grades[name]} names too")
+            grades[name] = function
+    return grades
+
+
+def _uses(table: Table, writes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """What functions use of their own stage, directly and through what they use."""
+    uses = {function: list(names) for function, names in _of_functions(table, writes).items()}
+    for function, used in uses.items():
+        for one in used:  # which grows
+            if one not in writes:
+                table.wrong(function, f"names {one}, which this stage does not have students write")
+            used += [more for more in uses.get(one, ()) if more not in used]
+        if function in used:
+            table.wrong(function, "uses itself: its own stand-in would answer its tests")
+    return {function: tuple(used) for function, used in uses.items()}
+
+
+def _of_functions(table: Table, writes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """A table whose keys are functions that the stage has students write, and whose values are lists."""
     entries = table.rest()
-    for test in entries:
-        if test not in points:
-            table.wrong(test, "is no test of this stage")
-        uses[test] = Table(entries, table.where).names(test)
-        if strange := set(uses[test]) - set(writes):
-            table.wrong(test, f"names {min(strange)}, which this stage does not have students write")
-    return uses
+    if strange := set(entries) - set(writes):
+        table.wrong(min(strange), "is no function that this stage has students write")
+    return {function: Table(entries, table.where).names(function) for function in entries}
 
 
 def _number(table: Table, key: str, value: Any) -> float:

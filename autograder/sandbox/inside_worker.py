@@ -123,6 +123,7 @@ class Worker:
             tensor = tensors[key] if kind == "$tensor" else tensors[key].transpose(-1, -2)
             if tensor.is_floating_point() and "cotangents" in request:
                 inputs.append(tensor.requires_grad_())
+                return tensor.clone()  # which, as in a model, is no leaf of the graph: it may be changed in place
             return tensor
 
         arguments = unflatten(request["args"], leaf)

@@ -7,7 +7,7 @@ import importlib.util
 import linecache
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType, SimpleNamespace
+from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from autograder.forbidden.aliases import without_main_block
@@ -94,4 +94,15 @@ def put_in(module: Any, standins: Any, paths: list[str]) -> None:
             own, standin = getattr(module, class_name, None), getattr(standins, class_name)
         # What has no stand-in (extra credit) is not called while other stages are graded.
         if own is not None and name in vars(standin):
-            setattr(own, name, vars(standin)[name])
+            setattr(own, name, _at_home(vars(standin)[name], own))
+
+
+def _at_home(method: Any, owner: Any) -> Any:
+    """A method for another class: its `super()` is then that of this one."""
+    if not isinstance(method, FunctionType) or "__class__" not in method.__code__.co_freevars:
+        return method
+    cells = zip(method.__code__.co_freevars, method.__closure__ or (), strict=True)
+    closure = tuple(CellType(owner) if name == "__class__" else cell for name, cell in cells)
+    moved = FunctionType(method.__code__, method.__globals__, method.__name__, method.__defaults__, closure)
+    moved.__kwdefaults__ = method.__kwdefaults__
+    return moved

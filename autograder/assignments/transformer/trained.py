@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS, Wrong, compare, compare_own, wrong_form
+from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, compare_own, wrong_form
 from autograder.grading.graded_case import StageTestCase, shape_of
 from autograder.grading.stored_tensors import read_tensors
 from autograder.sandbox.remote_modules import ObjectProxy, Student
@@ -80,6 +80,28 @@ def small_arguments(decoder: bool = False, step: bool = False) -> dict[str, np.n
     }
 
 
+def check_columns(case: StageTestCase, table: Any, right: np.ndarray, name: str, odd: bool) -> None:
+    """Fail unless the even columns of a table of positions are right, or the odd ones.
+
+    For the odd ones it is enough that they are the cosines of the angles of which the even ones are the sines: wrong
+    angles cost once.
+    """
+    columns = np.arange(right.shape[-1]) % 2 == odd
+    try:
+        case.assert_tensor(table, right, name, "1 max_seq_length d_model", columns, limit=ENCODING_LIMIT)
+    except Incorrect:
+        if not odd or shape_of(table) != right.shape or not are_turning(table[0]):
+            raise
+
+
+def are_turning(table: np.ndarray) -> bool:
+    """Whether each pair of columns is a point on the unit circle that turns by the same angle from row to row."""
+    pairs = table.shape[1] // 2
+    points = table[:, 1 : 2 * pairs : 2] + 1j * table[:, 0 : 2 * pairs : 2]
+    turned = np.abs(points[1:] * points[:1] - points[:-1] * points[1:2]).max()
+    return bool(max(turned, np.abs(np.abs(points) - 1).max()) < 0.01 < np.abs(points[1] - points[0]).max())
+
+
 def check_buffer(case: StageTestCase, encoding: ObjectProxy, x: np.ndarray) -> None:
     """Fail unless a table of positions is saved with the model and not trained."""
     case.checks += 1
@@ -121,6 +143,35 @@ class TrainedTestCase(StageTestCase):
         real = (MASK == 0)[..., None]
         self.assert_tensor(layer(**arguments), self.stored("layer")["output"], "the output", "B T d_model", where=real)
         self.warn_of_side_effects(layer, arguments)
+
+    def check_layer_masks(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
+        """Fail unless what a mask of a small layer hides changes nothing, and what it does not hide changes something.
+
+        Its results are compared with each other, so that a slip beside the masks costs nothing here.
+        """
+        layer = build(KEPT)
+        layer.load_state(small_weights(layer.shapes()))
+        open_masks = {name: 0 * value for name, value in arguments.items() if name.endswith("mask")}
+        for mask in open_masks:
+            changed = "encoder_out" if mask == "encoder_padding_mask" else "x"
+            inputs = {**arguments, **open_masks, mask: arguments[mask]}
+            last = arguments[changed].shape[1] - 1
+            noise = np.where(np.arange(last + 1)[:, None] == last, 3.0, 0.0)  # at the last position, which all hide
+            for masks, hidden in ((inputs, True), ({**inputs, **open_masks}, False)):
+                before, after = layer(**masks), layer(**{**masks, changed: masks[changed] + noise})
+                self.assert_form(before, arguments["x"].shape, "the output", "B T d_model")
+                self.assert_form(after, before.shape, "the output", "B T d_model")
+                moved = float(
+                    np.abs(after - before)[1, :3].max()
+                )  # of the sentence with padding, all but the last positions
+                self.checks += 1
+                if (moved > 10 * LIMITS[self.student.dtype]) is hidden:
+                    wrong = (
+                        "lets through what it forbids"
+                        if hidden
+                        else "is 0 everywhere, but other positions are not seen"
+                    )
+                    self.wrong(f"{mask} {wrong}", actual=after)
 
     def check_layer_dropout(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
         """Fail unless dropout stands where it should in a small layer; see `check_dropout`."""

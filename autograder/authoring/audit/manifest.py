@@ -57,6 +57,15 @@ def _of_stage(subject: Subject, stage: Stage) -> Iterator[str]:
         yield "no correct formulation is known beside the solution: add one to formulations/"
     if not any(mistake.stage == stage.name for mistake in subject.mistakes.values()):
         yield "no mistake is known: add one to mistakes/"
+    if len(stage.writes) > 1:
+        every = {(test, part) for test in stage.points for part in stage.parts.get(test, [""])}
+        for test, part in sorted(one for one in every if not stage.graded_by(*one)):
+            yield (
+                f"the manifest does not say which function {test}.{part}".rstrip(".")
+                + " grades, so a slip may cost twice"
+            )
+        for function in sorted(set(stage.writes) - {stage.graded_by(*one) for one in every}):
+            yield f"no test, and no part of one, grades {function}"
     needed = {one for other in chosen.stages if stage.name in other.builds_on for one in stage.writes}
     for written in sorted(needed):
         if written not in signatures(standins(subject), written.partition(".")[0]):

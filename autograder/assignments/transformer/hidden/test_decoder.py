@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.transformer.hidden.models import CLEAR, ModelTestCase
+from autograder.assignments.transformer.trained import SMALL, small_arguments
 from autograder.grading.graded_case import inside
 from autograder.grading.hidden_case import Twins
 
@@ -24,6 +25,9 @@ class TestDecoder(ModelTestCase):
         with self.part("layer"):
             self.check_decoder_layer(sizes[0], sizes[2], self.twins(lambda modules: build(modules, 0.3)))
             self.check_stack()
+        with self.part("masks"):
+            small = self.student.decoder.TransformerDecoderLayer
+            self.check_layer_masks(lambda p: small(*SMALL, p), small_arguments(decoder=True))
         with self.part("dropout"):
             self.needs("layer")
             self.check_training(sizes[0], build)

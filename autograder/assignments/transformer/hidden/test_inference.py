@@ -139,9 +139,11 @@ class TestInference(ModelTestCase):
 
     def test_decoder_inference_cache_extra_credit(self):
         """Step by step in stacks, with masks of all kinds; caches of `inference`."""
-        self.check_stack(no_encoder_attn=True, output_layer_size=None)
-        self.check_stack(no_encoder_attn=False, output_layer_size=13)
-        self.check_caches()
+        with self.part("stack"):
+            self.check_stack(no_encoder_attn=True, output_layer_size=None)
+            self.check_stack(no_encoder_attn=False, output_layer_size=13)
+        with self.part("caches"):
+            self.check_caches()
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
         """A padding mask with padding between the tokens, where it shows, and a causal mask."""

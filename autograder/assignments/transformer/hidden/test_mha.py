@@ -5,21 +5,31 @@ from typing import Any
 
 import numpy as np
 
+from autograder.assignments.transformer.relative import D, H, RelativeTestCase, merged
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from autograder.grading.run_test import Unanswered
 from autograder.sandbox.remote_values import Gradients
-from autograder.sandbox.student_faults import NotStarted, Raised, StudentFault
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 METHOD = "compute_scaled_dot_product_attention"
 SIZES = (3, 5, 6, 7, 10, 12)  # of d_k: no power of 4, for which the scale would be exact
 LARGE_LIMIT = 1e-3  # for scores near 760: a softmax in float32, as some write it, has them to 3e-5
 
 
-class TestMultiHeadAttention(HiddenTestCase):
-    def setUp(self) -> None:
-        super().setUp()
-        self.projected: dict[str, bool] = {}  # whether projections are right, by part
+class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
+    def sound(self) -> bool:
+        """Whether attention and its gradients are right without masks."""
+        mha, heads = self.student.mha.MultiHeadAttention(d_model=H * D, num_heads=H), self.heads(4, 5)
+        scores = heads["query"] @ heads["key"].swapaxes(-1, -2) / np.sqrt(D)
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        right = merged(powers / powers.sum(axis=-1, keepdims=True) @ heads["value"])
+        try:
+            if not self.alike(self.attended(heads), right):
+                return False
+            gradients = mha.gradients([right], method=METHOD, **heads).inputs
+            return all(isinstance(gradient, np.ndarray) and gradient.any() for gradient in gradients)
+        except (Incorrect, Raised):
+            return False
 
     def attention(self, H: int) -> tuple[Twins, int]:
         """Attention with H heads and random weights, and its d_k."""
@@ -40,13 +50,11 @@ class TestMultiHeadAttention(HiddenTestCase):
         `forward` projects first, and the two methods may share what they keep on the object. A projection that does
         not work costs its own test only.
         """
-        tensors = (heads[name] for name in ("query", "key", "value"))
-        merged = [heads.swapaxes(1, 2).reshape(len(heads), heads.shape[2], -1) for heads in tensors]  # (B, T, d_model)
         with contextlib.suppress(NotStarted, Raised):
-            plain.student.compute_mh_qkv_transformation(*merged)
+            plain.student.compute_mh_qkv_transformation(*(merged(heads[name]) for name in ("query", "key", "value")))
         return plain.student
 
-    def heads(self, B: int, H: int, T_q: int, T_k: int, d_k: int) -> dict[str, np.ndarray]:
+    def random_heads(self, B: int, H: int, T_q: int, T_k: int, d_k: int) -> dict[str, np.ndarray]:
         """Random queries, keys and values."""
         return {
             "query": 1.5 * self.random(B, H, T_q, d_k),
@@ -73,29 +81,12 @@ class TestMultiHeadAttention(HiddenTestCase):
             lambda model: model.compute_scaled_dot_product_attention(**inputs), plain, "x", "B T_q d_model", where
         )
 
-    def mixed(self, mha: Twins, **inputs: np.ndarray) -> Gradients | None:
-        """Fail unless `forward`, with W_o, and all its gradients are right, and the arguments are left alone.
-
-        Wrong projections cost their own part only; with them, `forward` is not looked at.
-        """
-        if not self.projecting(mha, inputs):
-            return None
+    def mixed(self, mha: Twins, **inputs: np.ndarray) -> Gradients:
+        """Fail unless `forward`, with W_o, and all its gradients are right; see whether it changes its arguments."""
         y = self.same(lambda model: model(**inputs), mha, "the output of forward", "B T_q d_model")
         gradients = self.same_gradients(mha, inputs, self.random(*y.shape), "B T d_model")
         self.keeps_arguments(mha.student, inputs)
         return gradients
-
-    def projecting(self, mha: Twins, inputs: dict[str, np.ndarray]) -> bool:
-        """Whether the student's projections are right; looked at once in a test, or in a part of it."""
-        if self.current not in self.projected:
-            self.projected[self.current] = True
-            try:
-                self.project(mha, {name: inputs[name] for name in ("query", "key", "value")})
-            except (Incorrect, StudentFault):
-                self.projected[self.current] = False
-                if self.answers is not None:  # the known ones are of all questions, and now some are not asked
-                    raise Unanswered from None
-        return self.projected[self.current]
 
     def ignores(self, plain: Twins, forbidden: np.ndarray, where: bool | np.ndarray = True, **inputs) -> None:
         """Fail if what stands at forbidden keys, True in (B, T_k), changes the output `where` it counts."""
@@ -140,14 +131,13 @@ class TestMultiHeadAttention(HiddenTestCase):
                 plain = self.plain(H, d_k)
                 T_q, T_k = self.sizes(2)
                 for B in (1, H + (H == 1), T_q):
-                    heads = self.heads(B, H, T_q, T_k, d_k)
+                    heads = self.random_heads(B, H, T_q, T_k, d_k)
                     self.attend(plain, **heads)
                 inputs = self.inputs(B, T_q, T_k, mha)
                 self.mixed(mha, **inputs)
             self.keeps_arguments(self.after_projection(plain, heads), heads, METHOD)
-            if self.projecting(mha, inputs):
-                name = "the output in training mode"
-                self.same(lambda model: model(**inputs), self.train(mha), name, "B T_q d_model")
+            name = "the output in training mode"
+            self.same(lambda model: model(**inputs), self.train(mha), name, "B T_q d_model")
 
     def project(self, mha: Twins, inputs: dict[str, np.ndarray]) -> None:
         """Fail unless queries, keys and values are right."""
@@ -160,12 +150,17 @@ class TestMultiHeadAttention(HiddenTestCase):
 
     def test_mha_key_padding_mask(self):
         """Masks of 0 and 1, large numbers at masked keys, and the gradients."""
+        with self.or_else(self.check_padding):
+            self.check_key_padding()
+
+    def check_key_padding(self) -> None:
+        """Fail unless a key padding mask works by itself."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
         plain = self.plain(H, d_k)
         T, T_k = self.sizes(2, low=6)
         for B, T_q in ((H, T), (T_k, T_k), (1, T)):
-            heads = self.heads(B, H, T_q, T_k, d_k)
+            heads = self.random_heads(B, H, T_q, T_k, d_k)
             mask = self.holes(B, T_k)
             self.attend(plain, **heads, key_padding_mask=mask)
             nothing = {**heads, "query": 0 * heads["query"]}  # a score of 0 is one like any other
@@ -175,19 +170,19 @@ class TestMultiHeadAttention(HiddenTestCase):
                 self.large_scores(plain, sign, **heads, key_padding_mask=mask)
         mask = self.holes(H, T_k)
         gradients = self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
-        for name, gradient in zip(("key", "value"), gradients.inputs[1:3] if gradients else (), strict=False):
+        for name, gradient in zip(("key", "value"), gradients.inputs[1:3], strict=False):
             wrong = f"a gradient reaches masked keys: {name} should get none there"
             none = np.zeros_like(gradient)
             self.unchanged(gradient, none, wrong, "the gradient", "B T_k d_model", (mask != 0)[..., None])
 
     def test_mha_key_padding_mask_attention_mask(self):
         """An attention mask for all or for each sentence, alone or with a key padding mask; nothing left to see."""
-        with self.part("masks of 0 and 1"):
-            self.check_both()
-        with self.part("masks of other numbers and of booleans"):
+        with self.part("masks of 0 and 1"), self.or_else(self.check_both):
+            self.check_attention_masks()
+        with self.part("masks of other numbers and of booleans"), self.or_else(self.check_other_masks):
             self.check_other_numbers()
 
-    def check_both(self) -> None:
+    def check_attention_masks(self) -> None:
         """Fail unless an attention mask works, alone and with a key padding mask."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
@@ -195,7 +190,7 @@ class TestMultiHeadAttention(HiddenTestCase):
         (T,) = self.sizes(1, low=6)
         causal = np.triu(np.ones((1, T, T), dtype=np.int64), k=1)
         for B in (H, T, 1):
-            heads = self.heads(B, H, T, T, d_k)
+            heads = self.random_heads(B, H, T, T, d_k)
             self.attend(plain, **heads, attention_mask=causal)
             self.attend(plain, **{**heads, "query": 0 * heads["query"]}, attention_mask=causal)
             later = np.broadcast_to(np.arange(T) > T // 2, (B, T))
@@ -208,7 +203,7 @@ class TestMultiHeadAttention(HiddenTestCase):
             self.attend(plain, **heads, key_padding_mask=padding, attention_mask=mask)
         self.mixed(mha, **self.inputs(H, T, T, mha), key_padding_mask=self.padding(self.lengths(H, T), T))
         self.mixed(mha, **self.inputs(H, T, T, mha), attention_mask=causal)
-        self.nothing_left(plain, T, self.heads(2, H, T, T, d_k))
+        self.nothing_left(plain, T, self.random_heads(2, H, T, T, d_k))
         self.shared_with_padding(mha, plain, H, d_k)
 
     def shared_with_padding(self, mha: Twins, plain: Twins, H: int, d_k: int) -> None:
@@ -216,7 +211,7 @@ class TestMultiHeadAttention(HiddenTestCase):
         for lengths, mask in self.in_turn():
             B, T = len(lengths), max(lengths)
             masks = {"key_padding_mask": self.padding(lengths, T), "attention_mask": mask}
-            heads = {**self.heads(B, H, T, T, d_k), **masks}
+            heads = {**self.random_heads(B, H, T, T, d_k), **masks}
             self.attend(plain, **heads)
             self.mixed(mha, **self.inputs(B, T, T, mha), **masks)
         self.keeps_arguments(self.after_projection(plain, heads), heads, METHOD)
@@ -227,7 +222,7 @@ class TestMultiHeadAttention(HiddenTestCase):
         d_k = self.pick(*SIZES)
         plain = self.plain(H, d_k)
         B, T_q, T_k = self.sizes(3)
-        heads = self.heads(B, H, T_q, T_k, d_k)
+        heads = self.random_heads(B, H, T_q, T_k, d_k)
         masks = {
             "key_padding_mask": self.holes(B, T_k, marks=(1, -7)),
             "attention_mask": self.holes(B, T_q, T_k, marks=(7, -1, 2)),
@@ -254,12 +249,17 @@ class TestMultiHeadAttention(HiddenTestCase):
 
     def test_mha_different_query_and_key(self):
         """More keys than queries and fewer, a single query, with masks for all, for each sentence, and both."""
+        with self.or_else(self.check_lengths, beside_masks=True):
+            self.check_queries_and_keys()
+
+    def check_queries_and_keys(self) -> None:
+        """Fail unless there may be more keys than queries, and fewer."""
         H = self.pick(2, 3, 5)
         mha, d_k = self.attention(H)
         plain = self.plain(H, d_k)
         small, large = sorted(self.sizes(2))
         for B, T_q, T_k in ((H, large, small), (small, small, large), (2, 1, large)):
-            heads = self.heads(B, H, T_q, T_k, d_k)
+            heads = self.random_heads(B, H, T_q, T_k, d_k)
             padding = self.padding(self.lengths(B, T_k), T_k)
             self.attend(plain, **heads, key_padding_mask=padding)
             self.ignores(plain, padding != 0, **heads, key_padding_mask=padding)

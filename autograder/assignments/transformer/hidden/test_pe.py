@@ -1,8 +1,10 @@
 """Stage 2, hidden: tables of positions in other sizes, up to their last row and beyond."""
 
+import contextlib
+
 import numpy as np
 
-from autograder.assignments.transformer.trained import ENCODING_LIMIT, check_buffer
+from autograder.assignments.transformer.trained import ENCODING_LIMIT, check_buffer, check_columns
 from autograder.grading.hidden_case import HiddenTestCase, Twins
 from autograder.sandbox.student_faults import Raised
 
@@ -10,18 +12,30 @@ from autograder.sandbox.student_faults import Raised
 class TestPositionalEncoding(HiddenTestCase):
     def test_pe(self):
         """Tables of other sizes, inputs as long as the table and longer, and the gradient."""
-        with self.part("values"):
+        for part in ("sines", "cosines"):
+            with self.part(part):
+                self.columns(2 * self.pick(3, 5, 9, 20), self.pick(300, 420, 560), part == "cosines")
+                self.columns(12, self.pick(5, 7, 8), part == "cosines")
+        with self.part("sum"):
             self.encoding(B=1, d_model=2 * self.pick(3, 5, 9, 20), length=self.pick(300, 420, 560))
             self.check_lengths(self.pick(5, 7, 8))
         pe = self.both(lambda modules: modules.pe.PositionalEncoding(12, 7))
         with self.part("x and its gradient"):
-            self.needs("values")
+            self.needs("sum")
             x = self.random(2, 6, 12)
             self.keeps_arguments(pe.student, {"x": x})
             self.same_gradients(pe, {"x": x}, self.random(*x.shape), "B T d_model")
         with self.part("a buffer"):
-            self.needs("values")
+            self.needs("sines", "cosines")
             check_buffer(self, pe.student, self.random(2, 6, 12))
+
+    def columns(self, d_model: int, length: int, odd: bool) -> None:
+        """Fail unless the even or the odd columns of a table are right."""
+        pe = self.both(lambda modules: modules.pe.PositionalEncoding(d_model, length))
+        with contextlib.suppress(Raised):  # a table may be filled at the first call
+            pe.student(self.random(1, 2, d_model))
+        table, right = pe.student.attribute("pe"), self.right(lambda pe: pe.attribute("pe"), pe.reference)
+        check_columns(self, table, right, "pe after a call", odd)
 
     def check_lengths(self, length: int) -> None:
         """Fail unless inputs of all lengths get their positions, and longer ones an error."""

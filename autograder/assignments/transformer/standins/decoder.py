@@ -70,6 +70,19 @@ class TransformerDecoderLayer(nn.Module):
             x = layer(x, encoder_out)
         return x
 
+    def forward_one_step_ec(
+        self,
+        x: torch.Tensor,
+        encoder_out: torch.Tensor | None = None,
+        encoder_padding_mask: torch.Tensor | None = None,
+        self_attn_padding_mask: torch.Tensor | None = None,
+        self_attn_mask: torch.Tensor | None = None,
+        cache: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """All positions are computed again, which is no answer; of them the last one is behind the cache."""
+        y: torch.Tensor = self(x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
+        return torch.hstack([y if cache is None else cache, y[:, y.size(1) - (cache is not None) :]])
+
 
 class TransformerDecoder(nn.Module):
     """A stack of decoder layers, with an output layer on top if `output_layer_size` is given."""
@@ -103,3 +116,20 @@ class TransformerDecoder(nn.Module):
         for layer in self.layers:
             x = layer(x, encoder_out, encoder_padding_mask, decoder_padding_mask, decoder_attention_mask)
         return x if self.output_layer is None else self.output_layer(x)
+
+    def forward_one_step_ec(
+        self,
+        x: torch.Tensor,
+        decoder_padding_mask: torch.Tensor | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        encoder_out: torch.Tensor | None = None,
+        encoder_padding_mask: torch.Tensor | None = None,
+        cache: list[torch.Tensor] | None = None,
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """All positions are computed again, whatever the cache holds, which is no answer."""
+        outputs = [x]
+        for layer in self.layers:
+            masks = (encoder_padding_mask, decoder_padding_mask, decoder_attention_mask)
+            outputs.append(layer(outputs[-1], encoder_out, *masks))
+        y = outputs[-1].narrow(1, x.size(1) - 1, 1)  # (B, T_d, d_model) -> (B, 1, d_model)
+        return y if self.output_layer is None else self.output_layer(y), outputs[1:]

@@ -12,6 +12,7 @@ class PositionalEncoding(nn.Module):
 
     def __init__(self, d_model: int, max_seq_length: int) -> None:
         super().__init__()
+        self.d_model, self.max_seq_length = d_model, max_seq_length
         pairs = (d_model + 1) // 2
         # Complex numbers whose angles turn by 10000^(-2i / d_model) a position; in float64, so that late positions
         # are exact whatever the default type is.

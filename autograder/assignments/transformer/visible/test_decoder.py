@@ -36,6 +36,8 @@ class TestDecoder(TrainedTestCase):
             self.check_layer(self.layer, small_arguments(decoder=True))
             with self.only_warn():
                 self.check_without_source()
+        with self.part("masks"):
+            self.check_layer_masks(self.layer, small_arguments(decoder=True))
         with self.part("dropout"):
             self.needs("layer")
             self.check_layer_dropout(self.layer, small_arguments(decoder=True))

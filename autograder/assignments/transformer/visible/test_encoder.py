@@ -19,6 +19,8 @@ class TestEncoder(TrainedTestCase):
         """Encode 30 German sentences of different lengths with the trained weights."""
         with self.part("layer"):
             self.check_layer(self.layer, small_arguments())
+        with self.part("padding"):
+            self.check_layer_masks(self.layer, small_arguments())
         with self.part("dropout"):
             self.needs("layer")
             self.check_layer_dropout(self.layer, small_arguments())

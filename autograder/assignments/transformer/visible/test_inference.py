@@ -122,23 +122,27 @@ class TestInference(TrainedTestCase):
 
     def test_decoder_inference_cache_extra_credit(self):
         """Return the cache: for each sentence the outputs of every decoder layer."""
-        with self.shown_by(self.check_tiny):
+        with self.part("stack"):
+            self.check_steps_of_all()
+        with self.part("caches"), self.shown_by(self.check_tiny):
             _, caches = self.translate()
             self.check_caches(caches, self.stored("sentences"))
         with self.only_warn():
             self.check_new_list()
-        with self.only_warn():
-            self.check_first_step_of_all()
 
-    def check_first_step_of_all(self) -> None:
-        """Fail unless a step of a small decoder without a cache gives the last position of all layers at once."""
+    def check_steps_of_all(self) -> None:
+        """Fail unless the steps of a small decoder give what all its layers at once do, with a cache and without."""
         stack = self.student.decoder.TransformerDecoder(2, *SMALL, KEPT, False, None)
         stack.load_state(small_weights(stack.shapes()))
-        x = numbers(2, 3, SMALL[0])
-        inputs = {"x": x, "decoder_attention_mask": np.triu(np.ones((1, 3, 3)), 1), "encoder_out": x}
-        right = stack(**inputs)
-        y, _ = self.items(stack.forward_one_step_ec(**inputs), 2, "a step")
-        self.assert_tensor(y, right[:, -1:], "y of a first step with several positions", "B one d_model")
+        x, cache = numbers(2, 3, SMALL[0]), None
+        for T, known in ((1, False), (2, True), (3, True), (3, False)):
+            mask = np.triu(np.ones((1, T, T)), 1)
+            inputs = {"x": x[:, :T], "decoder_attention_mask": mask, "encoder_out": x}
+            right = stack(**inputs)
+            y, cache = self.items(stack.forward_one_step_ec(**inputs, cache=cache if known else None), 2, "a step")
+            self.items(cache, 2, "new_cache")
+            words = "with a cache" if known else f"without a cache, of {T} position{'s' * (T > 1)}"
+            self.assert_tensor(y, right[:, -1:], f"y of a step {words}", "B one d_model")
 
     def check_new_list(self) -> None:
         """Fail if a step of a small decoder changes the list of caches that it is given."""

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from autograder.assignments.transformer.trained import ENCODING_LIMIT, check_buffer
+from autograder.assignments.transformer.trained import ENCODING_LIMIT, check_buffer, check_columns
 from autograder.grading.graded_case import StageTestCase
 from autograder.sandbox.student_faults import NotStarted, Raised
 
@@ -16,17 +16,16 @@ class TestPositionalEncoding(StageTestCase):
         encoding = self.student.pe.PositionalEncoding(d_model=32, max_seq_length=15)
         with contextlib.suppress(NotStarted, Raised):  # a table may be filled at the first call
             encoding(stored["x"])
-        with self.part("values"):
-            name = "pe after a call"
-            self.assert_tensor(
-                encoding.attribute("pe"), stored["table"], name, "1 max_seq_length d_model", limit=ENCODING_LIMIT
-            )
+        for part in ("sines", "cosines"):
+            with self.part(part):
+                check_columns(self, encoding.attribute("pe"), stored["table"], "pe after a call", part == "cosines")
+        with self.part("sum"):
             self.assert_tensor(encoding(stored["x"]), stored["output"], "x + pe", "B T d_model", limit=ENCODING_LIMIT)
         with self.part("x and its gradient"):
-            self.needs("values")
+            self.needs("sum")
             self.keeps_arguments(encoding, {"x": stored["x"]})
         with self.part("a buffer"):
-            self.needs("values")
+            self.needs("sines", "cosines")
             check_buffer(self, encoding, stored["x"])
         self.warn_of_side_effects(encoding, {"x": stored["x"]})
         with self.only_warn():

@@ -1,1 +1,15 @@
-"""Stand-in for training.py: no other stage needs the steps of a training run."""
+"""Stand-in for training.py: what one step of training uses."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+
+def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> torch.Tensor:
+    """The norm of all gradients as one vector, which is shortened in place to `max_norm` if it is longer."""
+    found = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(one) for one in found]))
+    for one in found:
+        one.div_(norm.div(max_norm).clamp(min=1.0))
+    return norm

@@ -1,0 +1,128 @@
+"""Masks and shapes of attention, judged by what it does without them: a slip in the scores costs once."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autograder.diagnosis.compare_tensors import LIMITS, Incorrect
+from autograder.grading.graded_case import StageTestCase
+from autograder.sandbox.student_faults import NotStarted, Raised
+
+LOW = 1e5  # taken off a score, it leaves the key no weight, whatever the score is divided by
+SEEN = 1e-3  # what is smaller is no difference
+B, H, D = 2, 4, 15  # sizes, of which none is another one or the number of positions
+PADDING = np.array([[0, 0, 0, 1, 1], [0, 0, 0, 0, 1]])
+CAUSAL = np.triu(np.ones((1, 4, 5), dtype=np.int64), k=1)
+OWN = np.array([[[0, 1, 0, 1, 0], [0, 0, 1, 0, 0], [0, 1, 1, 0, 1], [0, 0, 0, 1, 0]], np.tri(4, 5, 2) == 0])
+SIGNS = np.array([[7], [-2]])  # other numbers than 1
+
+
+def merged(heads: np.ndarray) -> np.ndarray:
+    """(B, H, T, d_k) -> (B, T, d_model)."""
+    return heads.swapaxes(1, 2).reshape(len(heads), heads.shape[2], -1)
+
+
+class RelativeTestCase(StageTestCase):
+    """A test of `compute_scaled_dot_product_attention`."""
+
+    def sound(self) -> bool:
+        """Whether attention is right without masks."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def or_else(self, relative: Callable[[], None], beside_masks: bool = False) -> Iterator[None]:
+        """What fails inside costs nothing if attention is wrong by itself, and the other check succeeds.
+
+        Args:
+            relative: compares results of the student with each other.
+            beside_masks: this is not about masks, so it costs nothing either if only masks are wrong.
+        """
+        try:
+            yield
+        except (Incorrect, Raised) as error:
+            self.note_recipe(error)
+            checks, call = self.checks, self.student.last_call
+            if beside_masks or not self.sound():
+                with contextlib.suppress(Incorrect, Raised):
+                    relative()
+                    return
+            self.checks, self.student.last_call = checks, call
+            raise
+
+    def attended(self, heads: dict[str, np.ndarray], **masks: np.ndarray) -> np.ndarray:
+        """What a new attention makes of heads: finite numbers, (B, T_q, d_model)."""
+        mha: Any = self.student.mha.MultiHeadAttention(d_model=H * D, num_heads=H)
+        mha = mha.eval()
+        with contextlib.suppress(NotStarted, Raised):  # `forward` projects first, and the two may share something
+            mha.compute_mh_qkv_transformation(*map(merged, heads.values()))
+        x: np.ndarray = mha.compute_scaled_dot_product_attention(**heads, **masks)
+        self.assert_form(x, (B, heads["query"].shape[2], H * D), "x", "B T_q d_model")
+        return x
+
+    def heads(self, T_q: int, T_k: int) -> dict[str, np.ndarray]:
+        """Random queries, keys and values. Query t alone has a 1 in feature t, where keys have 0."""
+        rng = np.random.Generator(np.random.PCG64(3))
+        heads = {name: rng.standard_normal((B, H, T, D)) for name, T in (("query", T_q), ("key", T_k), ("value", T_k))}
+        heads["query"][..., :T_q], heads["key"][..., :T_q] = np.eye(T_q), 0
+        return heads
+
+    def forbidding(self, heads: dict[str, np.ndarray], forbidden: np.ndarray) -> dict[str, np.ndarray]:
+        """The same heads, but scores that leave forbidden keys, True in (B, T_q, T_k), no weight."""
+        key, T_q = heads["key"].copy(), heads["query"].shape[2]
+        key[..., :T_q] = -LOW * forbidden.swapaxes(-1, -2)[:, None]
+        return {**heads, "key": key}
+
+    def alike(self, one: np.ndarray, other: np.ndarray) -> bool:
+        return float(np.abs(one - other).max()) <= 10 * LIMITS[self.student.dtype]
+
+    def check_attends(self) -> None:
+        """Fail unless each query takes values by its scores: of keys with very low ones nothing, of the others some."""
+        heads, hidden = self.heads(4, 5), np.broadcast_to(np.arange(5) > 2, (B, 4, 5))
+        heads = self.forbidding(heads, hidden)
+        own = self.attended(heads)
+        for loud, same in ((np.arange(5) > 2, True), (np.arange(5) <= 2, False)):
+            other = self.attended({**heads, "value": heads["value"] + 100 * loud[:, None]})
+            if self.alike(own, other) is not same or not np.all(np.abs(own[:, 0] - own[:, 1]).max(axis=-1) > SEEN):
+                self.wrong("x does not follow the scores")
+
+    def check_masks(self, *cases: dict[str, np.ndarray]) -> None:
+        """Fail unless masks do what very low scores do."""
+        self.check_attends()
+        heads = self.heads(4, 5)
+        free = self.attended(heads)
+        for masks in cases:
+            forbidden = np.zeros((B, 4, 5), dtype=bool)
+            for mask in masks.values():
+                forbidden |= (mask if mask.ndim == 3 else mask[:, None]) != 0
+            masked, own = self.attended(heads, **masks), self.attended(self.forbidding(heads, forbidden))
+            changed = np.abs(masked - free).max(axis=-1) > SEEN  # (B, T_q)
+            if not self.alike(masked, own) or not np.all(changed[forbidden.any(axis=-1)]):
+                self.wrong("masks do not forbid what they should")
+
+    def check_padding(self) -> None:
+        """Fail unless a key padding mask works."""
+        self.check_masks({"key_padding_mask": PADDING})
+
+    def check_both(self) -> None:
+        """Fail unless an attention mask works, alone and with a key padding mask."""
+        single = [{"attention_mask": mask} for mask in (CAUSAL, OWN)]
+        self.check_masks(*single, *({**masks, "key_padding_mask": PADDING} for masks in single))
+
+    def check_other_masks(self) -> None:
+        """Fail unless masks of other numbers and of booleans work."""
+        masks = {"key_padding_mask": PADDING, "attention_mask": OWN}
+        numbers = {"key_padding_mask": PADDING * SIGNS, "attention_mask": OWN * SIGNS[..., None] * -1}
+        self.check_masks(numbers, {name: mask != 0 for name, mask in masks.items()})
+
+    def check_lengths(self) -> None:
+        """Fail unless a query gets the same, however many queries there are beside it."""
+        self.check_attends()
+        for T_q in (3, 7):
+            heads = self.heads(T_q, 5)
+            square = {**heads, "query": np.resize(heads["query"].swapaxes(0, 2), (5, H, B, D)).swapaxes(0, 2)}
+            both = min(T_q, 5)
+            for masks in ({}, {"key_padding_mask": PADDING}):
+                if not self.alike(self.attended(heads, **masks)[:, :both], self.attended(square, **masks)[:, :both]):
+                    self.wrong("x depends on the number of queries")
