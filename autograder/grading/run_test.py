@@ -7,7 +7,7 @@ import unittest
 from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.grading.graded_case import StageTestCase
+from autograder.grading.graded_case import StageTestCase, Warned
 from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
@@ -16,7 +16,11 @@ from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Place, Raised, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
 
-JUDGED = "This test does not judge it, but your instructor's hidden tests do."
+# Of warnings: whether the hidden test of the same name grades them.
+GRADED = {
+    True: "This test does not grade it, but your instructor's hidden tests do.",
+    False: "Nobody grades this: it costs no points.",
+}
 
 
 class Unanswered(Exception):
@@ -63,8 +67,8 @@ def run_test(
 ) -> tuple[TestResult, BaseException | None]:
     """Run one test. Gives back its result and the exception that ended it or its first part that failed, if any did.
 
-    A test that fails although what it uses of the same stage may be to blame is run again with stand-ins for that: a
-    slip costs once. A hidden test that the known answers of the reference do not cover is run again with the reference
+    A test that fails, or warns, although what it uses of the same stage may be to blame is run again with stand-ins for
+    that: a slip costs once. A hidden test that the known answers of the reference do not cover is run again with the reference
     itself. `case.checks` is then the number of the check that failed.
 
     Args:
@@ -74,8 +78,9 @@ def run_test(
     error, printed = _outcome(case)
     used = stage.uses.get(name, ())
     failed = error is not None or any(ended is not None for ended, _ in case.outcomes.values())
-    if used and failed and _is_own(error) and not alone and not case.student.import_failure:
+    if used and (failed or case.warnings) and _is_own(error) and not alone and not case.student.import_failure:
         own, first = case.student, {part: found for part, found in case.outcomes.items() if found[0] is None}
+        passing = case.checks, case.outcomes, case.warnings
         case.student = own.with_code(with_standins(own.code, stage, used))
         try:
             error, more = _outcome(case)
@@ -83,6 +88,8 @@ def run_test(
             case.student.close()
             case.student = own
         printed += more
+        if not failed and (error is not None or any(ended is not None for ended, _ in case.outcomes.values())):
+            error, (case.checks, case.outcomes, case.warnings) = None, passing
         case.outcomes |= first
     if isinstance(error, Unanswered):
         case.answers = None
@@ -103,14 +110,8 @@ def run_test(
         error, case.checks = next((outcome for outcome in outcomes.values() if outcome[0]), (None, case.checks))
     status, message, details = _told(error)
     if error is None and case.warnings:
-        calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
-        for warning in case.warnings:
-            _, text, shown = _told(warning)
-            last = shown[1:] if isinstance(warning, StudentFault) else shown[1:3]
-            kept = (KEPT,) if KEPT in text else ()
-            calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
-        told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
-        message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
+        told = [line for graded in (True, False) for line in _warned(case.warnings, graded)]
+        message, details = told[0].replace("and:", "passes, but:", 1), tuple(told[1:])
     ended: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
     for part, (found, _) in known.items():
         ended.setdefault(id(found), part)
@@ -133,6 +134,18 @@ def run_test(
         parts=parts,
     )
     return within_budget(result), error
+
+
+def _warned(warnings: list[Warned], graded: bool) -> list[str]:
+    """The lines of the warnings that the hidden test grades, or of the others, and whether it does."""
+    calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
+    for error, _ in (warning for warning in warnings if warning.graded == graded):
+        _, text, shown = _told(error)
+        last = shown[1:] if isinstance(error, StudentFault) else shown[1:3]
+        kept = (KEPT,) if KEPT in text else ()
+        calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
+    told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
+    return [*told, GRADED[graded]] if told else []
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:

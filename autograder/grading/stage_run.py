@@ -131,7 +131,8 @@ class StageRun:
                 with _only_explains():
                     from autograder.grading.warned_lines import with_warned_line
 
-                    result = with_warned_line(result, case.warnings, case.student, self.stage, self.calls)
+                    warned = [warning.error for warning in case.warnings]
+                    result = with_warned_line(result, warned, case.student, self.stage, self.calls)
             if error is None and not case.hidden:
                 passing[name], calls[name] = functools.partial(passes, case), case.student.last_call
             if error is not None and not case.hidden:

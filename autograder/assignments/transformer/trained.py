@@ -120,7 +120,7 @@ class TrainedTestCase(StageTestCase):
         layer.load_state(small_weights(layer.shapes()))
         real = (MASK == 0)[..., None]
         self.assert_tensor(layer(**arguments), self.stored("layer")["output"], "the output", "B T d_model", where=real)
-        self.warn_of_side_effects(layer, arguments)
+        self.warn_of_side_effects(layer, arguments, weights=small_weights(layer.shapes()), where=real)
 
     def check_layer_dropout(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
         """Fail unless dropout stands where it should in a small layer; see `check_dropout`."""

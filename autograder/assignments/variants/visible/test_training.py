@@ -16,6 +16,8 @@ class TestTraining(CheckingTestCase):
         with self.part("large_logits"):
             loss = self.student.training.smoothed_loss(300 * logits, targets, 1, 0.1)
             self.assert_number(loss, stored["large"], "the loss of large logits")
+        arguments = {"logits": logits, "targets": targets, "padding_idx": 1, "smoothing": 0.1}
+        self.warn_of_side_effects(self.student.training.smoothed_loss, arguments, batch=False)
 
     def test_warmup_rate(self):
         """The rate of the paper of 2017 at ten steps, with a peak of 0.8 after 10 steps."""
