@@ -200,10 +200,11 @@ class StageTestCase(unittest.TestCase):
 
         return call
 
-    def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str) -> None:
-        """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""
+    def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str, infinite: bool = False) -> None:
+        """Fail unless `actual` is a tensor of finite floating-point numbers of this shape, or of infinite ones too."""
         self.checks += 1
-        if wrong := wrong_form(name, axes, actual, shape, floating=True):
+        counted = np.zeros(shape, dtype=bool) if infinite else None
+        if wrong := wrong_form(name, axes, actual, shape, floating=True, counted=counted):
             self.steady()
             raise Incorrect(wrong, self.student.last_call, actual)
 

@@ -13,9 +13,10 @@ from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.student_faults import Place, Raised, StudentFault
+from autograder.sandbox.student_faults import Place, Raised, StudentFault, needs_booleans
 from autograder.submissions.stage_with_standins import with_standins
 
+NO_BOOLEANS = "A mask may come as numbers, 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
 # Of warnings: whether the hidden test of the same name grades them.
 GRADED = {
     True: "This test does not grade it, but your instructor's hidden tests do.",
@@ -227,6 +228,7 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
         # Where it began, which may be what called something wrongly, and where it ended.
         details += [_line(place) for place in (*error.where[:-3][:1], *error.where[-3:])]
         details += [f"shapes    {place.shapes}" for place in error.where[-1:] if place.shapes]
+        details += [NO_BOOLEANS] if needs_booleans(error) else []
         return error.status, error.message, tuple(details)
     if isinstance(error, Incorrect):
         return "failed", error.wrong.message, (f"called    {error.call}", *error.wrong.details)

@@ -110,6 +110,13 @@ class TrainedTestCase(StageTestCase):
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]
 
+    def tiny_model(self, eos_idx: int = 2) -> tuple[Any, dict[str, np.ndarray]]:
+        """A small model, with which decoding can be followed, and its weights."""
+        model = self.student.transformer.Transformer(**TINY, eos_idx=eos_idx)
+        weights = tiny_weights(model.shapes())
+        model.load_state(weights)
+        return model, weights
+
     def check_layer(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
         """Fail unless a small layer gives what is stored; warn of named arguments and side effects.
 

@@ -4,8 +4,9 @@ import contextlib
 
 import numpy as np
 
+from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import StageTestCase
-from autograder.sandbox.student_faults import NotStarted, Raised
+from autograder.sandbox.student_faults import NotStarted, Raised, StudentFault
 
 
 def shifted_keys(query: np.ndarray, key: np.ndarray, most: float) -> np.ndarray:
@@ -65,7 +66,9 @@ class TestMultiHeadAttention(StageTestCase):
         """Warn of what `forward` and attention should not do with these masks."""
         stored, mha = self.stored(case), self.attention()
         inputs = dict(zip(("query", "key", "value"), map(stored.get, "QKV"), strict=True))
-        self.warn_of_side_effects(mha, {**inputs, **masks}, weights=self.stored("weights"))
+        with contextlib.suppress(Incorrect, StudentFault):  # wrong projections cost their own part only
+            self.check_projections(stored)
+            self.warn_of_side_effects(mha, {**inputs, **masks}, weights=self.stored("weights"))
         heads = {name: stored[name] for name in ("query", "key", "value")}
         self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention")
 
@@ -92,7 +95,7 @@ class TestMultiHeadAttention(StageTestCase):
             self.check_shifted("key_padding", {name: mask})
 
     def check_shifted(self, case: str, masks: dict[str, np.ndarray]) -> None:
-        """Fail unless the same number may be added to all scores of a query: they may be of any size, and masks hold."""
+        """Fail unless the same number may be added to all scores of a query: scores may be of any size."""
         stored = self.stored(case)
         heads = {name: stored[name] for name in ("query", "key", "value")}
         with self.student.unnoted():

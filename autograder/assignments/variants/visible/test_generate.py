@@ -43,7 +43,9 @@ class TestGenerate(CheckingTestCase):
             longer = np.tile(stored["tokens"], 3)
             self.refuses(lambda: self.student.generate.forward_cached(model, longer, None), 15, 12)
         with self.only_warn():
-            full = [[np.tile(one, (1, 1, 3, 1))[:, :, : MODEL["max_len"]] for one in pair] for pair in self.cache(stored)]
+            full = [
+                [np.tile(one, (1, 1, 3, 1))[:, :, : MODEL["max_len"]] for one in pair] for pair in self.cache(stored)
+            ]
             token = stored["tokens"][:, :1]
             self.refuses(lambda: self.student.generate.forward_cached(model, token, full), 13, 12)
 
@@ -108,6 +110,11 @@ class TestGenerate(CheckingTestCase):
                 self.wrong("two seeds give the same 16 tokens, although the temperature is 5", actual=once)
         with self.only_warn():
             self.check_equal_prompts(model, prompt[:1])
+        with self.only_warn(), self.student.unnoted():
+            options = [0.7, None, 0.9]
+            filtered = self.student.generate.filter_logits(model(prompt[:1])[:, -1], *options)
+            self.assert_form(filtered, (1, MODEL["vocab_size"]), "the filtered logits", "B V", infinite=True)
+            self.assert_frequencies(model, prompt[:1], softmax(filtered)[0], options, 1000)
 
     def check_equal_prompts(self, model: Any, prompt: np.ndarray) -> None:
         """Fail if two equal prompts of a batch are continued with the same tokens: each is drawn for itself."""

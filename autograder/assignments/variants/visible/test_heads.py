@@ -36,9 +36,7 @@ class TestHeads(CheckingTestCase):
                 other = build(0.1)
                 other.load_state({n: made.with_shifted_keys(n, values, shift) for n, values in weights.items()})
                 title = f"the output, where all keys are larger by {shift:g},"
-                self.assert_tensor(
-                    other(x, masks["padding"]), outputs["padding"], title, axes, limit=made.SHIFT_LIMIT
-                )
+                self.assert_tensor(other(x, masks["padding"]), outputs["padding"], title, axes, limit=made.SHIFT_LIMIT)
         if kind == "simple":
             return
         with self.only_warn():  # a score of 0 is one like any other

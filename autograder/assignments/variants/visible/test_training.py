@@ -1,5 +1,7 @@
 """Stage 7: loss, rates, clipping, the step, weight decay."""
 
+import numpy as np
+
 from autograder.assignments.variants.visible import cases as made
 from autograder.assignments.variants.visible.checks import CheckingTestCase
 
@@ -62,6 +64,13 @@ class TestTraining(CheckingTestCase):
             right = stored[name]
             axes = "rows columns" if right.ndim == 2 else "features"
             self.assert_tensor(weight, right, f"{name} after three steps", axes)
+
+        with self.only_warn(), self.student.unnoted():
+            curve, batch = self.student.drivers.Curve(5), np.random.Generator(np.random.PCG64(1)).random((1, 2, 4, 5))
+            loss = curve.loss(*batch[0])  # in training mode it is four times as large
+            losses, *_ = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
+            (first,) = self.items(losses, 1, "the list of the losses")
+            self.assert_number(first, 4 * loss, "the loss of a step in training mode, after a validation")
 
     def test_parameter_groups(self):
         """Which parameters of a small language model decay, and which do not."""
