@@ -54,9 +54,9 @@ def without_infinity(code: Code) -> Code | None:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         finite = Finite()
-        tree = ast.fix_missing_locations(finite.visit(tree))
+        finite.visit(tree)
         if finite.replaced:
-            changed[module] = ast.unparse(tree)
+            changed[module] = ast.unparse(ast.fix_missing_locations(tree))
     return replace(code, sources={**code.sources, **changed}) if changed else None
 
 

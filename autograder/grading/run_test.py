@@ -69,8 +69,8 @@ def run_test(
     """Run one test. Gives back its result and the exception that ended it or its first part that failed, if any did.
 
     A test that fails, or warns, although what it uses of the same stage may be to blame is run again with stand-ins for
-    that: a slip costs once. A hidden test that the known answers of the reference do not cover is run again with the reference
-    itself. `case.checks` is then the number of the check that failed.
+    that: a slip costs once. A hidden test that the known answers of the reference do not cover is run again with the
+    reference itself. `case.checks` is then the number of the check that failed.
 
     Args:
         alone: whether the student's own code must do without stand-ins.

@@ -25,8 +25,8 @@ from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage, with_own_methods
 
 FILLED = (
-    "The NaN is a consequence: you fill with -inf, and where a mask leaves a query no key at all, the softmax divides 0 "
-    "by 0. With a large finite number instead, your result is exactly that of this mistake."
+    "The NaN is a consequence: you fill with -inf, and where a mask leaves a query no key, the softmax divides 0 by 0. "
+    "With a large finite number instead, your result is exactly that of this mistake."
 )
 STRICT = False  # whether an error of what only explains is raised, as in the tests of the grader
 

@@ -43,10 +43,8 @@ class TestGenerate(CheckingTestCase):
             longer = np.tile(stored["tokens"], 3)
             self.refuses(lambda: self.student.generate.forward_cached(model, longer, None), 15, 12)
         with self.only_warn():
-            full = [
-                [np.tile(one, (1, 1, 3, 1))[:, :, : MODEL["max_len"]] for one in pair] for pair in self.cache(stored)
-            ]
-            token = stored["tokens"][:, :1]
+            longest, token = MODEL["max_len"], stored["tokens"][:, :1]
+            full = [[np.tile(one, (1, 1, 3, 1))[:, :, :longest] for one in pair] for pair in self.cache(stored)]
             self.refuses(lambda: self.student.generate.forward_cached(model, token, full), 13, 12)
 
     def test_steps_with_cache(self):

@@ -66,7 +66,9 @@ class TestTraining(CheckingTestCase):
             self.assert_tensor(weight, right, f"{name} after three steps", axes)
 
         with self.only_warn(), self.student.unnoted():
-            curve, batch = self.student.drivers.Curve(5), np.random.Generator(np.random.PCG64(1)).random((1, 2, 4, 5))
+            chance, curve = np.random.Generator(np.random.PCG64(1)), self.student.drivers.Curve(5)
+            curve.load_state({name: chance.random(shape) for name, shape in curve.shapes().items()})
+            batch = chance.random((1, 2, 4, 5))
             loss = curve.loss(*batch[0])  # in training mode it is four times as large
             losses, *_ = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
             (first,) = self.items(losses, 1, "the list of the losses")
