@@ -4,12 +4,13 @@ import contextlib
 import math
 import unittest
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
 from autograder.diagnosis.wrong_elements import masked_by
+from autograder.grading.side_effects import check_forgets, check_gradients
 from autograder.grading.stored_tensors import Stored, read_tensors
 from autograder.grading.unsteady_results import CHANGING
 from autograder.manifest import Stage, assignment
@@ -26,6 +27,13 @@ CALLS = 8  # with dropout, beside the first, of which one has to drop something 
 KEPT, DROPPED = 0.2, 1 - 1e-13
 
 
+class Warned(NamedTuple):
+    """What a visible test only warns of: what is wrong, and whether the hidden test of the same name grades it."""
+
+    error: Incorrect | StudentFault
+    graded: bool
+
+
 class StageTestCase(unittest.TestCase):
     """A graded test. The first line of its docstring is what the student reads."""
 
@@ -39,7 +47,7 @@ class StageTestCase(unittest.TestCase):
     explains = True  # look for the reason of wrong numbers
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
-    warnings: list[Incorrect | StudentFault]  # what the test does not judge, but its hidden one does
+    warnings: list[Warned]  # what the test does not judge
     side_effect: Incorrect | None = None  # of a call whose result is right; see `minor`
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
@@ -138,14 +146,18 @@ class StageTestCase(unittest.TestCase):
             self.checks, own.last_call, self.explains = before
 
     @contextlib.contextmanager
-    def only_warn(self) -> Iterator[None]:
-        """What fails inside costs nothing here. The student is told, since the hidden test judges it."""
+    def only_warn(self, graded: bool = True) -> Iterator[None]:
+        """What fails inside costs nothing here. The student is told, and whether the hidden test grades it.
+
+        Args:
+            graded: whether the hidden test of the same name grades it; the audit looks whether that is true.
+        """
         checks, call = self.checks, self.student.last_call
         try:
             yield
         except (Incorrect, StudentFault) as error:
             self.note_recipe(error)
-            self.warnings.append(error)
+            self.warnings.append(Warned(error, graded))
         self.checks, self.student.last_call = checks, call
 
     def assert_tensor(
@@ -205,10 +217,11 @@ class StageTestCase(unittest.TestCase):
 
         return call
 
-    def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str) -> None:
-        """Fail unless `actual` is a tensor of finite floating-point numbers of this shape."""
+    def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str, infinite: bool = False) -> None:
+        """Fail unless `actual` is a tensor of finite floating-point numbers of this shape, or of infinite ones too."""
         self.checks += 1
-        if wrong := wrong_form(name, axes, actual, shape, floating=True):
+        counted = np.zeros(shape, dtype=bool) if infinite else None
+        if wrong := wrong_form(name, axes, actual, shape, floating=True, counted=counted):
             self.steady()
             raise Incorrect(wrong, self.student.last_call, actual)
 
@@ -235,29 +248,50 @@ class StageTestCase(unittest.TestCase):
         error.recipe = recipe
         raise error
 
-    def warn_of_changes(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> bool:
-        """Warn if a call changes an argument, or fails; False after a part that failed: then nothing is looked at."""
+    def warn_of_changes(
+        self,
+        model: Any,
+        arguments: Mapping[str, Any],
+        method: str | None = None,
+        where: np.ndarray | None = None,
+        batch: bool = True,
+    ) -> bool:
+        """Warn if a call changes an argument, keeps something for the next call, or fails.
+
+        Args:
+            where: the elements of the first result that count.
+            batch: whether results and arguments have a row for each sentence, so that they can be put in reverse order.
+
+        Returns:
+            False after a part that failed: then nothing is looked at.
+        """
         if passes := not any(error for error, _ in self.outcomes.values()):
+            before = len(self.warnings)
             with self.only_warn():
                 self.keeps_arguments(model, arguments, method)
+            if batch and len(self.warnings) == before:
+                with self.only_warn(), self.student.unnoted():
+                    check_forgets(self, getattr(model, method) if method else model, arguments, where)
         return passes
 
-    def warn_of_side_effects(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Warn if a call changes one of its arguments, see `warn_of_changes`, or lets no gradient through."""
-        if not self.warn_of_changes(model, arguments, method):
-            return
-        with self.only_warn():
-            output = (getattr(model, method) if method else model)(**arguments)
-            shape = shape_of(output)
-            self.assert_form(output, shape, "the output", " ".join(f"axis_{number}" for number in range(len(shape))))
-            # All ones would not do: the sum of what a layer norm gives does not depend on its input.
-            cotangent = np.random.Generator(np.random.PCG64(1)).standard_normal(output.shape)
-            found = model.gradients([cotangent], method=method, **arguments)
-            inputs = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]
-            weights = {name: found.parameters[name] for name in found.parameters if name.endswith("weight")}
-            for name, gradient in {**dict(zip(inputs, found.inputs, strict=False)), **weights}.items():
-                if not isinstance(gradient, np.ndarray) or not gradient.any():
-                    self.wrong(f"no gradient reaches {name}: does the computation leave the graph (.detach(), ...)?")
+    def warn_of_side_effects(
+        self,
+        model: Any,
+        arguments: Mapping[str, Any],
+        method: str | None = None,
+        weights: Mapping[str, np.ndarray] | None = None,
+        where: np.ndarray | None = None,
+        batch: bool = True,
+    ) -> bool:
+        """The same, and warn if gradients are not the slopes of the result; see `side_effects`.
+
+        Args:
+            weights: those that the model was loaded with.
+        """
+        if passes := self.warn_of_changes(model, arguments, method, where, batch):
+            with self.only_warn(), self.student.unnoted():
+                check_gradients(self, model, arguments, method, weights, where)
+        return passes
 
     def assert_chance(self, call: Callable[[], Any], where: np.ndarray | None = None) -> None:
         """Fail if calls in training mode, of something that drops half of its elements, all give the same.

@@ -8,18 +8,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.grading.graded_case import MINOR, StageTestCase, is_minor
+from autograder.grading.graded_case import MINOR, StageTestCase, Warned, is_minor
 from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
-from autograder.sandbox.student_faults import Place, Raised, StudentFault
+from autograder.sandbox.student_faults import Place, Raised, StudentFault, needs_booleans
 from autograder.submissions.stage_with_standins import with_standins
 
 Outcome = tuple[BaseException | None, int]  # what ended a part, and the number of checks until then
-JUDGED = "This test does not judge it, but your instructor's hidden tests do."
+NO_BOOLEANS = "A mask may come as numbers, 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
+# Of warnings: whether the hidden test of the same name grades them.
+GRADED = {
+    True: "This test does not grade it, but your instructor's hidden tests do.",
+    False: "Nobody grades this: it costs no points.",
+}
 
 
 class Unanswered(Exception):
@@ -67,8 +72,9 @@ def run_test(
     """Run one test. Gives back its result and the exception that ended it or its first part that failed, if any did.
 
     A function is graded with everything else of its stage in order: what fails is run again with stand-ins for what the
-    function uses of its stage, since a slip costs once. A hidden test that the known answers of the reference do not
-    cover is run again with the reference itself. `case.checks` is then the number of the check that failed.
+    function uses of its stage, since a slip costs once. So is a test that warns of something. A hidden test that the
+    known answers of the reference do not cover is run again with the reference itself. `case.checks` is then the number
+    of the check that failed.
 
     Args:
         alone: whether the student's own code must do without stand-ins.
@@ -88,6 +94,13 @@ def run_test(
                     if stage.graded_by(name, part) == function:
                         ended[part] = again[part]
                         tried |= {part: case.outcomes[part]} if part in case.outcomes else {}
+        elsewhere = stage.used_by(name) if case.warnings and not wrong else ()
+        if elsewhere:  # is what it warns of graded elsewhere?
+            passing = case.checks, case.outcomes, case.warnings
+            again_error, more = _with_code(case, with_standins(case.student.code, stage, elsewhere))
+            printed += more
+            if any(found for found, _ in _of_parts(case, again_error, worth).values()):
+                case.checks, case.outcomes, case.warnings = passing
     case.outcomes = tried
     behind = error, case.checks  # what failed behind all parts costs nothing, but is told
     faults = (found for found in ended.values() if not _is_own(found[0]))
@@ -97,14 +110,8 @@ def run_test(
         return run_test(name, case, stage, alone)
     status, message, details = _told(error)
     if error is None and case.warnings:
-        calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
-        for warning in case.warnings:
-            _, text, shown = _told(warning)
-            last = shown[1:] if isinstance(warning, StudentFault) else shown[1:3]
-            kept = (KEPT,) if KEPT in text else ()
-            calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
-        told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
-        message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
+        told = [line for graded in (True, False) for line in _warned(case.warnings, graded)]
+        message, details = told[0].replace("and:", "passes, but:", 1), tuple(told[1:])
     first: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
     for part, (found, _) in tried.items():
         first.setdefault(id(found), part)
@@ -127,6 +134,18 @@ def run_test(
         parts=parts,
     )
     return within_budget(result), error
+
+
+def _warned(warnings: list[Warned], graded: bool) -> list[str]:
+    """The lines of the warnings that the hidden test grades, or of the others, and whether it does."""
+    calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
+    for error, _ in (warning for warning in warnings if warning.graded == graded):
+        _, text, shown = _told(error)
+        last = shown[1:] if isinstance(error, StudentFault) else shown[1:3]
+        kept = (KEPT,) if KEPT in text else ()
+        calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
+    told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
+    return [*told, GRADED[graded]] if told else []
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
@@ -236,6 +255,7 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
         # Where it began, which may be what called something wrongly, and where it ended.
         details += [_line(place) for place in (*error.where[:-3][:1], *error.where[-3:])]
         details += [f"shapes    {place.shapes}" for place in error.where[-1:] if place.shapes]
+        details += [NO_BOOLEANS] if needs_booleans(error) else []
         return error.status, error.message, tuple(details)
     if isinstance(error, Incorrect):
         return "failed", error.wrong.message, (f"called    {error.call}", *error.wrong.details)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.mistake_signatures import Signature, signature
 from autograder.grading.find_mistakes import find_mistakes, with_mistake
+from autograder.grading.finite_fills import shown_finite
 from autograder.grading.forbidden_parts import Checked, forbidden_stage
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import AnswerBook
@@ -16,12 +17,17 @@ from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import gets_further, passes, run_test, stage_tests
 from autograder.manifest import Assignment, Stage
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.student_faults import Raised, is_dtype_conflict
+from autograder.sandbox.remote_values import Code
+from autograder.sandbox.student_faults import Raised, is_dtype_conflict, needs_booleans
 from autograder.sandbox.total_time import Clock, Share
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage, with_own_methods
 
+FILLED = (
+    "The NaN is a consequence: you fill with -inf, and where a mask leaves a query no key, the softmax divides 0 by 0. "
+    "With a large finite number instead, your result is exactly that of this mistake."
+)
 STRICT = False  # whether an error of what only explains is raised, as in the tests of the grader
 
 
@@ -79,6 +85,8 @@ class StageRun:
         self.dtype = "float64"  # of the last test
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
+        self.finite: Code | None = None  # without infinities, if a test ended with NaN
+        self.filled: set[str] = set()  # tests that end with NaN, but not without infinities
         self.calls: dict[Any, Any] = {}  # that were followed
         self.references: list[Student] = []
         self.named: Student | None = None  # the reference with names of its steps, once it is needed
@@ -117,7 +125,8 @@ class StageRun:
                 again = self.attempt(name, case, 2)
                 done = done if again.error else again
             result, error, checks, self.dtype = done
-            if isinstance(error, (Incorrect, Raised)):
+            # Where a mask is no boolean one, the exception says the line, and no step is missing.
+            if isinstance(error, (Incorrect, Raised)) and not needs_booleans(error):
                 with _only_explains():
                     from autograder.grading.point_at_line import point_at_line  # with much that nobody else needs
 
@@ -131,12 +140,17 @@ class StageRun:
                 with _only_explains():
                     from autograder.grading.warned_lines import with_warned_line
 
-                    result = with_warned_line(result, case.warnings, case.student, self.stage, self.calls)
+                    warned = [warning.error for warning in case.warnings]
+                    result = with_warned_line(result, warned, case.student, self.stage, self.calls)
             if error is None and not case.hidden:
                 passing[name], calls[name] = functools.partial(passes, case), case.student.last_call
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)
             if (found := signature(error, checks)) is not None:
+                with _only_explains():
+                    if seen := shown_finite(case, error, self.stage):
+                        found, self.finite = seen
+                        self.filled.add(name)
                 self.shown.setdefault(name, found)
             result = visible.guarded_by(result) if visible is not None else result
             title = visible.title if visible is not None else case.shortDescription() or name
@@ -180,8 +194,12 @@ class StageRun:
             self.references = [Student(self.workers, code, student.dtype) for student in self.students]
             self.run(stage_tests(stage, hidden=True).items())
         make = functools.partial(self.again, self.dtype)
+        if self.finite is not None:
+            make = functools.partial(Student, self.workers, self.finite, self.dtype, self.clock)
         named = find_mistakes(self.tests, self.shown, stage, self.assignment, self.workers, self.book, self.dtype, make)
         self.tests |= {name: with_mistake(self.tests[name], one, self.assignment.name) for name, one in named.items()}
+        for name in self.filled & named.keys():
+            self.tests[name] = replace(self.tests[name], hints=(*self.tests[name].hints, FILLED))
         tests = tuple(replace(test, pointed_beside=None) for test in self.tests.values())
         return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tests)
 

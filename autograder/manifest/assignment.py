@@ -47,6 +47,11 @@ class Stage:
         alone = self.writes[0] if len(self.writes) == 1 else ""
         return self.grades.get(f"{test}.{part}") or self.grades.get(test, alone)
 
+    def used_by(self, test: str) -> tuple[str, ...]:
+        """The functions of this stage that a test uses but does not grade."""
+        graded = {self.graded_by(test, part) for part in self.parts.get(test, ("",))}
+        return tuple(sorted({used for one in graded for used in self.uses.get(one, ())} - graded))
+
 
 @dataclass(frozen=True)
 class Assignment:

@@ -104,6 +104,15 @@ class Student:
             self._recipes.made(value._handle)
         return value
 
+    @contextlib.contextmanager
+    def unnoted(self) -> Iterator[None]:
+        """A block whose calls are not taken down in `noted`: no line is told of them."""
+        noted, self.noted = self.noted, None
+        try:
+            yield
+        finally:
+            self.noted = noted
+
     def recipe(self) -> Recipe | None:
         """How the last call came about, if it can be made once more."""
         return self._recipes.last(self.code, self.dtype)

@@ -17,6 +17,9 @@ class Place:
     shapes: str = ""  # of the tensors that it names, where torch has raised an exception about them
 
 
+BOOLEANS = re.compile("only supports boolean masks|condition to be a boolean tensor|expected BoolTensor for mask")
+
+
 class StudentFault(Exception):
     """The student's code did not give a result. `status` is the one that the test gets."""
 
@@ -104,3 +107,8 @@ def fault_of(error: Any, call: str) -> StudentFault:
 def is_dtype_conflict(fault: BaseException | None) -> bool:
     """Whether code failed because it computes a part in float32 while the grader works in float64."""
     return isinstance(fault, Raised) and bool(re.search(r"(?i)dtype|scalar type|double", fault.message))
+
+
+def needs_booleans(error: BaseException | None) -> bool:
+    """Whether code raised since it used a tensor of numbers as a mask where torch takes booleans only."""
+    return isinstance(error, Raised) and BOOLEANS.search(error.message) is not None

@@ -132,6 +132,13 @@ class TrainedTestCase(StageTestCase):
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]
 
+    def tiny_model(self, eos_idx: int = 2) -> tuple[Any, dict[str, np.ndarray]]:
+        """A small model, with which decoding can be followed, and its weights."""
+        model = self.student.transformer.Transformer(**TINY, eos_idx=eos_idx)
+        weights = tiny_weights(model.shapes())
+        model.load_state(weights)
+        return model, weights
+
     def check_layer(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
         """Fail unless a small layer gives what is stored; warn of named arguments and side effects.
 
@@ -142,7 +149,7 @@ class TrainedTestCase(StageTestCase):
         layer.load_state(small_weights(layer.shapes()))
         real = (MASK == 0)[..., None]
         self.assert_tensor(layer(**arguments), self.stored("layer")["output"], "the output", "B T d_model", where=real)
-        self.warn_of_side_effects(layer, arguments)
+        self.warn_of_side_effects(layer, arguments, weights=small_weights(layer.shapes()), where=real)
 
     def check_layer_masks(self, build: Callable[[float], ObjectProxy], arguments: Mapping[str, np.ndarray]) -> None:
         """Fail unless what a mask of a small layer hides changes nothing, and what it does not hide changes something.

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
+from autograder.assignments.attention.attending import LARGE_LIMIT, WEIGHTS, AttendingTestCase, X, shifted_scores
 from autograder.assignments.attention.hidden.case import KEPT, AttentionTestCase
 from autograder.grading.hidden_case import Twins
 
@@ -68,6 +68,9 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         louder = softmax.student(np.where(forbidden, scores + 1e4, scores), valid_lens)
         wrong = "other scores at forbidden keys change the weights"
         self.unchanged(louder, weights, wrong, "weights", WEIGHTS)
+        shifted = shifted_scores(scores, ~forbidden)
+        title = "weights of scores near -50, 1000 and -1000"
+        self.same(lambda function: function(shifted, valid_lens), softmax, title, WEIGHTS, limit=LARGE_LIMIT)
 
     def attend(self, build: Any, query_size: int, key_size: int) -> None:
         """Fail unless an attention is right in several sizes, learns, and has its dropout at the right place.

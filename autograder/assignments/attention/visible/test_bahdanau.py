@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from autograder.assignments.attention.trained import TrainedTestCase
-from autograder.grading.graded_case import inside
+from autograder.grading.graded_case import KEPT, inside
 
 LOGITS = "B T_d V"
 
@@ -17,13 +19,29 @@ class TestBahdanau(TrainedTestCase):
         model.load_state(self.stored("weights"))
         return model
 
-    def small_decoder(self) -> Any:
+    def decoder_weights(self) -> dict[str, np.ndarray]:
+        """The weights of the small model's decoder."""
+        start = "decoder."
+        return {n.removeprefix(start): w for n, w in self.stored("weights").items() if n.startswith(start)}
+
+    def small_decoder(self, dropout: float = 0.0) -> Any:
         """A decoder with the weights of the small model's."""
-        stored, start = self.stored("small"), "decoder."
+        stored = self.stored("small")
         sizes = (int(stored[name]) for name in ("tgt_vocab_size", "embed_size", "hidden_size", "attention_size"))
-        decoder, weights = self.student.seq2seq.AttentionDecoder(*sizes), self.stored("weights")
-        decoder.load_state({n.removeprefix(start): w for n, w in weights.items() if n.startswith(start)})
+        decoder = self.student.seq2seq.AttentionDecoder(*sizes, dropout)
+        decoder.load_state(self.decoder_weights())
         return decoder
+
+    def check_training(self, inputs: dict[str, np.ndarray]) -> None:
+        """Fail unless dropout multiplies the embedded token and what goes into the output layer, and nothing else."""
+        training, still = self.small_decoder(KEPT), self.small_decoder()
+        weights, scaled = self.decoder_weights(), ("embedding.weight", "output.weight")
+        still.load_state({name: value / (1 - KEPT) ** (name in scaled) for name, value in weights.items()})
+        training.train()
+        results = training.without_chance().step(**inputs), still.step(**inputs)
+        for name, actual, right in zip(("logits", "the new state", "weights"), *results, strict=True):
+            axes = " ".join(f"axis_{axis}" for axis in range(right.ndim))
+            self.assert_tensor(actual, right, f"{name} in training mode, where dropout keeps every element,", axes)
 
     def test_decoder_step(self):
         """Make one step: look at the source with the previous state, go to the next state, score the next token."""
@@ -37,7 +55,9 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(state, stored["new_state"], "the new state", "B h")
         with self.part("logits"):
             self.assert_tensor(logits, stored["logits"], "logits", "B V")
-        self.warn_of_changes(decoder, inputs, "step")
+        self.warn_of_side_effects(decoder, inputs, "step", weights=self.decoder_weights())
+        with self.only_warn(), self.student.unnoted():
+            self.check_training(inputs)
         with self.only_warn():
             alone = decoder.step(**{name: value[:1] for name, value in inputs.items()})
             logits, _, weights = self.items(alone, 3, "step")
@@ -54,7 +74,7 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(logits, stored["logits"], "logits", LOGITS)
         with self.part("weights"):
             self.assert_tensor(weights, stored["weights"], "weights", "B T_d T_e")
-        if self.warn_of_changes(decoder, inputs):
+        if self.warn_of_side_effects(decoder, inputs, weights=self.decoder_weights()):
             with self.only_warn():
                 _, again = self.items(decoder(**inputs), 2, "forward")
                 if getattr(again, "shape", None) != stored["weights"].shape:
@@ -76,7 +96,7 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(logits, stored["logits"], "logits", LOGITS, where=~real)
         with self.part("trained"):
             self.predict()
-        self.warn_of_changes(model, inputs)
+        self.warn_of_side_effects(model, inputs, weights=self.stored("weights"), where=real)
 
     def predict(self) -> None:
         """Fail unless the trained model predicts the tokens that it should; a near tie may fall either way."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from autograder.grading.graded_case import StageTestCase
+from autograder.grading.side_effects import check_gradients
 
 
 class TestPooling(StageTestCase):
@@ -46,6 +47,11 @@ class TestPooling(StageTestCase):
             self.pool("some_unreached", "gaussian")
             with self.only_warn():
                 self.differentiate("unreached", "gaussian")
+        with self.only_warn(), self.student.unnoted():
+            stored = self.stored("near")
+            inputs: dict[str, Any] = {name: stored[name] for name in ("queries", "keys", "values")}
+            inputs |= {"kernel": self.kernel("gaussian"), "width": np.array(stored["width"])}
+            check_gradients(self, self.student.pooling.attention_pooling, inputs)
 
     def differentiate(self, case: str, kernel: str) -> None:
         """Fail unless the gradient of the width consists of finite numbers."""
@@ -114,7 +120,7 @@ class TestPooling(StageTestCase):
             self.leave_out("some_unreached_others", "gaussian")
         model, stored = self.student.pooling.KernelRegression(self.kernel("gaussian"), 1.0), self.stored("others")
         pairs = {name: stored[name] for name in ("keys", "values")}
-        if self.warn_of_changes(model, pairs, "leave_one_out"):
+        if self.warn_of_changes(model, pairs, "leave_one_out", batch=False):
             with self.only_warn():
                 shapes = [stored[name].shape for name in ("predictions", "weights")]
                 self.learn_width(model, pairs, shapes, "leave_one_out")

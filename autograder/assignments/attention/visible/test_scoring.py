@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.assignments.attention.attending import WEIGHTS, AttendingTestCase, X
+from autograder.assignments.attention.attending import LARGE_LIMIT, WEIGHTS, AttendingTestCase, X, shifted_scores
 from autograder.grading.graded_case import KEPT
+from autograder.grading.side_effects import check_forgets, check_gradients
 
 
 class TestScoring(AttendingTestCase):
@@ -26,10 +27,19 @@ class TestScoring(AttendingTestCase):
             with self.only_warn():
                 one, right = np.concatenate([[0], lengths[1:]]), self.stored("softmax_of_sequences")["weights"][1:]
                 self.assert_tensor(softmax(scores, one)[1:], right, "weights of others beside a length of 0", WEIGHTS)
+        allowed = np.arange(scores.shape[-1]) < lengths[:, None, None]
         with self.only_warn():  # a score of 0 is one like any other
-            allowed = np.arange(scores.shape[-1]) < lengths[:, None, None]
             even = np.broadcast_to(allowed / lengths[:, None, None], scores.shape)
             self.assert_tensor(softmax(0 * scores, lengths), even, "weights of scores that are all 0", WEIGHTS)
+        softmax_of = {"scores": scores, "valid_lens": lengths}
+        with self.only_warn(), self.student.unnoted():
+            check_forgets(self, softmax, softmax_of)
+        with self.only_warn(), self.student.unnoted():
+            check_gradients(self, softmax, softmax_of)
+        with self.only_warn(), self.student.unnoted():  # the same number added to all scores of a query changes nothing
+            shifted, right = shifted_scores(scores, allowed), self.stored("softmax_of_sequences")["weights"]
+            title = "weights of scores near -50, 1000 and -1000"
+            self.assert_tensor(softmax(shifted, lengths), right, title, WEIGHTS, limit=LARGE_LIMIT)
         with self.part("scores"):
             after = softmax.arguments_after(scores=scores, valid_lens=lengths)["scores"]
             self.checks += 1
@@ -72,7 +82,7 @@ class TestScoring(AttendingTestCase):
             result = training.without_chance()(**inputs)
             kept = training.attribute("attention_weights")  # behind dropout they would be larger
             self.assert_kept(kept, stored["weights"], inputs["values"], result, 1 / (1 - KEPT))
-        if self.warn_of_changes(attention, inputs):
+        if self.warn_of_side_effects(attention, inputs, weights=weights):
             fresh = build(0.3)
             fresh.load_state(weights)
             with self.only_warn():

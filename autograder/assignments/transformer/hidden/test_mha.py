@@ -107,11 +107,17 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         counted = np.broadcast_to(where, before.shape)
         self.unchanged(after, before, "forbidden keys have weight: other ones change x", "x", "B T_q d_model", counted)
 
-    def large_scores(self, mha: Twins, sign: int, **inputs: np.ndarray) -> None:
-        """Fail unless attention is right for scores near 760 or -760, whose exponentials are no numbers or 0."""
+    def large_scores(self, mha: Twins, signs: tuple[int, ...], **inputs: np.ndarray) -> None:
+        """Fail unless attention is right for scores near 760 or -760, whose exponentials are no numbers or 0.
+
+        Args:
+            signs: of the scores of the first query, the second, and so on, again and again. With both signs no number
+                that is the same for all queries can be subtracted from the scores.
+        """
         size = np.sqrt(760 * np.sqrt(inputs["query"].shape[-1]))
         inputs["query"], inputs["key"] = inputs["query"].copy(), inputs["key"].copy()
-        inputs["query"][..., 0], inputs["key"][..., 0] = sign * size, size
+        inputs["query"][..., 0] = size * np.resize(signs, inputs["query"].shape[-2])
+        inputs["key"][..., 0] = size
         self.after_projection(mha, inputs)
         attend = lambda model: model.compute_scaled_dot_product_attention(**inputs)  # noqa: E731
         self.same(attend, mha, "x", "B T_q d_model", limit=LARGE_LIMIT)
@@ -166,8 +172,8 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             nothing = {**heads, "query": 0 * heads["query"]}  # a score of 0 is one like any other
             self.attend(plain, **nothing, key_padding_mask=mask)
             self.ignores(plain, mask != 0, **heads, key_padding_mask=mask)
-            for sign in (1, -1):
-                self.large_scores(plain, sign, **heads, key_padding_mask=mask)
+            for signs in ((1,), (-1,), (1, -1)):
+                self.large_scores(plain, signs, **heads, key_padding_mask=mask)
         mask = self.holes(H, T_k)
         gradients = self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
         for name, gradient in zip(("key", "value"), gradients.inputs[1:3], strict=False):
@@ -195,6 +201,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
             self.attend(plain, **{**heads, "query": 0 * heads["query"]}, attention_mask=causal)
             later = np.broadcast_to(np.arange(T) > T // 2, (B, T))
             self.ignores(plain, later, ~later[..., None], **heads, attention_mask=causal)
+            self.large_scores(plain, (1, -1), **heads, attention_mask=causal)
             # Each sentence has a mask of its own.
             mask = self.holes(B, T, T)
             self.attend(plain, **heads, attention_mask=mask)

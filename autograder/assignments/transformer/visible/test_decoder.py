@@ -11,7 +11,6 @@ from autograder.assignments.transformer.trained import (
     numbers,
     small_arguments,
     small_weights,
-    tiny_weights,
 )
 from autograder.grading.graded_case import inside
 from autograder.sandbox.remote_modules import ObjectProxy
@@ -88,6 +87,11 @@ class TestDecoder(TrainedTestCase):
             self.assert_tensor(score("forward_decoder", **first), expected[:, :T], name, "B T_d tokens")
         with self.only_warn():
             self.check_longer_target()
+        model, weights = self.tiny_model()
+        target = {"tgt": np.array([[1, 4, 8, 3], [1, 9, 5, 2]]), "tgt_lengths": np.array([4, 3])}
+        source = {"enc_output": numbers(2, 3, TINY["d_model"]), "src_padding_mask": np.array([[0, 0, 0], [0, 0, 1]])}
+        where = inside(target["tgt_lengths"])[..., None]
+        self.warn_of_side_effects(model, {**source, **target}, "forward_decoder", weights, where)
 
     def check_longer_target(self) -> None:
         """Fail unless a small model computes the same for a target after a shorter one as by itself."""
@@ -95,9 +99,7 @@ class TestDecoder(TrainedTestCase):
         inputs = {"enc_output": source, "src_padding_mask": np.zeros((2, 3))}
         short = {**inputs, "tgt": tgt[:, :2], "tgt_lengths": np.array([2, 2])}
         long = {**inputs, "tgt": tgt, "tgt_lengths": np.array([4, 4])}
-        used, new = (self.student.transformer.Transformer(**TINY, eos_idx=2) for _ in range(2))
-        for model in (used, new):
-            model.load_state(tiny_weights(model.shapes()))
+        used, new = self.tiny_model()[0], self.tiny_model()[0]
         used.forward_decoder(**short)
         right, name = new.forward_decoder(**long), "dec_output of a target after a shorter one"
         self.assert_tensor(used.forward_decoder(**long), right, name, "B T_d tokens")

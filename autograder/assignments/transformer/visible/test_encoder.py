@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder.assignments.transformer.trained import SMALL, TrainedTestCase, small_arguments
+from autograder.assignments.transformer.trained import SMALL, TINY_SENTENCES, TrainedTestCase, small_arguments
 from autograder.grading.graded_case import inside
 from autograder.sandbox.remote_modules import ObjectProxy
 
@@ -45,3 +45,7 @@ class TestEncoder(TrainedTestCase):
             if not np.array_equal(np.asarray(mask) != 0, ~inside(lengths)):
                 why = "src_lengths says where the padding begins, whatever tokens stand there."
                 self.wrong("padding of other tokens than in our sentences is not marked in src_padding_mask", why)
+        small, weights = self.tiny_model()
+        sentences = {name: TINY_SENTENCES[name] for name in ("src", "src_lengths")}
+        where = inside(sentences["src_lengths"])[..., None]
+        self.warn_of_side_effects(small, sentences, "forward_encoder", weights, where)

@@ -13,8 +13,9 @@ from autograder.assignments.transformer.trained import (
     numbers,
     small_arguments,
     small_weights,
-    tiny_weights,
 )
+from autograder.grading.graded_case import alike
+from autograder.grading.side_effects import KEPT_WHY
 from course.text import edit_distance
 
 MOST = 1000  # tokens that are looked at: a sentence of millions is an attack
@@ -42,17 +43,36 @@ class TestInference(TrainedTestCase):
             self.check_step()
             with self.only_warn():
                 self.check_first_step()
+            self.warn_of_step()
         with self.part("translations"), self.shown_by(self.check_tiny):
             self.check_translations()
             with self.only_warn():
                 self.check_start()
+            with self.only_warn(), self.student.unnoted():
+                self.check_second_call()
+
+    def check_second_call(self) -> None:
+        """Fail unless a small model translates the same sentences, in reverse order, as before."""
+        model, _ = self.tiny_model(TINY["tgt_vocab_size"])
+        again = {name: value[::-1].copy() if np.ndim(value) else value for name, value in TINY_SENTENCES.items()}
+        first, second = (self.items(model.inference(**source), 2, "inference")[0] for source in (TINY_SENTENCES, again))
+        if not isinstance(first, list) or not alike(second, first[::-1]):
+            self.wrong("a second call, with the same sentences in reverse order, gives other tokens", KEPT_WHY)
+
+    def warn_of_step(self) -> None:
+        """Warn of what a step of a small layer should not do."""
+        layer = self.student.decoder.TransformerDecoderLayer(*SMALL, KEPT)
+        layer.load_state(small_weights(layer.shapes()))
+        arguments = {**small_arguments(decoder=True, step=True), "cache": self.stored("layer")["cache"]}
+        real = (arguments["self_attn_padding_mask"] == 0)[..., None]
+        self.warn_of_changes(layer, arguments, "forward_one_step_ec", real)
 
     def check_start(self) -> None:
         """Fail unless a small model starts with its own start token, none of the source's, and ends at the limit.
 
         Its end token is none that it can predict.
         """
-        model = self.tiny_model(TINY["tgt_vocab_size"])
+        model, _ = self.tiny_model(TINY["tgt_vocab_size"])
         decoded, _ = self.items(model.inference(**{**TINY_SENTENCES, "max_output_length": 3}), 2, "inference")
         for number, tokens in enumerate(self.items(decoded, 2, "decoded"), start=1):
             first = tokens.tolist()[:1] if isinstance(tokens, np.ndarray) and tokens.ndim == 1 else []
@@ -61,12 +81,6 @@ class TestInference(TrainedTestCase):
             if len(tokens) != 4:
                 lengths = "expected  4 tokens: sos and 3 predictions", f"got       {len(tokens)} tokens"
                 self.wrong(f"decoded sentence {number} does not end at max_output_length = 3", *lengths)
-
-    def tiny_model(self, eos_idx: int) -> Any:
-        """A small model, with which decoding can be followed."""
-        model = self.student.transformer.Transformer(**TINY, eos_idx=eos_idx)
-        model.load_state(tiny_weights(model.shapes()))
-        return model
 
     def check_step(self) -> None:
         """Fail unless one step of a small layer, with a cache, gives what is stored."""
@@ -150,7 +164,12 @@ class TestInference(TrainedTestCase):
         stack.load_state(small_weights(stack.shapes()))
         x = numbers(2, 3, SMALL[0])
         known = [x[:, :2].copy(), x[:, 1:].copy()]
-        self.keeps_arguments(stack, {"x": x, "encoder_out": x, "cache": known}, "forward_one_step_ec")
+        arguments = {"x": x, "encoder_out": x, "cache": known}
+        self.keeps_arguments(stack, arguments, "forward_one_step_ec")
+        _, cache = self.items(stack.forward_one_step_ec(**arguments), 2, "a step")
+        for number, (new, old) in enumerate(zip(self.items(cache, 2, "the new cache"), known, strict=True)):
+            if not isinstance(new, np.ndarray) or not alike(new[:, :-1], old):
+                self.wrong(f"new_cache[{number}] does not begin with the cache that was given for this layer")
 
     def check_caches(self, caches: list[Any], stored: dict[str, np.ndarray]) -> None:
         """Fail unless the caches of all sentences are the stored ones."""
@@ -165,7 +184,7 @@ class TestInference(TrainedTestCase):
     def check_tiny(self) -> None:
         """Fail unless a small model decodes two short sentences as it should: tokens and caches."""
         stored = self.stored("tiny")
-        model = self.tiny_model(int(stored["eos_idx"]))
+        model, _ = self.tiny_model(int(stored["eos_idx"]))
         decoded, caches = self.items(model.inference(**TINY_SENTENCES), 2, "inference")
         self.check_tokens(self.items(decoded, 2, "decoded"), stored)
         self.check_caches(self.items(caches, 2, "the list of caches"), stored)

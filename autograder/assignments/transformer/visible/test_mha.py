@@ -6,7 +6,16 @@ import numpy as np
 
 from autograder.assignments.transformer.relative import RelativeTestCase
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.sandbox.student_faults import NotStarted, Raised
+from autograder.sandbox.student_faults import NotStarted, Raised, StudentFault
+
+
+def shifted_keys(query: np.ndarray, key: np.ndarray, most: float) -> np.ndarray:
+    """The keys plus one vector for all, which adds to all scores of a query the same number, at most this one."""
+    shift = np.random.Generator(np.random.PCG64(1)).standard_normal(key.shape[-1])
+    return np.asarray(key + shift * most * np.sqrt(key.shape[-1]) / np.abs(query @ shift).max())
+
+
+LARGE_LIMIT = 1e-3  # for scores near 700: a softmax in float32, as some write it, has them to 3e-5
 
 
 class TestMultiHeadAttention(RelativeTestCase):
@@ -51,17 +60,24 @@ class TestMultiHeadAttention(RelativeTestCase):
                 self.check_projections(self.stored(case))
         with self.part("attention"):
             self.check_attention("no_mask")
-        masks = self.masks("both_masks")
-        inputs = dict(zip(("query", "key", "value"), map(self.stored("both_masks").get, "QKV"), strict=True))
-        self.warn_of_side_effects(self.attention(), {**inputs, **masks})
-        stored, mha = self.stored("both_masks"), self.attention()
-        heads = {name: stored[name] for name in ("query", "key", "value")}
+        self.warn_of_calls("no_mask", {})
+        stored, mha = self.stored("no_mask"), self.attention()
         self.warn_of_changes(mha, {name: stored[name] for name in "QKV"}, "compute_mh_qkv_transformation")
-        if self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention"):
-            with self.only_warn():
-                x = mha.compute_scaled_dot_product_attention(1e5 * heads["query"], heads["key"], heads["value"])
-                # exp() of such a score is no finite number.
-                self.assert_form(x, stored["x"].shape, "x, of queries 100,000 times as large,", "B T_q d_model")
+        with self.only_warn(), self.student.unnoted():
+            heads = {name: stored[name] for name in ("query", "key", "value")}
+            mha.train()
+            x = mha.compute_scaled_dot_product_attention(**heads)
+            self.assert_tensor(x, stored["x"], "x in training mode", "B T_q d_model")
+
+    def warn_of_calls(self, case: str, masks: dict[str, np.ndarray]) -> None:
+        """Warn of what `forward` and attention should not do with these masks."""
+        stored, mha = self.stored(case), self.attention()
+        inputs = dict(zip(("query", "key", "value"), map(stored.get, "QKV"), strict=True))
+        with contextlib.suppress(Incorrect, StudentFault):  # wrong projections cost their own part only
+            self.check_projections(stored)
+            self.warn_of_side_effects(mha, {**inputs, **masks}, weights=self.stored("weights"))
+        heads = {name: stored[name] for name in ("query", "key", "value")}
+        self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention")
 
     def test_mha_key_padding_mask(self):
         """Attend to the keys that are not padding."""
@@ -78,6 +94,24 @@ class TestMultiHeadAttention(RelativeTestCase):
             merged = mean.swapaxes(1, 2).reshape(len(mean), 1, -1)  # (B, H, 1, d_k) -> (B, 1, d_model)
             expected = np.broadcast_to(merged, stored["x"].shape)
             self.assert_tensor(x, expected, "x, of queries that are all 0,", "B T_q d_model")
+        with self.only_warn():  # exp() of such a score is no finite number
+            x = self.attention().compute_scaled_dot_product_attention(
+                1e5 * heads["query"], heads["key"], heads["value"]
+            )
+            self.assert_form(x, stored["x"].shape, "x, of queries 100,000 times as large,", "B T_q d_model")
+        with self.only_warn():
+            self.check_shifted("key_padding", {name: mask})
+
+    def check_shifted(self, case: str, masks: dict[str, np.ndarray]) -> None:
+        """Fail unless the same number may be added to all scores of a query: scores may be of any size."""
+        stored = self.stored(case)
+        heads = {name: stored[name] for name in ("query", "key", "value")}
+        with self.student.unnoted():
+            for most in (50, 700):
+                shifted = heads | {"key": shifted_keys(heads["query"], heads["key"], most)}
+                x = self.attention().compute_scaled_dot_product_attention(**shifted, **masks)
+                name = f"x, where the scores of some queries are near {most}, and of others near -{most},"
+                self.assert_tensor(x, stored["x"], name, "B T_q d_model", limit=LARGE_LIMIT)
 
     def test_mha_key_padding_mask_attention_mask(self):
         """Use an attention mask alone, and together with a key padding mask; any non-zero entry forbids a key."""
@@ -88,6 +122,9 @@ class TestMultiHeadAttention(RelativeTestCase):
         with self.part("masks of other numbers and of booleans"), self.or_else(self.check_other_masks):
             self.check_attention("both_masks", **numbers)
             self.check_attention("both_masks", **{name: mask != 0 for name, mask in masks.items()})
+        self.warn_of_calls("both_masks", masks)
+        with self.only_warn():
+            self.check_shifted("causal", self.masks("causal"))
 
     def test_mha_different_query_and_key(self):
         """Attend with fewer queries than keys, as cross-attention does."""

@@ -151,30 +151,11 @@ class TestGenerate(VariantsTestCase):
                 self.frequencies(model, config, options)
 
     def frequencies(self, model: Twins, config: dict[str, Any], options: list[Any]) -> None:
-        """Fail unless the next tokens are as frequent as the filtered distribution says.
-
-        Frequencies are a matter of chance, but a right program fails here less than once in 10^12 times.
-        """
+        """Fail unless the next tokens are as frequent as the filtered distribution of the reference says."""
         prompt = self.tokens(config, 1, 3)
 
         def distribution(pair: Any) -> Any:
             return pair[0].generate.filter_logits(pair[1](prompt)[:, -1], *options)
 
         wanted = softmax(self.right(distribution, self.beside(model).reference))[0]
-        drawn = self.student.drivers.generate_with_seeds(
-            model.student, np.repeat(prompt, MANY, axis=0), 1, [11], *options
-        )
-        (tokens,) = self.items(drawn, 1, "sampling")
-        self.assert_samples(tokens, np.repeat(prompt, MANY, axis=0), 1, config["vocab_size"])
-        found = np.bincount(tokens[:, -1], minlength=len(wanted)) / MANY
-        self.checks += 1
-        # Bernstein's inequality with a probability of 10^-14 for each token
-        room = 33.0
-        allowed = np.sqrt(2 * wanted * (1 - wanted) * room / MANY) + 2 * room / (3 * MANY)
-        if (found[wanted == 0] > 0).any():
-            self.wrong("a token is drawn that the filter cuts off")
-        worst = int(np.argmax(np.abs(found - wanted) - allowed))
-        if abs(found[worst] - wanted[worst]) > allowed[worst]:
-            expected = f"expected  a share of {wanted[worst]:.3f} for token {worst} among {MANY} samples"
-            got = f"got       {found[worst]:.3f}"
-            self.wrong("the sampled tokens are not as frequent as they should be", expected, got)
+        self.assert_frequencies(model.student, prompt, wanted, options, MANY)

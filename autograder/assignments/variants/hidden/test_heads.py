@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignments.variants.hidden.models import VariantsTestCase
-from autograder.assignments.variants.visible.cases import without_queries
+from autograder.assignments.variants.visible.cases import SHIFT_LIMIT, SHIFTS, with_shifted_keys, without_queries
 from autograder.grading.hidden_case import Twins
 
 Build = Callable[[Any, float], Any]
@@ -44,6 +44,7 @@ class TestHeads(VariantsTestCase):
                     self.gives(attention, title, axes, x, mask)
                     self.keeps_arguments(attention.student, {"x": x, "mask": mask})
             self.hides(attention, d_model, width, axes)
+            self.large_scores(build, self.random(4, 9, d_model), self.masks(4, 9)["(B, 1, T)"], axes)
             self.scores_of_zero(build, self.random(H, T, d_model), self.masks(H, T)["(B, 1, T)"], axes)
             x = self.random(H, T, d_model)
             arguments = {"x": x, "mask": self.masks(H, T)["(B, T, T)"]}
@@ -64,6 +65,15 @@ class TestHeads(VariantsTestCase):
         weights = self.weights(attention.reference)
         self.load(attention, {name: without_queries(name, values) for name, values in weights.items()})
         self.gives(attention, "the output with scores that are all 0", axes, x, mask)
+
+    def large_scores(self, build: Build, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
+        """Fail unless the output is right for scores that are large numbers of both signs."""
+        attention = self.both(lambda modules: build(modules, 0.3))
+        weights = self.weights(attention.reference)
+        for shift in SHIFTS:
+            self.load(attention, {name: with_shifted_keys(name, values, shift) for name, values in weights.items()})
+            title = f"the output, where all keys are larger by {shift:g},"
+            self.same(lambda model: model(x, mask), attention, title, axes, limit=SHIFT_LIMIT)
 
     def hides(self, attention: Twins, d_model: int, width: int, axes: str) -> None:
         """Fail if what stands at forbidden keys changes the other positions, however large it is."""

@@ -26,6 +26,10 @@ VIT: dict[str, Any] = {
     "d_ff": D_FF,
     "dropout": 0.1,
 }
+# Added to all features of all keys. With the first, scores are up to 90 or -90: a fill value that is not far lower
+# shows. With the second, exponentials of some are no numbers, and of others 0.
+SHIFTS = (15.0, 400.0)
+SHIFT_LIMIT = 1e-3  # float32 does not hold the last digits of such scores
 RATES, MAX_NORM = [0.05, 0.2, 0.1], 0.8
 FILTERS: dict[str, dict[str, Any]] = {
     "temperature": {"temperature": 0.7},
@@ -38,6 +42,23 @@ FILTERS: dict[str, dict[str, Any]] = {
 SMOOTHINGS = {"none": 0.0, "usual": 0.1, "much": 0.4}
 PEAK, WARMUP, TOTAL, FLOOR = 0.8, 10, 200, 0.05
 CLIPS = {"short": 5.0, "long": 1.5}  # the norm is 4.3, its square 18.6
+
+
+def with_shifted_keys(name: str, weights: Any, shift: float) -> Any:
+    """Weights of attention with one vector added to all keys, which adds to all scores of a query the same number.
+
+    Args:
+        name: of the parameter, "W_k.bias" of one head, "W_qkv.bias" of all heads at once, in which keys come second.
+        weights: an array; it is left as it is.
+    """
+    if name.endswith("W_k.bias"):
+        return weights + shift
+    if not name.endswith("W_qkv.bias"):
+        return weights
+    third = len(weights) // 3
+    shifted = weights.copy()
+    shifted[third : 2 * third] += shift
+    return shifted
 
 
 def without_queries(name: str, weights: Any) -> Any:

@@ -134,6 +134,35 @@ class CheckingTestCase(StageTestCase):
                 "a sampled token is not in the vocabulary", f"the tokens go from {tokens.min()} to {tokens.max()}"
             )
 
+    def assert_frequencies(
+        self, model: Any, prompt: np.ndarray, wanted: np.ndarray, options: list[Any], number: int
+    ) -> None:
+        """Fail unless the tokens behind a prompt are as frequent as they should be.
+
+        Frequencies are a matter of chance, but a right program fails here less than once in 10^12 times.
+
+        Args:
+            prompt: (1, T), which so many texts begin with.
+            wanted: the probability of each token.
+            options: the temperature, top_k and top_p of `generate`.
+        """
+        prompts = np.repeat(prompt, number, axis=0)
+        drawn = self.student.drivers.generate_with_seeds(model, prompts, 1, [11], *options)
+        (tokens,) = self.items(drawn, 1, "sampling")
+        self.assert_samples(tokens, prompts, 1, len(wanted))
+        found = np.bincount(tokens[:, -1], minlength=len(wanted)) / number
+        self.checks += 1
+        # Bernstein's inequality with a probability of 10^-14 for each token
+        room = 33.0
+        allowed = np.sqrt(2 * wanted * (1 - wanted) * room / number) + 2 * room / (3 * number)
+        if (found[wanted == 0] > 0).any():
+            self.wrong("a token is drawn that the filter cuts off")
+        worst = int(np.argmax(np.abs(found - wanted) - allowed))
+        if abs(found[worst] - wanted[worst]) > allowed[worst]:
+            expected = f"expected  a share of {wanted[worst]:.3f} for token {worst} among {number} samples"
+            got = f"got       {found[worst]:.3f}"
+            self.wrong("the sampled tokens are not as frequent as they should be", expected, got)
+
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """The softmax of the last axis. Where all logits of a row are -inf the result is NaN."""

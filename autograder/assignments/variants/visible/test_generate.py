@@ -42,6 +42,10 @@ class TestGenerate(CheckingTestCase):
         with self.part("too_long"):
             longer = np.tile(stored["tokens"], 3)
             self.refuses(lambda: self.student.generate.forward_cached(model, longer, None), 15, 12)
+        with self.only_warn():
+            longest, token = MODEL["max_len"], stored["tokens"][:, :1]
+            full = [[np.tile(one, (1, 1, 3, 1))[:, :, :longest] for one in pair] for pair in self.cache(stored)]
+            self.refuses(lambda: self.student.generate.forward_cached(model, token, full), 13, 12)
 
     def test_steps_with_cache(self):
         """Read three more tokens, one by one, with the cache of those before."""
@@ -50,13 +54,10 @@ class TestGenerate(CheckingTestCase):
             stored = self.stored(f"step{step}")
             cache = self.check_step(self.student.generate.forward_cached(model, stored["token"], cache), stored)
         with self.only_warn():
-            token, forward = self.stored("step5")["token"], self.student.generate.forward_cached
+            token = self.stored("step5")["token"]
             after = self.student.drivers.cache_after_forward_cached(model, token, cache)
             if not self.equal(after, cache):
                 self.argument_changed("cache")
-            more = MODEL["max_len"] - 8
-            full = [[np.concatenate([one, one[:, :, :more]], axis=2) for one in pair] for pair in cache]
-            self.refuses(lambda: forward(model, token, full), 13, 12)
 
     def test_filter_logits(self):
         """Temperature, top-k and top-p, each alone and all together: the softmax of what comes out."""
@@ -107,6 +108,11 @@ class TestGenerate(CheckingTestCase):
                 self.wrong("two seeds give the same 16 tokens, although the temperature is 5", actual=once)
         with self.only_warn():
             self.check_equal_prompts(model, prompt[:1])
+        with self.only_warn(), self.student.unnoted():
+            options = [0.7, None, 0.9]
+            filtered = self.student.generate.filter_logits(model(prompt[:1])[:, -1], *options)
+            self.assert_form(filtered, (1, MODEL["vocab_size"]), "the filtered logits", "B V", infinite=True)
+            self.assert_frequencies(model, prompt[:1], softmax(filtered)[0], options, 1000)
 
     def check_equal_prompts(self, model: Any, prompt: np.ndarray) -> None:
         """Fail if two equal prompts of a batch are continued with the same tokens: each is drawn for itself."""

@@ -30,7 +30,13 @@ class TestHeads(CheckingTestCase):
             for name in ("causal", "padding", "own"):
                 title = f"the output with a mask of shape {SHAPES[name]}"
                 self.assert_tensor(attention(x, masks[name]), outputs[name], title, axes)
-        self.warn_of_changes(attention, {"x": x, "mask": masks["own"]})
+        self.warn_of_side_effects(attention, {"x": x, "mask": masks["own"]}, weights=weights)
+        with self.only_warn(), self.student.unnoted():  # the same number added to all scores of a query changes nothing
+            for shift in made.SHIFTS:
+                other = build(0.1)
+                other.load_state({n: made.with_shifted_keys(n, values, shift) for n, values in weights.items()})
+                title = f"the output, where all keys are larger by {shift:g},"
+                self.assert_tensor(other(x, masks["padding"]), outputs["padding"], title, axes, limit=made.SHIFT_LIMIT)
         if kind == "simple":
             return
         with self.only_warn():  # a score of 0 is one like any other

@@ -20,7 +20,9 @@ class TestLayers(StageTestCase):
             self.check_norm("norm", 12)
         with self.part("single_feature"):
             self.check_norm("single", 1)
-        self.warn_of_changes(self.student.layers.LayerNorm(12), {"x": self.stored("norm")["x"]})
+        norm, weights = self.student.layers.LayerNorm(12), self.stored("norm_weights")
+        norm.load_state(weights)
+        self.warn_of_side_effects(norm, {"x": self.stored("norm")["x"]}, weights=weights)
 
     def test_gelu(self):
         """GELU in its exact form."""
@@ -40,4 +42,4 @@ class TestLayers(StageTestCase):
             return self.student.layers.FeedForward(30, 44, p)
 
         self.assert_dropout(build, weights, lambda network: network(stored["x"]), stored, "B T d_model")
-        self.warn_of_changes(network, {"x": stored["x"]})
+        self.warn_of_side_effects(network, {"x": stored["x"]}, weights=weights)

@@ -33,7 +33,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
             return self.student.language_model.Block(30, 5, 44, p)
 
         self.assert_dropout(build, weights, lambda block: block(stored["x"], masks["causal"]), stored, "B T d_model")
-        self.warn_of_changes(block, {"x": stored["x"], "mask": masks["causal"]})
+        self.warn_of_side_effects(block, {"x": stored["x"], "mask": masks["causal"]}, weights=weights)
 
     def test_language_model(self):
         """Logits of a small model, up to its longest input; a longer one is refused with both numbers."""
@@ -45,6 +45,17 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
             self.assert_dropout(self.build, self.stored("weights"), lambda model: model(tokens), stored, "B T V")
         with self.part("too_long"):
             self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1)), 17, 12)
+        self.warn_of_side_effects(model, {"tokens": tokens[:, :9]}, weights=self.stored("weights"))
+        with self.only_warn(), self.student.unnoted():
+            other = self.other_padding(int(tokens[0, 1]))
+            name = "the logits, where one of the tokens is the padding token,"
+            self.assert_tensor(other(tokens), stored["logits"], name, "B T V")
+
+    def other_padding(self, padding_idx: int) -> Any:
+        """The small model with another padding token."""
+        model = self.student.language_model.DecoderTransformer(**(MODEL | {"padding_idx": padding_idx}))
+        model.load_state(self.stored("weights"))
+        return model
 
     def test_trained_language_model(self):
         """The trained model reads the beginning of a tale and scores every next token."""
@@ -63,3 +74,11 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
             tokens = self.stored("model")["tokens"]
             longest = np.concatenate([tokens, tokens[:, :1]], axis=1)
             self.assert_tensor(model.loss(longest), stored["longest"], "the loss of max_len + 1 tokens", "")
+        tokens = stored["tokens"]
+        self.warn_of_side_effects(model, {"tokens": tokens}, "loss", weights=self.stored("weights"))
+        with self.only_warn(), self.student.unnoted():
+            # What stands in the padding, behind all real tokens, does not matter.
+            padding = next(token for token in range(MODEL["vocab_size"]) if token not in tokens)
+            other = np.where(tokens == MODEL["padding_idx"], padding, tokens)
+            name = f"the loss of a model whose padding_idx is {padding}"
+            self.assert_tensor(self.other_padding(padding).loss(other), stored["loss"], name, "")

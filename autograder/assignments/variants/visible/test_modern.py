@@ -14,7 +14,7 @@ class TestModern(CheckingTestCase):
         norm.load_state(self.stored("norm_weights"))
         self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
         self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output of small vectors", "B T size")
-        self.warn_of_changes(norm, {"x": stored["x"]})
+        self.warn_of_side_effects(norm, {"x": stored["x"]}, weights=self.stored("norm_weights"))
 
     def test_rotate(self):
         """Turn vectors by the angles of five positions; an odd number of features is refused."""
@@ -33,6 +33,7 @@ class TestModern(CheckingTestCase):
         network, stored = self.student.modern.SwiGLU(30, 44), self.stored("swiglu")
         network.load_state(self.stored("swiglu_weights"))
         self.assert_tensor(network(stored["x"]), stored["output"], "the output", "B T d_model")
+        self.warn_of_side_effects(network, {"x": stored["x"]}, weights=self.stored("swiglu_weights"))
 
     def test_grouped_queries(self):
         """Six heads of queries share two of keys and values: six positions at once, then one with the cache."""

@@ -1,5 +1,7 @@
 """Stage 7: loss, rates, clipping, the step, weight decay."""
 
+import numpy as np
+
 from autograder.assignments.variants.visible import cases as made
 from autograder.assignments.variants.visible.checks import CheckingTestCase
 
@@ -16,6 +18,8 @@ class TestTraining(CheckingTestCase):
         with self.part("large_logits"):
             loss = self.student.training.smoothed_loss(300 * logits, targets, 1, 0.1)
             self.assert_number(loss, stored["large"], "the loss of large logits")
+        arguments = {"logits": logits, "targets": targets, "padding_idx": 1, "smoothing": 0.1}
+        self.warn_of_side_effects(self.student.training.smoothed_loss, arguments, batch=False)
 
     def test_warmup_rate(self):
         """The rate of the paper of 2017 at ten steps, with a peak of 0.8 after 10 steps."""
@@ -60,6 +64,15 @@ class TestTraining(CheckingTestCase):
             right = stored[name]
             axes = "rows columns" if right.ndim == 2 else "features"
             self.assert_tensor(weight, right, f"{name} after three steps", axes)
+
+        with self.only_warn(), self.student.unnoted():
+            chance, curve = np.random.Generator(np.random.PCG64(1)), self.student.drivers.Curve(5)
+            curve.load_state({name: chance.random(shape) for name, shape in curve.shapes().items()})
+            batch = chance.random((1, 2, 4, 5))
+            loss = curve.loss(*batch[0])  # in training mode it is four times as large
+            losses, *_ = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
+            (first,) = self.items(losses, 1, "the list of the losses")
+            self.assert_number(first, 4 * loss, "the loss of a step in training mode, after a validation")
 
     def test_parameter_groups(self):
         """Which parameters of a small language model decay, and which do not."""

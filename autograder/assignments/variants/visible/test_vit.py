@@ -20,7 +20,8 @@ class TestVisionTransformer(CheckingTestCase):
             self.assert_tensor(embedding(stored["images"]), stored["patches"], "the patches", "B N d_model")
         with self.part("other_size"):
             self.refuses(lambda: embedding(np.swapaxes(stored["images"], 2, 3)), 6, 9)
-        self.warn_of_changes(embedding, {"images": stored["images"]})
+        weights = self.stored("patches_weights")
+        self.warn_of_side_effects(embedding, {"images": stored["images"]}, weights=weights)
 
     def test_vit_block(self):
         """One layer with random weights."""
@@ -33,7 +34,7 @@ class TestVisionTransformer(CheckingTestCase):
             return self.student.vit.ViTBlock(30, 5, 44, p)
 
         self.assert_dropout(build, weights, lambda block: block(stored["x"]), stored, "B T d_model")
-        self.warn_of_changes(block, {"x": stored["x"]})
+        self.warn_of_side_effects(block, {"x": stored["x"]}, weights=weights)
 
     def test_vit(self):
         """Logits of images from a small model with random weights."""
@@ -46,3 +47,4 @@ class TestVisionTransformer(CheckingTestCase):
             return self.student.vit.ViT(**(VIT | {"dropout": p}))
 
         self.assert_dropout(build, weights, lambda model: model(stored["images"]), stored, "B classes")
+        self.warn_of_side_effects(model, {"images": stored["images"]}, weights=weights)

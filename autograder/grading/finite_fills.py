@@ -1,0 +1,91 @@
+"""See through NaN: what a test shows when a submission fills with a large finite number in place of infinity.
+
+A mask that forbids every key of a query leaves a softmax with nothing but -inf, which is NaN. Then a mistake in a mask
+does not show the numbers by which it is known: the same mistake with -1e9 does. So the test runs once more with all
+infinities of the text replaced, and known mistakes are looked for in what that shows.
+"""
+
+import ast
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.mistake_signatures import Signature, signature
+from autograder.grading.graded_case import StageTestCase
+from autograder.grading.run_test import run_test
+from autograder.manifest import Stage
+from autograder.sandbox.remote_values import Code
+
+LARGE = 1e30  # as good as infinity for every softmax, and a number of float32
+LIBRARIES = ("math", "torch", "np", "numpy")
+
+
+def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage) -> tuple[Signature, Code] | None:
+    """What a test that ended with NaN shows without infinities, and that code; None if there are none or it passes.
+
+    `case` is left as it is.
+    """
+    if not isinstance(error, Incorrect) or not isinstance(error.actual, np.ndarray):
+        return None
+    if error.actual.dtype.kind != "f" or np.isfinite(error.actual).all():
+        return None
+    own, before = case.student, (case.checks, case.outcomes, case.warnings, case.explains)
+    code = without_infinity(own.code)
+    if code is None:
+        return None
+    case.student, case.explains = own.with_code(code), False
+    try:
+        _, found = run_test(case._testMethodName, case, stage)
+        shown = signature(found, case.checks)
+        return (shown, code) if shown is not None and shown.projections else None
+    finally:
+        case.student.close()
+        case.student = own
+        case.checks, case.outcomes, case.warnings, case.explains = before
+
+
+def without_infinity(code: Code) -> Code | None:
+    """The code with a large number in the place of infinity; None if there is none."""
+    changed = {}
+    for module in code.modules:
+        try:
+            tree = ast.parse(code.sources.get(module, ""))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        finite = Finite()
+        finite.visit(tree)
+        if finite.replaced:
+            changed[module] = ast.unparse(ast.fix_missing_locations(tree))
+    return replace(code, sources={**code.sources, **changed}) if changed else None
+
+
+class Finite(ast.NodeTransformer):
+    """Puts a large number in the place of `math.inf`, `torch.inf`, `float("inf")`, `inf`, `1e999` and the like."""
+
+    replaced = 0
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        sign = _infinite(node)
+        if not sign:
+            return self.generic_visit(node)
+        self.replaced += 1
+        return ast.Constant(sign * LARGE)
+
+
+def _infinite(node: ast.AST) -> int:
+    """The sign of what a node says, if that is infinity; 0 if it is something else."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in LIBRARIES:
+        return {"inf": 1, "Inf": 1, "NINF": -1}.get(node.attr, 0)
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return int(node.id == "inf")
+    value = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float" and node.args:
+        value = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+    elif isinstance(node, ast.Constant) and isinstance(node.value, float):
+        value = node.value
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return 0
+    return int(np.sign(number)) if np.isinf(number) else 0

@@ -1,0 +1,133 @@
+"""What a call must not do beside computing its result: keep something for the next call, or cut the gradients off.
+
+Both are checked without stored values. The sentences of a batch do not know each other, so the same batch in reverse
+order has the same results in reverse order, unless something of the first call is left. And a gradient is a slope: it
+says by how much the results change when inputs and weights do, which two more calls show.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from autograder.diagnosis.compare_tensors import LIMITS, compare_own
+
+STEP = 1e-4  # by which inputs and weights are moved
+SHARE = 0.02  # of the length of the gradient; correct code stays below 0.002, also where it computes in float32
+OTHER = "a second call, with the same batch in reverse order, gives other results"
+KEPT_WHY = "Is something kept from call to call: on self, in a variable of the module, in a default argument?"
+CUT_WHY = "does the computation leave the graph (.detach(), ...)?"
+
+
+class Case(Protocol):
+    """What is needed of a test case."""
+
+    student: Any
+    checks: int
+
+    def wrong(self, message: str, *details: str, actual: np.ndarray | None = None) -> NoReturn: ...
+
+
+def check_forgets(
+    case: Case, call: Callable[..., Any], arguments: Mapping[str, Any], where: np.ndarray | None = None
+) -> None:
+    """Fail unless a second call, with the batch in reverse order, gives the first results in reverse order.
+
+    Args:
+        where: the elements of the first result that count.
+    """
+    first = _tensors(call(**arguments))
+    rows = len(first[0]) if first and first[0].ndim else 1
+    second = _tensors(call(**{name: _reversed(value, rows) for name, value in arguments.items()}))
+    case.checks += 1
+    if len(first) != len(second):
+        case.wrong("a second call returns more or fewer tensors than the first one", KEPT_WHY)
+    for number, (before, after) in enumerate(zip(first, second, strict=True)):
+        counted = None if where is None or number else where[::-1]
+        axes = " ".join(f"axis_{axis}" for axis in range(before.ndim))
+        right = before[::-1] if before.ndim else before
+        limit = 10 * LIMITS[case.student.dtype] * max(1.0, float(np.abs(np.nan_to_num(before)).max(initial=0)))
+        if before.dtype.kind != "f":
+            if not np.array_equal(after, right):
+                case.wrong(OTHER, KEPT_WHY)
+            continue
+        # -inf for what is cut off is a number like others.
+        infinite = np.isinf(right) & (after == right) if np.shape(after) == right.shape else False
+        after, right = (np.where(infinite, 0, result) for result in (after, right))
+        if wrong := compare_own("the second result", axes, after, right, limit, counted):
+            case.wrong(OTHER, KEPT_WHY, wrong.message, *wrong.details)
+
+
+def check_gradients(
+    case: Case,
+    model: Any,
+    arguments: Mapping[str, Any],
+    method: str | None = None,
+    weights: Mapping[str, np.ndarray] | None = None,
+    where: np.ndarray | None = None,
+) -> None:
+    """Fail unless the gradients of all inputs and weights are the slopes of the result.
+
+    Args:
+        weights: those that the model was loaded with. Without them only inputs are moved.
+        where: the elements of the first result that count.
+    """
+    call = getattr(model, method) if method else model
+    chance = np.random.Generator(np.random.PCG64(1))
+    # All ones would not do: the sum of what a layer norm gives does not depend on its input.
+    outputs = [chance.standard_normal(output.shape) for output in _tensors(call(**arguments))]
+    if where is not None:
+        outputs[0] = outputs[0] * where
+    found = model.gradients(outputs, **({"method": method} if method else {}), **arguments)
+    inputs = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]
+    gradients: dict[str, Any] = dict(zip(inputs, found.inputs, strict=False))
+    learned = {name: value for name, value in (weights or {}).items() if name in found.parameters}
+    gradients |= {name: found.parameters[name] for name in learned}
+    moved = {name: arguments[name] for name in inputs} | learned
+    steps = {name: chance.standard_normal(value.shape) for name, value in moved.items()}
+
+    def total(names: Mapping[str, Any], by: float) -> float:
+        changed = {name: value + by * steps[name] if name in names else value for name, value in moved.items()}
+        if learned:
+            model.load_state({**(weights or {}), **{name: changed[name] for name in learned}})
+        results = _tensors(call(**{**arguments, **{name: changed[name] for name in inputs}}))
+        products = (np.where(output == 0, 0, result) * output for result, output in zip(results, outputs, strict=True))
+        return float(sum(product.sum() for product in products))
+
+    def is_wrong(names: Mapping[str, Any]) -> bool:
+        slope = (total(names, STEP) - total(names, -STEP)) / (2 * STEP)
+        known = [(gradients[name], steps[name]) for name in names if isinstance(gradients[name], np.ndarray)]
+        told = sum(float((gradient * step).sum()) for gradient, step in known)
+        length = float(np.sqrt(sum((gradient**2).sum() for gradient, _ in known)))
+        return not abs(slope - told) <= SHARE * max(length, abs(slope), 1.0)
+
+    case.checks += 1
+    try:
+        if case.student.dtype != "float64" or not is_wrong(moved):
+            return
+        name = next((name for name in moved if is_wrong({name: None})), None)
+    finally:
+        if weights:
+            model.load_state(weights)
+    gradient = gradients.get(name or "")
+    if name is None:
+        case.wrong(f"the gradients of {' and '.join(moved)} together are not right: {CUT_WHY}")
+    if not isinstance(gradient, np.ndarray) or not gradient.any():
+        case.wrong(f"no gradient reaches {name}: {CUT_WHY}")
+    if not np.isfinite(gradient).all():
+        case.wrong(f"the gradient of {name} is no finite number: is 0 divided by 0 on the way?")
+    case.wrong(f"the gradient of {name} is not all that it should be: {CUT_WHY}")
+
+
+def _tensors(value: Any) -> list[np.ndarray]:
+    """All tensors of a result, those in lists of lists too."""
+    if isinstance(value, list):
+        return [tensor for part in value for tensor in _tensors(part)]
+    return [value] if isinstance(value, np.ndarray) else []
+
+
+def _reversed(value: Any, rows: int) -> Any:
+    """An argument with its batch in reverse order; what has no row for each sentence stays as it is."""
+    if isinstance(value, list):
+        return [_reversed(part, rows) for part in value]
+    return value[::-1].copy() if isinstance(value, np.ndarray) and value.ndim and len(value) == rows else value
