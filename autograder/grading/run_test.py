@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import StageTestCase
-from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
+from autograder.grading.results import NOT_JUDGED, PartResult, StageResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
@@ -133,6 +133,19 @@ def run_test(
         parts=parts,
     )
     return within_budget(result), error
+
+
+def fault(stage: Stage, name: str, error: BaseException, hidden: bool = False) -> TestResult:
+    """The result of a test whose outcome nobody knows, since the grader itself has failed."""
+    status, message, details = _told(error)
+    worth = stage.points[name]
+    return within_budget(TestResult(stage.name, name, name, status, 0, worth, message, details, hidden=hidden))
+
+
+def faulty_stage(stage: Stage, error: BaseException) -> StageResult:
+    """The result of a stage from which an exception has escaped."""
+    tests = tuple(fault(stage, name, error) for name in stage.points)
+    return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tests)
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:

@@ -1,7 +1,8 @@
 """In a worker: what the student's code gives, made plain, so that nothing of it computes later.
 
-A tensor of a class of its own may compute when somebody looks at it (`__torch_function__`, `__torch_dispatch__`), and so
-may a list (`__iter__`). Here tensors become those of torch and lists those of Python before anything is called on them.
+A tensor of a class of its own may compute when somebody looks at it (`__torch_function__`, `__torch_dispatch__`), and
+so may a list (`__iter__`). Here tensors become those of torch and lists those of Python before anything is called on
+them.
 """
 
 from typing import Any

@@ -110,9 +110,9 @@ class Recipes:
 
         An object is made of older ones only, which have smaller numbers: so nothing goes round in a circle here.
         """
-        if self._last is not None and isinstance(self._last[0].get("target"), str):
-            if all(other < handle for other in handles(self._last[0])):
-                self._made[handle] = [self._last]
+        makes = self._last is not None and isinstance(self._last[0].get("target"), str)
+        if self._last is not None and makes and all(other < handle for other in handles(self._last[0])):
+            self._made[handle] = [self._last]
 
     def last(self, code: Code, dtype: str) -> Recipe | None:
         """How the last request came about; None if it needs an object of unknown origin, or is no call.

@@ -139,15 +139,17 @@ class Student:
         # Loading is our own work, and an import may read large libraries for the first time.
         is_call = request["do"] not in ("load", "import")
         usual = min(self._seconds, self._clock.each) if is_call else self._seconds
-        usual = max(usual, START_SECONDS) if request["do"] == "load" else usual
+        seconds = min(usual, self._clock.most)
+        if request["do"] == "load":
+            seconds = min(max(usual, START_SECONDS), self._clock.left)
         try:
             with self._clock.running(is_call):
                 proxy = functools.partial(self._object, request.get("target"))
-                header, value = exchange(worker, request, body, min(usual, self._clock.left), proxy)
+                header, value = exchange(worker, request, body, seconds, proxy)
         except Late as error:
             self._end_worker()
             own = {f"{module}.py": self.code.sources.get(module, "") for module in self.code.modules}
-            raise too_late(self._clock.expired(usual), call, places(error.said, own)) from error
+            raise too_late(self._clock.expired(seconds), call, places(error.said, own)) from error
         except FrameError as error:
             self._end_worker()
             raise Crashed(f"the answer cannot be read: {error}", call) from error
