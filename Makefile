@@ -43,7 +43,7 @@ grade: $(VENV)/installed
 	$(RUN) grade.py --submission solutions/transformer
 	@echo
 	@echo "And the stubs that students start from:"
-	@$(RUN) grade.py --submission notebooks/transformer || test $$? -eq 1 # 1: not full marks; anything else is a fault
+	@$(RUN) grade.py --submission notebooks/transformer || test $$? -eq 4 # 4: not full marks; anything else is a fault
 
 test: lint
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)

@@ -19,7 +19,8 @@ from autograder.sandbox.confine import unsupported
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
-COMPLETE, INCOMPLETE, USAGE, FAULT = 0, 1, 2, 3
+# Python itself ends with 1 after an exception: what did not even start must not look like a verdict.
+COMPLETE, USAGE, FAULT, INCOMPLETE = 0, 2, 3, 4
 # Modules with a main() of their own.
 COMMANDS = {
     "audit": "autograder.authoring.audit.command",
@@ -42,7 +43,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="grade.py",
         description="Grade the modules of a submission.",
-        epilog="exit status: 0 all required points, 1 not all, 2 wrong usage, 3 the grader itself failed",
+        epilog="exit status: 0 all required points, 4 not all, 2 wrong usage; 3 or any other: the grader itself failed",
     )
     parser.add_argument("stage", nargs="*", help="stages to grade (all)")
     parser.add_argument(

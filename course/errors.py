@@ -2,6 +2,7 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 
 
@@ -21,16 +22,24 @@ def first_reason(error: Exception) -> str:
     return " ".join(lines)
 
 
-def run_command(main: Callable[[], int]) -> int:
-    """Run a command. A `UserError` becomes one line on stderr and exit status 2, without a traceback."""
+def line(text: str) -> str:
+    """A text without what would rewrite the screen."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -> int:
+    """Run a command. A `UserError` becomes one line on stderr and exit status 2, without a traceback.
+
+    Any other exception is one line, too, and exit status 3: it says nothing about what was graded, trained or drawn.
+
+    Args:
+        developer: whether its traceback is shown, as with `python -X dev`.
+    """
     try:
         return main()
     except UserError as error:
         # A path may hold what would rewrite the screen.
-        print(
-            "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in f"error: {error}"),
-            file=sys.stderr,
-        )
+        print(line(f"error: {error}"), file=sys.stderr)
         return 2
     except BrokenPipeError:  # `| head` has read enough; what is left in the buffer must not be complained of either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -38,3 +47,10 @@ def run_command(main: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
+    except Exception as error:
+        if developer:
+            traceback.print_exc()
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(last.filename)}, line {last.lineno}"
+        print(line(f"the program itself failed ({place}): {type(error).__name__}: {error}"), file=sys.stderr)
+        return 3

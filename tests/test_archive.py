@@ -59,7 +59,7 @@ def test_a_zip_file_is_graded_like_a_folder(tmp_path, capsys):
     assert f"Total: {of(POINTS['pe'], POINTS['pe'])} points" in capsys.readouterr().out
     assert main(["pe", "--submission", str(tmp_path / "y.zip")]) == 2
     (tmp_path / "y.zip").write_bytes(b"PK damaged")
-    assert main(["pe", "--submission", str(tmp_path / "y.zip")]) == 1
+    assert main(["pe", "--submission", str(tmp_path / "y.zip")]) == 4
     assert "y.zip is not a zip file or is damaged" in capsys.readouterr().out
 
 

@@ -91,7 +91,7 @@ def test_a_new_assignment_can_be_graded(project):
     for folder, points in (("solutions", 10), ("notebooks", 0)):
         done = project.run("grade.py", "--submission", f"{folder}/toy")
         assert f"Total: {points} of 10 points" in done.stdout, done.stderr
-        assert done.returncode == (0 if points else 1)
+        assert done.returncode == (0 if points else 4)
     assert "10 of 10" in project.run("grade.py", "--submission", "solutions/toy", "--hidden", "--unconfined").stdout
 
 

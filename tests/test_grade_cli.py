@@ -37,7 +37,7 @@ def test_solution(tmp_path):
 def test_stubs_from_another_folder(tmp_path):
     results = tmp_path / "results.json"
     done = grade("--json", results, cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert done.stdout.count("\n  not started ") == len(TESTS)
     assert f"Total: {of(0, TOTAL)} points" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

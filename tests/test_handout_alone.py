@@ -66,7 +66,7 @@ print(len(ours), "modules, outside:", [str(module) for module in ours if str(Pat
 def test_it_grades_the_stubs(unpacked):
     done = python(unpacked, GRADE)
     assert f"Total: {of(0, TOTAL)} points" in done.stdout, done.stderr
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (4, "")
 
 
 def test_it_grades_what_a_student_wrote(unpacked, tmp_path):

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.diagnosis.wrong_elements import pattern
 from autograder.sandbox.recipes import Recipe
-from autograder.sandbox.remote_values import Foreign
+from autograder.sandbox.remote_values import MODULE, Foreign, Named
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
 LIMITS = {"float64": 1e-4, "float32": 1e-3}
@@ -174,6 +174,7 @@ def wrong_form(
         )
     if not isinstance(actual, np.ndarray):
         got = actual.description if isinstance(actual, Foreign) else f"a value of type {type(actual).__name__.lower()}"
+        got = MODULE if isinstance(actual, Named) else got
         kind = "dtype" if got.startswith("a tensor") else "type"
         return Wrong(f"{name} has the wrong {kind}", (f"expected  a tensor, {expected[10:]}", f"got       {got}"))
     if actual.shape != shape:

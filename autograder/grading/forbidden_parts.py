@@ -7,6 +7,7 @@ import json
 import subprocess
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from autograder.forbidden.findings import Finding, needless
 from autograder.forbidden.fingerprints import Bag, fingerprints
@@ -67,7 +68,7 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
     """
     try:
         findings, copied = _found_in(submission.sources, known_functions(assignment.name) if copies else {}, workers)
-    except (StudentFault, OSError, ValueError, TypeError, subprocess.SubprocessError) as error:
+    except Exception as error:
         why = error.message if isinstance(error, StudentFault) else str(error)
         return Checked(review=(f"the source check did not come to an end, look at the modules: {why[:200]}",))
     forbidden: dict[str, list[Line]] = {}
@@ -115,7 +116,7 @@ def _found_in(
     """What the search gives.
 
     Raises:
-        StudentFault, OSError, ValueError, TypeError, SubprocessError: if it crashed or hung.
+        Exception: if it crashed or hung, or gave an answer that is none.
     """
     if isinstance(workers, PlainWorkers):  # a worker would import torch first
         done = subprocess.run(
@@ -135,8 +136,19 @@ def _found_in(
         finally:
             student.close()
     findings, copied = answer
-    found = [(module, Finding(*finding)) for module, finding in findings if module in sources]
-    return found, [(name, title) for name, title in copied if title in known]
+    found = [(module, _finding(*finding)) for module, finding in findings if module in sources]
+    return found, [(str(name), title) for name, title in copied if title in known]
+
+
+def _finding(forbidden: Any, line: Any, scope: Any, what: Any) -> Finding:
+    """A finding of an answer, if it has its form.
+
+    Raises:
+        ValueError: if it has not.
+    """
+    if not (isinstance(forbidden, bool) and type(line) is int and isinstance(scope, str) and isinstance(what, str)):
+        raise ValueError("the answer of the source check is none")
+    return Finding(forbidden, line, scope, what)
 
 
 @cache

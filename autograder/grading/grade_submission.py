@@ -9,13 +9,13 @@ from dataclasses import replace
 from autograder.grading.forbidden_parts import check_submission
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import Report, StageResult, TestResult
-from autograder.grading.run_test import run_test, stage_tests
+from autograder.grading.run_test import fault, run_test, stage_tests
 from autograder.grading.stage_run import StageRun
 from autograder.manifest import Assignment, Stage
 from autograder.sandbox.limits import WAITING_STAGES
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import is_dtype_conflict
-from autograder.sandbox.total_time import Clock
+from autograder.sandbox.total_time import Clock, Share
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all
@@ -35,7 +35,7 @@ def grade(
     book: AnswerBook | None = None,
     on_error: Callable[[Stage, str, BaseException], None] = lambda stage, test, error: None,
 ) -> Report:
-    """Grade the stages of a submission, each in a worker of its own.
+    """Grade the stages of a submission, each in a worker of its own. Where the grader fails, that is in the report.
 
     Args:
         stages: the stages to grade; None means all.
@@ -54,6 +54,8 @@ def grade(
         book = AnswerBook(assignment, workers, hidden_seed, ahead=False)
     chosen = list(assignment.stages if stages is None else stages)
     names = [stage.name for stage in chosen]
+    clock, looks = clock or Clock(), stages is None and bool(assignment.end_to_end)
+    clock.divide(len(chosen) * (1 if book is None else 2) + looks)
     checked = check_submission(submission, assignment, workers, copies=book is not None)
     failed: dict[str, str] = {}  # modules that cannot be imported, with the first stage that says so
 
@@ -68,7 +70,7 @@ def grade(
     with ThreadPoolExecutor(jobs) as pool, contextlib.ExitStack() as ends:
         futures = [pool.submit(start, stage) for stage in chosen]
         whole = None
-        if stages is None and assignment.end_to_end:
+        if looks:
             whole = pool.submit(end_to_end, submission, assignment, workers, clock)
         if book is not None:
             # Whatever shows a student what their code does is over before any of it sees a hidden input.
@@ -114,9 +116,24 @@ def grade(
 def end_to_end(
     submission: Submission, assignment: Assignment, workers: Workers, clock: Clock | None = None
 ) -> TestResult:
-    """Run one test with the student's own modules only. It gives no points."""
+    """Run one test with the student's own modules only. It gives no points, and has a part of the time like a stage."""
     name = assignment.end_to_end
     stage = next(stage for stage in assignment.stages if name in stage.points)
+    share = Share(clock or Clock())
+    share.begin()
+    try:
+        result, title = _with_own_modules(submission, assignment, workers, share, stage)
+    except Exception as error:
+        result, title = fault(stage, name, error), name
+    finally:
+        share.end()
+    return replace(result, title=title, points=0, max_points=0, parts=())
+
+
+def _with_own_modules(
+    submission: Submission, assignment: Assignment, workers: Workers, clock: Clock, stage: Stage
+) -> tuple[TestResult, str]:
+    name = assignment.end_to_end
     case = stage_tests(stage)[name]
     case.few = FEW
     # In float32 first, as in the notebooks: nothing is won with what only computes in float64. Where rounding decides
@@ -129,4 +146,4 @@ def end_to_end(
             case.student.close()
         if result.status == "passed" or is_dtype_conflict(error):
             break
-    return replace(result, title=case.shortDescription() or name, points=0, max_points=0, parts=())
+    return result, case.shortDescription() or name

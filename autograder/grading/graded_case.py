@@ -16,7 +16,7 @@ from autograder.grading.unsteady_results import CHANGING
 from autograder.manifest import Stage, assignment
 from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import ObjectProxy, Student
-from autograder.sandbox.remote_values import Foreign
+from autograder.sandbox.remote_values import MODULE, Foreign, Named
 from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
@@ -394,8 +394,8 @@ def alike(value: Any, other: Any) -> bool:
 def _kind(value: Any) -> str:
     if isinstance(value, list):
         return f"a {'tuple' if isinstance(value, Tuple) else 'list'} of {len(value)}"
-    if isinstance(value, Foreign):
-        return value.description
+    if isinstance(value, (Foreign, Named)):
+        return value.description if isinstance(value, Foreign) else MODULE
     if isinstance(value, np.ndarray):
         return f"one tensor of shape {tuple(value.shape)}"
     return "None" if value is None else f"a value of type {type(value).__name__}"

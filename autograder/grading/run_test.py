@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.grading.graded_case import MINOR, StageTestCase, Warned, is_minor
-from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
+from autograder.grading.results import NOT_JUDGED, PartResult, StageResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
@@ -146,6 +146,19 @@ def _warned(warnings: list[Warned], graded: bool) -> list[str]:
         calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
     told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
     return [*told, GRADED[graded]] if told else []
+
+
+def fault(stage: Stage, name: str, error: BaseException, hidden: bool = False) -> TestResult:
+    """The result of a test whose outcome nobody knows, since the grader itself has failed."""
+    status, message, details = _told(error)
+    worth = stage.points[name]
+    return within_budget(TestResult(stage.name, name, name, status, 0, worth, message, details, hidden=hidden))
+
+
+def faulty_stage(stage: Stage, error: BaseException) -> StageResult:
+    """The result of a stage from which an exception has escaped."""
+    tests = tuple(fault(stage, name, error) for name in stage.points)
+    return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tests)
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:

@@ -14,7 +14,7 @@ from autograder.grading.forbidden_parts import Checked, forbidden_stage
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.reference_answers import AnswerBook
 from autograder.grading.results import StageResult, TestResult
-from autograder.grading.run_test import gets_further, passes, run_test, stage_tests
+from autograder.grading.run_test import fault, faulty_stage, gets_further, passes, run_test, stage_tests
 from autograder.manifest import Assignment, Stage
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
@@ -53,6 +53,8 @@ class Attempt(NamedTuple):
 class StageRun:
     """Grades a stage in two steps, `visible` and `finish`, in workers of its own.
 
+    An exception that escapes from one of them is a fault of this stage: the others are graded all the same.
+
     Args:
         reported: modules that cannot be imported, with the stage that says so.
         checked: what the search for ready-made parts has found.
@@ -66,22 +68,16 @@ class StageRun:
         workers: Workers,
         reported: dict[str, str],
         book: AnswerBook | None,
-        clock: Clock | None,
+        clock: Clock,
         on_error: Callable[[Stage, str, BaseException], None],
         checked: Checked,
     ) -> None:
         self.stage, self.assignment, self.reported = stage, assignment, reported
         self.workers, self.book, self.on_error = workers, book, on_error
-        self.clock = Share(clock or Clock())
-        self.lines = checked.forbidden.get(stage.name)
-        forbidden = checked.modules
-        code = code_of_stage(submission, stage, assignment, reported, forbidden)
-        # Correct code that computes a part in float32 does not run in float64; it is right in the students' own.
-        self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
-        # Methods of two stages may share state or a changed given part. The student's own then replace the stand-ins'.
-        if not forbidden & set(stage.modules) and (own := with_own_methods(code)) != code:
-            self.students.append(Student(workers, own, "float64", self.clock))
-        self.again = functools.partial(Student, workers, code, clock=self.clock)
+        self.clock = Share(clock)
+        self.submission, self.lines, self.forbidden = submission, checked.forbidden.get(stage.name), checked.modules
+        self.students: list[Student] = []
+        self.error: Exception | None = None  # what has escaped from a step
         self.dtype = "float64"  # of the last test
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
@@ -99,14 +95,31 @@ class StageRun:
         """
         self.clock.begin()
         try:
+            self.make_students()
             if not self.lines:
                 self.run(stage_tests(self.stage).items())
             if self.book is not None:
                 for student in self.students:
                     (student.rest if waits else student.close)()
+        except Exception as error:
+            self.error = error
+            self.close()
         except BaseException:
             self.close()
             raise
+        finally:
+            self.clock.end()
+
+    def make_students(self) -> None:
+        """The students whose workers run the tests: the first one, and those for code that needs something else."""
+        stage, workers = self.stage, self.workers
+        code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
+        # Correct code that computes a part in float32 does not run in float64; it is right in the students' own.
+        self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
+        # Methods of two stages may share state or a changed given part. The student's own then replace the stand-ins'.
+        if not self.forbidden & set(stage.modules) and (own := with_own_methods(code)) != code:
+            self.students.append(Student(workers, own, "float64", self.clock))
+        self.again = functools.partial(Student, workers, code, clock=self.clock)
 
     def run(self, tests: Iterable[tuple[str, StageTestCase]]) -> None:
         """Run tests; a hidden one together with the outcome of the visible one of its name."""
@@ -170,7 +183,10 @@ class StageRun:
         case.reference = self.references[number] if self.references else None
         if self.book and self.book.ahead and case.hidden:
             case.answers = self.book.of(self.stage, name, case.student.dtype)
-        return Attempt(*run_test(name, case, self.stage), case.checks, case.student.dtype)
+        try:
+            return Attempt(*run_test(name, case, self.stage), case.checks, case.student.dtype)
+        except Exception as error:
+            return Attempt(fault(self.stage, name, error, case.hidden), error, case.checks, case.student.dtype)
 
     def steps_of(self, case: StageTestCase) -> Student | None:
         """The reference with names of its steps, for hidden tests; what visible ones need is stored."""
@@ -184,15 +200,27 @@ class StageRun:
 
     def finish(self) -> StageResult:
         """Run the hidden tests, if they are wanted, name known mistakes, and give the result."""
+        if self.error is None:
+            try:
+                return self.graded()
+            except Exception as error:
+                self.error = error
+        return faulty_stage(self.stage, self.error)
+
+    def graded(self) -> StageResult:
+        """The same, whatever it raises."""
         stage = self.stage
         if self.lines:
             return forbidden_stage(stage, self.lines)
-        self.clock.begin()
         if self.book is not None:
+            self.clock.begin()
             solution = read_submission(self.assignment.solution, self.assignment)
             code = code_of_stage(solution, stage, self.assignment, {})
             self.references = [Student(self.workers, code, student.dtype) for student in self.students]
-            self.run(stage_tests(stage, hidden=True).items())
+            try:
+                self.run(stage_tests(stage, hidden=True).items())
+            finally:
+                self.clock.end()
         make = functools.partial(self.again, self.dtype)
         if self.finite is not None:
             make = functools.partial(Student, self.workers, self.finite, self.dtype, self.clock)
@@ -211,4 +239,5 @@ class StageRun:
     def close(self) -> None:
         """End the workers."""
         for student in (*self.students, *self.references, *((self.named,) if self.named else ())):
-            student.close()
+            with contextlib.suppress(Exception):  # the warm process may be gone, and all workers with it
+                student.close()

@@ -58,7 +58,9 @@ class Worker:
     def __init__(self, end_reading: Callable[[], None] = lambda: None) -> None:
         self.end_reading = end_reading  # called before anything of a submission runs
         self.objects: dict[int, Any] = {}
+        self.target: Any = None  # of the request that is answered
         self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
+        self.origins: dict[int, str] = {}  # and the name of that, "module.Class"
         self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
         self.versions: dict[int, int] = {}  # of these, how often they had been changed when a trial began
         self.finder: SourceFinder | None = None
@@ -77,6 +79,7 @@ class Worker:
                 sys.modules.pop(name, None)
         self.objects.clear()
         self.makers.clear()
+        self.origins.clear()
         self.weights.clear()
         self.versions.clear()
         self.finder = SourceFinder(request)
@@ -89,10 +92,13 @@ class Worker:
     def import_module(self, request: dict[str, Any], body: bytes) -> None:
         """Import one module, then replace the functions and methods that are not part of the stage."""
         assert self.finder is not None
+        from autograder.sandbox.ready_made import opened
+
         name = request["module"]
-        module = importlib.import_module(name)
-        if paths := self.finder.replace.get(name):
-            put_in(module, importlib.import_module(STANDIN + name), paths)
+        with opened(True):
+            module = importlib.import_module(name)
+            if paths := self.finder.replace.get(name):
+                put_in(module, importlib.import_module(STANDIN + name), paths)
 
     def call(self, request: dict[str, Any], body: bytes) -> Any:
         """Call a function, construct an object, or call an object or one of its methods."""
@@ -100,6 +106,8 @@ class Worker:
         from safetensors.torch import load
 
         from autograder.sandbox.count_rows import CountRows
+        from autograder.sandbox.plain_results import plain_result
+        from autograder.sandbox.ready_made import opened
         from autograder.sandbox.without_chance import without_chance
 
         if request.get("signed"):
@@ -128,30 +136,35 @@ class Worker:
 
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
+        standins = opened(not self.is_graded(target, request["method"]))
         chance = without_chance() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
             if request["rows"]:
-                with torch.no_grad(), CountRows(request["rows"]) as counted:
+                with torch.no_grad(), standins, CountRows(request["rows"]) as counted:
                     function(*arguments, **keywords)
                 return counted.most
-            with torch.no_grad(), chance, self.following(target, request):
+            with torch.no_grad(), standins, chance, self.following(target, request):
                 value = function(*arguments, **keywords)
+            value = plain_result(value)
             if self.tracer is not None:
                 self.tracer.returned(value)
             if isinstance(target, str):
                 self.makers[id(value)] = lambda: function(*arguments, **keywords)
+                self.origins[id(value)] = target
             if request.get("signed"):
                 return signed(value)
             if request["take"]:
                 return take(value, **request["take"])
             if request["arguments"]:  # functions and objects stay here
-                return [None if callable(argument) else argument for argument in (*arguments, *keywords.values())]
+                after = [None if callable(argument) else argument for argument in (*arguments, *keywords.values())]
+                return plain_result(after)
             return value
         parameters = [] if isinstance(target, str) else list(owner.named_parameters())
         for _, parameter in parameters:
             parameter.grad = None
-        with chance:
+        with standins, chance:
             value = function(*arguments, **keywords)
+        value = plain_result(value)
         outputs = value if isinstance(value, (tuple, list)) else [value]
         cotangents = [tensors[name] for name in request["cotangents"]]
         total = sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True))
@@ -161,9 +174,12 @@ class Worker:
 
     def get(self, request: dict[str, Any], body: bytes) -> Any:
         """Read an attribute, for instance "self_attn.W_q.weight"."""
+        from autograder.sandbox.plain_results import plain_result
+
         value = self.objects[request["target"]]
         for name in request["attribute"].split("."):
             value = getattr(value, name)
+        value = plain_result(value)
         if self.tracer is not None:
             self.tracer.returned(value)
         return signed(value) if request.get("signed") else value
@@ -191,9 +207,27 @@ class Worker:
 
     def fresh(self, target: Any) -> Any:
         """A new object in evaluation mode, made and loaded as this one was: nothing has been called on it."""
-        made = self.makers[id(target)]()
+        from autograder.sandbox.ready_made import opened
+
+        with opened(not self.is_graded(self.origins[id(target)], None)):
+            made = self.makers[id(target)]()
         made.load_state_dict(self.weights.get(id(target), made.state_dict()), strict=True)
         return made.eval()
+
+    def is_graded(self, target: str | int, method: str | None) -> bool:
+        """Whether a call is one of what the stage grades, so that the stand-ins of other stages do not answer it.
+
+        What an object is follows from how it was made: the names of its class are the student's.
+        """
+        from autograder.sandbox import ready_made
+
+        if self.finder is None:
+            return False
+        if isinstance(target, str):
+            return not {target, f"{target}.__init__"}.isdisjoint(self.finder.paths)
+        model, method = self.objects[target], method or "forward"
+        by_origin = f"{self.origins.get(id(model), '')}.{method}" in self.finder.paths
+        return by_origin or ready_made.is_graded(model, method, self.finder.graded)
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
         """Names and shapes of all weights and buffers."""
@@ -255,6 +289,7 @@ class Worker:
             "change": self.change,
             "check": self.check,
         }
+        self.target = request.get("target")
         try:
             return self.pack(handlers[request["do"]](request, body))
         except BaseException as error:  # sys.exit() and KeyboardInterrupt included
@@ -265,15 +300,18 @@ class Worker:
         """A reply with a value: tensors go into the body, modules stay here and are known by a number."""
         import torch
 
+        from autograder.sandbox.plain_results import is_plain
+
         tensors: dict[str, torch.Tensor] = {}
 
         def leaf(item: Any) -> dict[str, Any] | None:
-            if isinstance(item, torch.Tensor):
+            if is_plain(item):
                 name = str(len(tensors))
-                tensors[name] = item.detach().as_subclass(torch.Tensor).cpu().resolve_neg().contiguous()
+                tensors[name] = item.detach().cpu().resolve_neg().contiguous()
                 return {"$tensor": name}
-            if isinstance(item, torch.nn.Module):
-                handle = len(self.objects)
+            if issubclass(type(item), torch.nn.Module):
+                own = isinstance(self.target, int) and item is self.objects.get(self.target)
+                handle = self.target if own else len(self.objects)
                 self.objects[handle] = item
                 return {"$handle": handle}
             return None

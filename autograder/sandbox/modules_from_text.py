@@ -25,6 +25,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.sources, self.own, self.replace = request["sources"], request["own"], request["replace"]
         self.lent, self.withheld = request["lent"], request["withheld"]
         self.locked = request["locked"]
+        self.paths = {f"{module}.{path}" for module, path in request["graded"]}
         self.graded = {
             (f"{module}.py", name) for module, path in request["graded"] for name in (path, path.rpartition(".")[2])
         }

@@ -16,6 +16,7 @@ from autograder.sandbox.student_faults import Raised
 Request = tuple[dict[str, Any], Mapping[str, np.ndarray]]  # what is asked, and the tensors that go with it
 MODES = ("train", "eval")
 KEPT = 3  # earlier calls of an object that are known
+OBJECTS = 9  # of a call that is made once more
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,12 @@ class Recipes:
             self._called[target] = [*self._called.get(target, ())[-KEPT:], self._last]
 
     def made(self, handle: int) -> None:
-        """The last request has made an object; one that is an object's own answer (`eval`) is not new."""
-        if self._last is not None and isinstance(self._last[0].get("target"), str):
+        """The last request has made an object; one that is an object's own answer (`eval`) is not new.
+
+        An object is made of older ones only, which have smaller numbers: so nothing goes round in a circle here.
+        """
+        makes = self._last is not None and isinstance(self._last[0].get("target"), str)
+        if self._last is not None and makes and all(other < handle for other in handles(self._last[0])):
             self._made[handle] = [self._last]
 
     def last(self, code: Code, dtype: str) -> Recipe | None:
@@ -127,14 +132,20 @@ class Recipes:
         return Recipe(tuple(requests), code, dtype, tuple((renumbered(other, numbers), own) for other, own in known))
 
     def _add(self, one: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
-        for handle in handles(one[0]):
+        """Add a request, behind those that make the objects that it names; False if these are unknown or too many."""
+        waiting = [*handles(one[0])][::-1]  # the next one to be made is the last
+        while waiting:
+            handle = waiting[-1]
             if handle in numbers:
+                waiting.pop()
                 continue
-            if handle not in self._made or len(numbers) > 8:
+            if handle not in self._made or len(numbers) >= OBJECTS:
                 return False
             first, *others = self._made[handle]
-            if not self._add(first, requests, numbers):
-                return False
+            if older := [other for other in handles(first[0]) if other not in numbers]:
+                waiting += older[::-1]
+                continue
+            requests.append((renumbered(first[0], numbers), first[1]))
             numbers[handle] = len(numbers)
             requests += [(renumbered(request, numbers), tensors) for request, tensors in others]
         requests.append((renumbered(one[0], numbers), one[1]))

@@ -9,11 +9,11 @@ import numpy as np
 
 from autograder.sandbox.exchange import Late, exchange
 from autograder.sandbox.last_call import LastCall
-from autograder.sandbox.limits import CALL_SECONDS, START_SECONDS
+from autograder.sandbox.limits import CALL_SECONDS, MAX_NUMBER, START_SECONDS
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.read_reply import are_shapes, read_gradients
 from autograder.sandbox.recipes import Recipe, Recipes
-from autograder.sandbox.remote_values import Code, Gradients, Named, body_of, shown
+from autograder.sandbox.remote_values import MODULE, Code, Foreign, Gradients, Named, body_of, shown
 from autograder.sandbox.student_faults import Blocked, Crashed, NoFile, StudentFault, TimedOut, ending, fault_of
 from autograder.sandbox.total_time import Clock, Seconds
 from autograder.sandbox.where_it_was import places, too_late
@@ -41,6 +41,7 @@ class Student:
         self.lives = 0  # how many workers there have been
         self._failed: StudentFault | None = None
         self._again, self._recipes = LastCall(), Recipes()
+        self._newest = -1  # the number of the newest object in the worker
         self._rests, self._printed = False, ""
         self._clock = clock or Clock()
 
@@ -147,15 +148,17 @@ class Student:
         # Loading is our own work, and an import may read large libraries for the first time.
         is_call = request["do"] not in ("load", "import")
         usual = min(self._seconds, self._clock.each) if is_call else self._seconds
-        usual = max(usual, START_SECONDS) if request["do"] == "load" else usual
+        seconds = min(usual, self._clock.most)
+        if request["do"] == "load":
+            seconds = min(max(usual, START_SECONDS), self._clock.left)
         try:
             with self._clock.running(is_call):
-                proxy = functools.partial(ObjectProxy, self)
-                header, value = exchange(worker, request, body, min(usual, self._clock.left), proxy)
+                proxy = functools.partial(self._object, request.get("target"))
+                header, value = exchange(worker, request, body, seconds, proxy)
         except Late as error:
             self._end_worker()
             own = {f"{module}.py": self.code.sources.get(module, "") for module in self.code.modules}
-            raise too_late(self._clock.expired(usual), call, places(error.said, own)) from error
+            raise too_late(self._clock.expired(seconds), call, places(error.said, own)) from error
         except FrameError as error:
             self._end_worker()
             raise Crashed(f"the answer cannot be read: {error}", call) from error
@@ -165,10 +168,28 @@ class Student:
             raise fault_of(header["error"], call)
         return value
 
+    def _object(self, target: Any, handle: int) -> "ObjectProxy | Foreign":
+        """What stands for an object in the answer to a request.
+
+        A worker may say any number. Only a class or a function gives new objects, of numbers that were never used, and
+        an object may give itself (`eval`); every other object counts as a value that the tests have no use for.
+
+        Raises:
+            FrameError: if a new object has the number of another one.
+        """
+        if handle != target:
+            if not isinstance(target, str):
+                return Foreign(MODULE)
+            if not self._newest < handle < MAX_NUMBER:
+                raise FrameError("a new object has the number of another one")
+            self._newest = handle
+        return ObjectProxy(self, handle)
+
     def _end_worker(self) -> int:
         assert self._worker is not None
         self.kept.clear()
         self._again, self._recipes = LastCall(), Recipes()
+        self._newest = -1
         self._worker.kill()
         code = self._worker.exit_code()
         self._printed += self._worker.printed.take()
@@ -218,6 +239,8 @@ class ObjectProxy(Named):
         self._student, self._handle, self._name, self._options = student, handle, name, options
 
     def __getattr__(self, method: str) -> "RemoteFunction":
+        if method.startswith("__"):  # NumPy asks any value for them, and a worker must not answer
+            raise AttributeError(method)
         return self._function(method)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -19,6 +19,7 @@ DTYPES: dict[str, Any] = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
+MODULE = "an nn.Module"  # what a message calls an object
 SHOWN = 80  # items or characters of an argument in a message
 _NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 

@@ -1,11 +1,16 @@
-"""The time that all calls of one submission may take together, and those of one stage."""
+"""The time that all calls of one submission may take together, and those of one stage.
+
+Three quarters of it are divided into equal parts: one for the visible tests of each stage, one for its hidden tests.
+The rest, and what a part does not use, is for whoever needs more first. So a loop without end in one stage leaves each
+other stage its part, whatever the order.
+"""
 
 import contextlib
 import math
 import time
 from collections.abc import Iterator
 
-from autograder.sandbox.limits import LATER_SECONDS, TIMES_LONGEST
+from autograder.sandbox.limits import DIVIDED, LATER_SECONDS, LEAST_SECONDS, TIMES_LONGEST
 from autograder.sandbox.student_faults import TimedOut
 
 HINTS = 6  # a sixth of the time, beyond it, is there for calls that only explain
@@ -22,6 +27,7 @@ class Clock:
 
     def __init__(self, limit: float = math.inf) -> None:
         self.left = self.limit = limit  # seconds
+        self.part, self.common = 0.0, limit  # of one stage's tests, and for whoever needs more
         self._longest = 0.0  # seconds of a call that returned
         self._late = False  # whether a call did not return in time
         self._aside: Clock | None = None
@@ -30,6 +36,16 @@ class Clock:
     def short(self) -> bool:
         """Whether no time is left for what only explains: half of that of the tests, or all that is aside, is used."""
         return self.left < self.limit / 2 or self.aside.left <= 0
+
+    @property
+    def most(self) -> float:
+        """The seconds that one call may take."""
+        return self.left
+
+    def divide(self, parts: int) -> None:
+        """Give parts to so many `Share`s; see above."""
+        self.part = DIVIDED * self.left / parts
+        self.common = (1 - DIVIDED) * self.left
 
     @property
     def aside(self) -> "Clock":
@@ -80,17 +96,29 @@ class Clock:
 
 
 class Share(Clock):
-    """The time of one stage, of that of the submission: a loop without end in a stage leaves the others enough."""
+    """The time of one stage, of that of the submission: a loop without end in a stage leaves the others enough.
+
+    Stages that are graded at the same time may use what is in common twice, but never the part of another one.
+    """
 
     used_up = "the time of this stage is used up"
 
     def __init__(self, whole: Clock) -> None:
         super().__init__(whole.limit)
-        self.whole = whole
+        self.whole, self._began = whole, 0.0
 
     def begin(self) -> None:
-        """Take half of what is left, for the tests that follow."""
-        self.left = self.whole.left / 2
+        """Take a part, for the tests that follow, and what nobody has needed so far."""
+        self.left = self._began = self.whole.part + self.whole.common
+
+    def end(self) -> None:
+        """Leave to others what was not needed."""
+        used = self._began - self.left if self._began < math.inf else 0.0
+        self.whole.common = max(0.0, self.whole.common + self.whole.part - used)
+
+    @property
+    def most(self) -> float:
+        return self.left / 2  # the other half is for the other tests of the stage
 
     @property
     def short(self) -> bool:
@@ -101,8 +129,8 @@ class Share(Clock):
         return self.whole.aside
 
     def check(self) -> None:
-        self.whole.check()
-        super().check()
+        if self.left < LEAST_SECONDS:
+            raise TimedOut(self.used_up)
 
     @contextlib.contextmanager
     def running(self, call: bool = True) -> Iterator[None]:

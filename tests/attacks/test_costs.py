@@ -187,8 +187,8 @@ def test_the_time_of_a_whole_run_is_limited(workers, monkeypatch, tmp_path, caps
     slow = "\n\nimport time\ntime.sleep(3)\n"
     for module, text in SOLUTION.items():
         (tmp_path / f"{module}.py").write_text(text + slow)
-    assert main(["--submission", str(tmp_path), "--hidden", "--seed", "1", "--assignment", "transformer"]) == 1
-    assert "the time of this submission is used up" in capsys.readouterr().out
+    assert main(["--submission", str(tmp_path), "--hidden", "--seed", "1", "--assignment", "transformer"]) == 4
+    assert "the time of this stage is used up" in capsys.readouterr().out
 
 
 LINES = """

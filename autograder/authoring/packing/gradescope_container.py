@@ -78,4 +78,4 @@ def run(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_command(lambda: run(Path(sys.argv[1]))))
+    sys.exit(run_command(lambda: run(Path(sys.argv[1])), developer=True))

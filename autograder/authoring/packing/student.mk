@@ -25,7 +25,7 @@ help:
 	@echo "make clean   remove the virtual environment; your files stay"
 
 grade: $(VENV)/installed
-	@$(RUN) grade.py $(ARGS) || test $$? -eq 1 # 1: not full marks; anything else is a fault
+	@$(RUN) grade.py $(ARGS) || test $$? -eq 4 # 4: not full marks; anything else is a fault
 
 lab: $(VENV)/installed
 	$(RUN) -m jupyterlab $(ARGS)
