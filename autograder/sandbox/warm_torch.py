@@ -14,7 +14,7 @@ def prepare_torch() -> None:
     from safetensors.torch import load, load_file, save
 
     # A confined worker cannot read them any more.
-    from autograder.sandbox import count_rows, follow, lent_names, ready_made, take_away, without_chance  # noqa: F401
+    from autograder.sandbox import count_rows, follow, kept_modules, lent_names, ready_made, take_away, without_chance  # noqa: F401
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
@@ -36,3 +36,4 @@ def prepare_torch() -> None:
     with torch.no_grad():
         x = load(save({"x": torch.ones(2, 8, 8, dtype=torch.float64)}))["x"]
         F.layer_norm(torch.softmax(x @ x, dim=-1), (8,))
+    kept_modules.hide()
