@@ -14,7 +14,16 @@ def prepare_torch() -> None:
     from safetensors.torch import load, load_file, save
 
     # A confined worker cannot read them any more.
-    from autograder.sandbox import count_rows, follow, kept_modules, lent_names, ready_made, take_away, without_chance  # noqa: F401
+    from autograder.sandbox import (  # noqa: F401
+        count_rows,
+        follow,
+        kept_modules,
+        lent_names,
+        ready_made,
+        same_refusals,
+        take_away,
+        without_chance,
+    )
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
