@@ -21,7 +21,7 @@ import traceback
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, end_reading, libraries_are_public, packages, prepare
 from autograder.sandbox.inside_worker import serve
@@ -64,6 +64,13 @@ def import_late(name: str) -> None:
         module.legend()
         figure.savefig(io.BytesIO())  # finds and reads the fonts
         module.close(figure)
+        # A worker cannot look whether a font that was found is there still.
+        manager, mathtext = map(importlib.import_module, ("matplotlib.font_manager", "matplotlib._mathtext"))
+        fonts = {font.fname for font in vars(manager)["fontManager"].ttflist}
+        there = lambda name: str(name) in fonts  # noqa: E731
+        path = SimpleNamespace(**{**vars(os.path), "isfile": there, "exists": there})
+        for user in (manager, mathtext):
+            vars(user)["os"] = SimpleNamespace(**{**vars(os), "path": path})
 
 
 Rules = tuple[int | None, bool]  # what `confine` has to be told
