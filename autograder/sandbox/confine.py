@@ -25,7 +25,8 @@ from typing import Any
 from autograder.sandbox.limits import CPU_SECONDS, DESCRIPTORS, MEMORY, PRINTED
 
 NOBODY = 65534  # user and group without rights: the kernel's overflow id, see user_namespaces(7)
-TORCH_NEEDS = ("filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "sympy", "triton")  # imported late
+# What torch imports late, and what is read in a worker itself: fonts.
+NEEDED_LATE = ("filelock", "fsspec", "jinja2", "markupsafe", "matplotlib", "mpmath", "networkx", "sympy", "triton")
 OURS = ("autograder", "course", "__main__")  # hold tests and expected values, and may be installed beside torch
 
 # From linux/landlock.h, see landlock(7). Access rights are single bits, numbered as they were added.
@@ -46,7 +47,7 @@ SECCOMP_MODE_FILTER = 2
 SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ERRNO, SECCOMP_RET_ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 LOAD, JUMP_IF_EQUAL, JUMP_IF_SET, RETURN = 0x20, 0x15, 0x45, 0x06  # LD|W|ABS, JMP|JEQ|K, JMP|JSET|K, RET|K
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
-EPERM = 1  # asm-generic/errno-base.h
+EPERM, ENOENT = 1, 2  # asm-generic/errno-base.h
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # AUDIT_ARCH_* of linux/audit.h, column below
 CALLS: dict[str, tuple[int | None, int | None]] = {
@@ -75,10 +76,8 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "openat": (257, 56), "fcntl": (72, 25), "prlimit64": (302, 261), "tgkill": (234, 131), "prctl": (157, 167),
 }  # fmt: skip
 # What takes the name of a file, or lists names: over when the imports are.
-NAMES = {
-    *("openat", "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2"),
-    *("readlink", "readlinkat", "getdents64"),
-}
+LOOKS = ("stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat")
+NAMES = {"openat", "getdents64", *LOOKS}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC if sys.platform.startswith("linux") else 0
 F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL = 1030, 1, 2, 3  # linux/fcntl.h, asm-generic/fcntl.h
 
@@ -140,7 +139,7 @@ def prepare() -> int:
 
 def packages() -> set[str]:
     """What a worker may import beside the standard library: what is loaded by now, and what torch may still need."""
-    return {name.partition(".")[0] for name in sys.modules} | {*TORCH_NEEDS}
+    return {name.partition(".")[0] for name in sys.modules} | {*NEEDED_LATE}
 
 
 def libraries() -> Iterator[str]:
@@ -255,6 +254,12 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
                 yield _instruction(LOAD, word)
                 yield _instruction(test, value, *((0, leave) if test == JUMP_IF_EQUAL else (leave, 0)))
             yield _instruction(RETURN, SECCOMP_RET_ALLOW)
+    if not reading:  # there is no such file: what is asked for may be missing elsewhere as well
+        for name in LOOKS:
+            if (number := CALLS[name][column]) is not None:
+                yield _instruction(LOAD, NUMBER)
+                yield _instruction(JUMP_IF_EQUAL, number, 0, 1)
+                yield _instruction(RETURN, SECCOMP_RET_ERRNO | ENOENT)
     # An error rather than the end of the process: libraries ask for what they can do without.
     yield _instruction(RETURN, SECCOMP_RET_ERRNO | EPERM)
 

@@ -1,18 +1,17 @@
 """Import what the texts of a submission import, before any of it runs: afterwards a worker reads no file any more."""
 
+import contextlib
 import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 # "import a.b as c, d" and "from a import (b, c)", also behind a semicolon or a colon.
 IMPORT = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]*))", re.MULTILINE
 )
-# Parts of torch that are not loaded with it and hold ready-made parts or lead to files; nobody needs them here.
-NOT_OF_TORCH = re.compile(
-    r"torch\.(_\w+|onnx|ao|quantization|testing|distributed|export|package|hub|utils\.cpp_extension|nn\.attention)\b"
-)
+DRAWS = re.compile(r"savefig|draw|show|layout|canvas|extent")  # asks matplotlib for its fonts
 MOST = 200
 
 
@@ -27,13 +26,31 @@ def imported(text: str) -> Iterator[str]:
 
 def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
     """Import what these texts do and what is installed; `own` names are those of the submission."""
+    from autograder.sandbox.kept_modules import is_kept  # which imports torch
+
+    texts = list(texts)
     wanted = dict.fromkeys(name for text in texts for name in imported(text))
     for name in list(wanted)[:MOST]:
         package, _, attribute = name.rpartition(".")
         known = name in sys.modules or hasattr(sys.modules.get(package), attribute)
-        if known or name.partition(".")[0] in own or NOT_OF_TORCH.match(name):
+        if known or name.partition(".")[0] in own or not is_kept(name):
             continue
         try:
             importlib.import_module(name)
         except BaseException:  # the student's own import says what is wrong
             continue
+    if "matplotlib.pyplot" in sys.modules and any(DRAWS.search(text) for text in texts):
+        with contextlib.suppress(Exception):
+            read_fonts()
+
+
+def read_fonts() -> None:
+    """Have matplotlib open the fonts that drawings use without being told; each fork closes what was open before."""
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.font_manager import FontProperties
+
+    renderer: Any = RendererAgg(1, 1, 72)
+    for style in ("normal", "italic"):
+        for weight in ("normal", "bold"):
+            renderer.get_text_width_height_descent("x", FontProperties(style=style, weight=weight), False)
+    renderer.get_text_width_height_descent(r"$x_1\alpha$", FontProperties(), True)

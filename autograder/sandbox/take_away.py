@@ -68,8 +68,7 @@ def prepare() -> None:
     for name, functions in FUNCTIONS.items():
         for function in functions:
             function.__globals__[REFUSING] = refuse  # a new name would have each fork copy the whole table
-            # The cells of a closure stay with the function, used or not.
-            CODES.append((name, function, _refusing(name).replace(co_freevars=function.__code__.co_freevars)))
+            CODES.append((name, function, refusing(name, function)))
 
 
 def take_away(standins: Iterable[str]) -> None:
@@ -101,6 +100,17 @@ def _take_kernels(operators: Collection[tuple[str, str]]) -> None:
 def refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
     """Take the place of a ready-made part."""
     raise ReadyMade(f"{name} {WHY}")
+
+
+def empty(name: str, function: FunctionType) -> None:
+    """Let a function refuse from now on, whatever leads to it."""
+    function.__globals__[REFUSING] = refuse
+    function.__code__ = refusing(name, function)
+
+
+def refusing(name: str, function: FunctionType) -> CodeType:
+    """Code that refuses, to be put into a function: the cells of its closure stay with it, used or not."""
+    return _refusing(name).replace(co_freevars=function.__code__.co_freevars)
 
 
 @functools.cache

@@ -17,9 +17,11 @@ def prepare_torch() -> None:
     from autograder.sandbox import (  # noqa: F401
         count_rows,
         follow,
+        kept_modules,
         lent_names,
         plain_results,
         ready_made,
+        same_refusals,
         take_away,
         without_chance,
     )
@@ -44,3 +46,4 @@ def prepare_torch() -> None:
     with torch.no_grad():
         x = load(save({"x": torch.ones(2, 8, 8, dtype=torch.float64)}))["x"]
         F.layer_norm(torch.softmax(x @ x, dim=-1), (8,))
+    kept_modules.hide()

@@ -20,12 +20,20 @@ from autograder.sandbox.limits import KEPT_OUTPUT, LAST_WORDS_SECONDS, WAITING
 from autograder.sandbox.wire import PROCESS_ID as ID
 from course.errors import UserError
 
-# What takes long to import, and the words of a text that ask for it. Matplotlib, which honest modules import without
-# need, writes files then. Optimizers and others import a part of torch when used, and a confined worker cannot.
+# What takes long to import, and the words of a text that ask for it: torch and others import parts of themselves when a
+# function is called, and a confined worker cannot. `tests/test_confine_names.py` tells which function needs which.
 OPTIONAL = {
-    "matplotlib.pyplot": "matplotlib",
-    "torch._dynamo": r"\boptim\b|torch\.func\b|functorch|checkpoint\(",
-    "torch._inductor.config": "use_deterministic_algorithms",
+    "matplotlib.pyplot": r"\b(matplotlib|pylab|course)\b",
+    "course": r"\bcourse\b",
+    "torch._dynamo": r"\boptim\b|torch\.func\b|import func\b|functorch|checkpoint\(|\bcompiler\b|saved_tensors|\bfx\b",
+    "torch._inductor.config": r"use_deterministic_algorithms|profile\b",
+    "torch.fx.experimental.symbolic_shapes": (
+        r"gradcheck|gradgradcheck|backward\([^)]|\bgrad\(|autograd\.functional|distributions|broadcast_shapes"
+        r"|unravel_index|dim_order|BCELoss|binary_cross_entropy|MaxUnpool|max_unpool"
+    ),
+    "torch.distributed.tensor": r"assert_close|assert_allclose|jit\.trace",
+    "torch._decomp.decompositions_for_jvp": r"forward_ad|make_dual|\bjvp\b|jacfwd|hessian|linearize",
+    "torch.nested._internal.ops": r"\bnested\b",
 }
 
 
@@ -187,7 +195,7 @@ class ForkingWorkers:
 
     def provide(self, sources: Iterable[str]) -> None:
         """Have what confined workers cannot import ready for modules with these texts."""
-        text = " ".join(sources) if self.confined else ""
+        text = "\n".join(sources) if self.confined else ""
         wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
         for name in set(wanted) - self._provided:
             self._provided.add(name)

@@ -1,0 +1,172 @@
+"""What of torch a student's code can reach: the modules of a list, and no other.
+
+Much of torch is written in Python, attention as well: in what translates, traces or quantizes models. Such a module is
+loaded with torch, or when an optimizer is used. A list of bad ones would never be complete, so `kept_modules.txt` lists
+the good ones. All other modules of torch are hidden in a worker: they are neither in `sys.modules` nor attributes of
+the packages that hold them, and importing one fails. torch itself still gets them, because some of its functions import
+what they need when they are called: whoever asks from one of torch's own files is served.
+
+Functions in hidden modules that look like attention are emptied as well, whatever leads to them.
+"""
+
+import builtins
+import functools
+import importlib
+import importlib.abc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import torch
+
+from autograder.sandbox import take_away
+
+LIST = Path(__file__).with_suffix(".txt")
+WORDS = [line for line in LIST.read_text(encoding="utf-8").split("\n") if line and not line.startswith("#")]
+NAMES = frozenset(word for word in WORDS if not word.endswith(".*"))
+PACKAGES = frozenset(word.removesuffix(".*") for word in WORDS if word.endswith(".*"))
+FOLDER = torch.__path__[0] + os.sep
+WHY = "is a part of torch that graded code cannot use"
+
+HIDDEN: dict[str, ModuleType] = {}
+LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded when first asked for
+_showing = 0  # how many imports are under way for which hidden modules are shown
+
+
+@functools.cache
+def is_kept(name: str) -> bool:
+    """Whether a module is one that a student's code may reach; of other libraries all are."""
+    if name.partition(".")[0] != "torch" or name in NAMES:
+        return True
+    while name:
+        if name in PACKAGES:
+            return True
+        name = name.rpartition(".")[0]
+    return False
+
+
+def hide() -> None:
+    """Hide all modules of torch that are loaded by now and not kept."""
+    _put_hooks()
+    found = [name for name in list(sys.modules) if not is_kept(name)]
+    for name in found:
+        module = sys.modules[name]
+        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+            continue  # its import goes on, and ends with a look at sys.modules
+        del sys.modules[name]
+        if name not in HIDDEN:
+            HIDDEN[name] = module
+            _empty(module)
+        parent, _, child = name.rpartition(".")
+        package = HIDDEN.get(parent) or sys.modules.get(parent)
+        if package is not None and vars(package).get(child) is module:
+            delattr(package, child)
+            _serve(package, parent)
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """A block in which hidden modules are where they were, for imports."""
+    global _showing
+    _showing += 1
+    if _showing == 1:
+        sys.modules.update(HIDDEN)
+    try:
+        yield
+    finally:
+        _showing -= 1
+        if _showing == 0:
+            hide()
+
+
+def _from_torch(depth: int) -> bool:
+    """Whether the code of a frame, counted from the caller of this function, is in one of torch's files."""
+    return sys._getframe(depth + 1).f_code.co_filename.startswith(FOLDER)
+
+
+def _serve(package: ModuleType, name: str) -> None:
+    """Have a package give its hidden modules to torch itself, in the place of attributes."""
+    before = vars(package).get("__getattr__")
+    if hasattr(before, "serves_torch"):
+        return
+
+    def __getattr__(attribute: str) -> Any:
+        path = f"{name}.{attribute}"
+        if path in HIDDEN or path in LAZY:
+            if not _from_torch(1):
+                raise AttributeError(f"{path} {WHY}")
+            if path in HIDDEN:
+                return HIDDEN[path]
+        if before is not None:
+            return before(attribute)
+        raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+
+    setattr(__getattr__, "serves_torch", True)  # noqa: B010
+    vars(package)["__getattr__"] = __getattr__
+
+
+class Refusing(importlib.abc.MetaPathFinder):
+    """Refuses the modules of torch that are not kept, whether they are loaded or not."""
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> None:
+        if not _showing and not is_kept(fullname):
+            raise ModuleNotFoundError(f"{fullname} {WHY}", name=fullname)
+
+
+@functools.cache
+def _put_hooks() -> None:
+    """Let imports in torch's own files find hidden modules, and refuse all others."""
+    import_ = builtins.__import__
+    import_module = importlib.import_module
+
+    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        if (level or (name not in sys.modules and name.startswith("torch."))) and _from_torch(1):
+            with shown():
+                return import_(name, globals, locals, fromlist, level)
+        return import_(name, globals, locals, fromlist, level)
+
+    def import_module_(name: str, package: str | None = None) -> ModuleType:
+        if _from_torch(1):
+            with shown():
+                return import_module(name, package)
+        return import_module(name, package)
+
+    builtins.__import__ = __import__
+    setattr(importlib, "import_module", functools.update_wrapper(import_module_, import_module, updated=()))  # noqa: B010
+    sys.meta_path.insert(0, Refusing())
+
+
+def looks_like_attention(name: str, function: FunctionType) -> bool:
+    """Whether a function is called attention, or takes queries, keys and values."""
+    code = function.__code__
+    if "attention" in name or "attn" in name or "sdpa" in name:
+        return True
+    names = {one.lower() for one in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    return {"query", "key", "value"} <= names or {"q", "k", "v"} <= names
+
+
+def functions_of(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
+    """The functions that a module defines, with those of its classes and those behind decorators."""
+    for name, value in list(vars(module).items()):
+        for path, function in [(name, value)] if not issubclass(type(value), type) else _methods(module, name, value):
+            while type(function) is FunctionType:
+                if function.__module__ == module.__name__:
+                    yield path, function
+                function = function.__dict__.get("__wrapped__")
+
+
+def _methods(module: ModuleType, name: str, kind: type) -> Iterator[tuple[str, Any]]:
+    if kind.__module__ == module.__name__:
+        for inner, value in list(vars(kind).items()):
+            yield f"{name}.{inner}", getattr(value, "__func__", value)
+
+
+def _empty(module: ModuleType) -> None:
+    """Let the functions of a hidden module that look like attention refuse."""
+    for path, function in functions_of(module):
+        if looks_like_attention(path.lower(), function):
+            take_away.empty(path, function)

@@ -1,0 +1,94 @@
+"""An unconfined worker refuses what a confined one cannot do, so that students hear of it before they hand in.
+
+This protects nothing. It is for the student's own run, in which a module that reads a file, draws into one, or starts a
+process or a thread would work, and fail in the graded run. Python reports such steps before it does them (PEP 578).
+"""
+
+import errno
+import os
+import re
+import sys
+import sysconfig
+import threading
+from types import FrameType
+from typing import Any, NoReturn
+
+import torch
+
+FILES = "graded code can neither read nor write files"
+PROCESSES = "graded code cannot start processes"
+NETWORK = "graded code cannot use the network"
+EVENTS = {
+    **dict.fromkeys(("open", "os.listdir", "os.scandir", "os.mkdir", "os.remove", "os.rename", "os.rmdir"), FILES),
+    **dict.fromkeys(("os.chdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.utime"), FILES),
+    **dict.fromkeys(("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.exec", "os.posix_spawn"), PROCESSES),
+    "os.startfile": PROCESSES,
+    "socket.__new__": NETWORK,
+}
+READING = {"open", "os.listdir", "os.scandir"}
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+STUDENT = re.compile(r"\w+\.py")  # modules that are made from text have no folder
+
+PACKAGES = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+TAKES_NAMES = tuple(os.path.join(folder, name, "") for folder in PACKAGES for name in ("torch", "numpy"))
+
+_refusing = False
+_start = threading.Thread.start
+
+
+def refuse() -> None:
+    """Refuse from now on."""
+    global _refusing
+    if not _refusing:
+        _refusing = True
+        sys.addaudithook(_look)
+        # Neither is reported: threads only by the newest Pythons, and the files that torch writes itself.
+        threading.Thread.start = _refuse_thread  # type: ignore[method-assign]
+        torch._C.PyTorchFileWriter = _Writer
+
+
+def allow_again() -> None:
+    """End this, for tests of what confinement itself refuses."""
+    global _refusing
+    _refusing = False
+    threading.Thread.start = _start  # type: ignore[method-assign]
+
+
+def _refuse_thread(thread: threading.Thread) -> NoReturn:
+    raise RuntimeError("graded code cannot start threads")
+
+
+class _Writer(torch._C.PyTorchFileWriter):  # type: ignore[misc]
+    def __init__(self, target: Any, *arguments: Any, **options: Any) -> None:
+        if _refusing and isinstance(target, str):
+            raise PermissionError(errno.EPERM, FILES, target)
+        super().__init__(target, *arguments, **options)
+
+
+def _look(event: str, arguments: tuple[Any, ...]) -> None:
+    why = EVENTS.get(event)
+    if why is None or not _refusing or (event in READING and isinstance(arguments[0], int)):
+        return
+    mode, flags = arguments[1:] if event == "open" else ("r", 0)
+    reads = event in READING and not (set(mode or "") & set("wax+") or (flags or 0) & WRITING)
+    if _is_of_student(sys._getframe(1), reads):
+        raise PermissionError(errno.EPERM, why, *(str(one) for one in arguments[:1] if why == FILES))
+
+
+def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
+    """Whether a step is one of the student's code, and no import.
+
+    A library reads files of its own (fonts, for a drawing); those are there in the graded run as well. What torch and
+    numpy read is what a student tells them to.
+    """
+    asked, library = False, False
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith("<frozen importlib"):
+            return False
+        if STUDENT.fullmatch(file):
+            asked = True
+        elif not asked and file.startswith(PACKAGES) and not file.startswith(TAKES_NAMES):
+            library = True
+        frame = frame.f_back
+    return asked and not (library and reads)
