@@ -65,14 +65,17 @@ def read_cells(file: TextIO) -> list[Any]:
     text = file.read(MAX_NOTEBOOK + 1)
     if len(text) > MAX_NOTEBOOK:
         raise ValueError(f"it has more than {MAX_NOTEBOOK:,} characters")
-    notebook = nbformat.reads(text.removeprefix("\ufeff"), as_version=4)
-    nbformat.validate(notebook)
-    return list(notebook.cells)
+    cells = list(nbformat.reads(text.removeprefix("\ufeff"), as_version=4).cells)
+    for number, cell in enumerate(cells):
+        if cell.cell_type not in ("code", "markdown", "raw") or not isinstance(cell.source, str):
+            raise ValueError(f"its cell {number} is none of the kinds that there are")
+    return cells
 
 
 def grade_id(cell: Any) -> str:
     """The name by which nbgrader knows a cell, or "". The metadata may be damaged or forged."""
-    given = cell.metadata.get("nbgrader")
+    metadata = cell.get("metadata")
+    given = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = given.get("grade_id") if isinstance(given, dict) else None
     return name if isinstance(name, str) else ""
 
