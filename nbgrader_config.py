@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
-from nbgrader.preprocessors import ClearHiddenTests, Execute
+from nbgrader.preprocessors import ClearHiddenTests, SaveAutoGrades
 
 # Where everybody's Python imports the handout, as on a shared server, this project goes before it; in kernels too.
 root = os.path.dirname(os.path.abspath(__file__))
@@ -47,18 +47,17 @@ c.GenerateAssignment.preprocessors = [StripModules, *GenerateAssignment().prepro
 c.ClearSolutions.code_stub = {"python": 'raise NotImplementedError("This cell is not written yet")'}
 c.ClearSolutions.text_stub = "*Write your answer here.*"
 
-# What is graded is the modules, not the notebook: a broken notebook is replaced, a damaged grade cell is restored and a
-# deleted one is put back.
+# The modules are graded, not the notebook: the released notebook is run, with the texts of the submitted one in it.
 c.Autograde.exporter_class = AnyNotebook
 c.Autograde.sanitize_preprocessors = [IsolateGrading, *Autograde().sanitize_preprocessors]
-c.OverwriteCells.add_missing_cells = True
 run = list(Autograde().autograde_preprocessors)
-run.insert(run.index(Execute) + 1, RefuseFaults)
+run.insert(run.index(SaveAutoGrades), RefuseFaults)
 c.Autograde.autograde_preprocessors = run
 # A grade cell runs all tests of its stage, possibly on a busy machine. nbgrader's default is 30 seconds.
 c.Execute.timeout = 300
-# A kernel warns in each notebook that others on this machine could listen to it.
-c.Execute.extra_arguments = ["--IPKernelApp.log_level=40"]
+# A kernel warns in each notebook that others on this machine could listen to it. Its folder has the student's modules,
+# so it must not import from there.
+c.Execute.extra_arguments = ["--IPKernelApp.log_level=40", "--IPKernelApp.ignore_cwd=True"]
 warn_of_skipped(sys.argv[1:], Path(root, "submitted"), assignments())
 
 # Without this the feedback would show hidden tests to students.

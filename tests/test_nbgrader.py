@@ -1,7 +1,9 @@
 """nbgrader from end to end with its own commands, and each of its traps. The long ones: `-m slow`."""
 
 import contextlib
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,10 +18,12 @@ import pytest
 
 from autograder.sandbox.confine import unsupported
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook, code_in
+from tests.notebook_edits import edited
 from tests.pages import text_of
 from tests.test_release import shown_lines, solution_lines
 from tests.worth import FULL, TOTAL, WRONG_MASK, of
 
+EDITED = ["edited-1", "edited-2"]  # stubs, and notebooks with random edits
 HIDDEN = "### BEGIN HIDDEN TESTS\nassert 'what nobody sees'\n### END HIDDEN TESTS\n\n"
 
 
@@ -61,6 +65,8 @@ def cycle(tmp_path_factory) -> Cycle:
             download.write(path, f"partial/{path.name}")
         download.write(work / "broken.zip", "broken.zip")
     make_hostile(course.hand_in(course.submitted("hostile"), ROOT / "notebooks" / NAME), opened)
+    for student in EDITED:
+        edit(course.hand_in(course.submitted(student), ROOT / "notebooks" / NAME) / "1_mha.ipynb", student)
     course.nbgrader_all(
         ["zip_collect", NAME],
         ["autograde", NAME, "--notebook=1_mha"],
@@ -95,16 +101,23 @@ def make_hostile(folder: Path, opened: Path) -> None:
     change_notebook(folder / "1_mha.ipynb", replace_the_cell)
 
 
+def edit(path: Path, student: str) -> None:
+    """Edit a notebook at random."""
+    release = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(edited(release, random.Random(student), 8), encoding="utf-8", errors="surrogatepass")
+
+
 def damage_metadata(notebook, cell):
     """As another version of nbgrader and an impatient student leave a grade cell."""
     cell["source"] = "30.0"
     cell["metadata"]["nbgrader"] |= {"schema_version": 1, "points": 1000, "locked": False, "extra": [1]}
+    cell["metadata"]["tags"] = ["skip-execution"]  # nbclient would not run it, and nbgrader give all points
     notebook["cells"].append({**cell, "id": "copy", "metadata": {"nbgrader": {"grade": True}, "tags": ["raises"]}})
 
 
 def test_points_are_exact_whatever_stands_in_the_notebook(cycle):
     """The points of the tests that pass, in spite of warnings and a damaged cell; all with a broken notebook."""
-    expected = {"broken": FULL["mha"], "hostile": 0.0, "partial": WRONG_MASK}
+    expected = {"broken": FULL["mha"], "hostile": 0.0, "partial": WRONG_MASK, **dict.fromkeys(EDITED, 0.0)}
     assert cycle.points == {student: (points, False) for student, points in expected.items()}
     exported = {student: (float(row["score"]), float(row["max_score"])) for student, row in cycle.exported.items()}
     assert exported == {student: (points, TOTAL) for student, points in expected.items()}
@@ -222,6 +235,27 @@ def test_no_notebook_changes_the_grade(tmp_path):
     assert {student: grades["pe"] for student, grades in course.grades().items()} == dict.fromkeys(
         students, (FULL["pe"], False)
     )
+
+
+@pytest.mark.slow
+def test_nobody_gets_more_points_than_from_batch(tmp_path):
+    """Random edits of the notebooks beside stubs, a mistake, and correct modules."""
+    course = released(tmp_path)
+    students = [f"edited-{number}" for number in range(24)]
+    for number, student in enumerate(students):
+        source = (ROOT / "notebooks" / NAME, SOLUTIONS)[number % 3 == 0]
+        changes = {"pe": ("torch.sin", "torch.cos")} if number % 6 == 3 else {}
+        edit(course.hand_in(course.submitted(student), source, **changes) / "2_pe.ipynb", student)
+    course.nbgrader("autograde", NAME, "--notebook=2_pe")
+    arguments = ("submitted", "--out", "graded", "--visible-only", *(["--unconfined"] if unsupported() else []))
+    done = course.run("-m", "autograder", "batch", *arguments)
+    assert done.returncode == 0, done.stderr
+    scores = {student: stages["pe"] for student, stages in course.scores().items()}
+    for student in students:
+        report = json.loads((course.folder / "graded" / "results" / f"{student}.json").read_text(encoding="utf-8"))
+        (points,) = [stage["points"] for stage in report["stages"] if stage["name"] == "pe"]
+        assert scores[student] == points
+    assert set(scores.values()) >= {0.0, FULL["pe"]}
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ They are preprocessors and not hooks because nbgrader goes on after the exceptio
 preprocessor ends the command and removes what it has written.
 """
 
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,15 +17,13 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.authoring.packing.start_notebook import NAME, start_notebook, title_of, way_on
 from autograder.authoring.release import make_stubs, notebook_names
+from autograder.authoring.submitted_notebook import UNREADABLE, read_cells, rebuilt
 from autograder.manifest import assignment
 from course.errors import UserError
 
-SKIP = "skip-execution"  # nbclient does not execute cells with this tag
-MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 # nbgrader compares the time stamp to find out whether a submission is newer than its grade, and finds the way of the
 # feedback through the exchange by the secret.
 OF_NBGRADER = {"timestamp.txt", "submission_secret.txt"}
-UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
@@ -57,26 +54,35 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class AnyNotebook(NotebookExporter):
-    """Reads submitted notebooks; instead of a broken one, an empty one, to which nbgrader adds the grade cells."""
+    """Reads the released notebook instead of a submitted one, and puts the submitted texts into it."""
 
     def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
-        """Read a notebook that was handed in, whatever it is."""
+        """Read a notebook that was handed in, whatever it is. A rebuilt notebook is read as it is."""
+        ids, course = resources["nbgrader"], self.parent.coursedir  # type: ignore[union-attr]
+        path = Path(file_stream.name)
+        if path.parent == Path(course.format_path(course.autograded_directory, ids["student"], ids["assignment"])):
+            return super().from_file(file_stream, resources=resources, **options)
         try:
-            notebook = nbformat.read(file_stream, as_version=4)
-            nbformat.validate(notebook)
+            if is_linked(path, Path(course.root)):
+                raise ValueError("it is a symbolic link")
+            cells = read_cells(file_stream)
         except Exception as error:  # nbformat raises whatever goes wrong in it
-            self.log.warning("The notebook cannot be read, an empty one takes its place: %s", error)
-            notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(UNREADABLE)])
+            self.log.warning("The notebook cannot be read, only the released cells are left: %s", error)
+            cells = [nbformat.v4.new_markdown_cell(UNREADABLE)]
+        release = Path(course.format_path(course.release_directory, ".", ids["assignment"]), path.name)
+        if not release.is_file():
+            raise UserError(f"there is no {release}: nbgrader generate_assignment {ids['assignment']} makes it")
+        notebook = rebuilt(nbformat.read(release, as_version=4), cells)
         return self.from_notebook_node(notebook, resources=resources, **options)  # type: ignore[no-untyped-call]
 
 
 class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
-    """Keeps a submission from reaching the process that grades it, by files or by cells of its notebooks."""
+    """Keeps a submission's files away from the process that grades it, and forgets the points of earlier ones."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Remove the files that nobody asked for (numpy.py would be imported as NumPy); run the grade cells only."""
-        ids, course = resources["nbgrader"], self.parent.parent.coursedir
-        known = assignment(ids["assignment"])
+        """Remove the files that nobody asked for (numpy.py would be imported as NumPy)."""
+        ids, converter = resources["nbgrader"], self.parent.parent
+        course, known = converter.coursedir, assignment(ids["assignment"])
         folder = course.format_path(course.autograded_directory, ids["student"], known.name)
         modules = {f"{module}.py" for module in known.modules}
         drop_other_files(Path(folder), notebook_names(known) | modules | OF_NBGRADER)
@@ -84,22 +90,18 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         for file in modules:
             if is_linked(submitted / file, Path(course.root)):  # nbgrader has copied what the link leads to
                 (Path(folder) / file).unlink(missing_ok=True)
-        if is_linked(submitted / f"{ids['notebook']}.ipynb", Path(course.root)):
-            nb.cells = [nbformat.v4.new_markdown_cell(UNREADABLE)]
-        release = Path(course.format_path(course.release_directory, ".", known.name), f"{ids['notebook']}.ipynb")
-        without_markup(nb, release)
-        with Gradebook(course.db_url, course.course_id) as gradebook:
-            released = identities(gradebook.find_notebook(ids["notebook"], known.name))
-        for cell in reversed(nb.cells):
-            # Metadata may be damaged or forged. Of repeated cells the last one counts.
-            given = cell.metadata.pop("nbgrader", None)
-            grade_id = given.get("grade_id") if isinstance(given, dict) else None
-            if isinstance(grade_id, str) and grade_id in released:
-                cell.metadata["nbgrader"] = released.pop(grade_id)
-            # Any other cell could change what the grade cells call.
-            if cell.cell_type == "code" and not utils.is_grade(cell):
-                cell.metadata["tags"] = [*cell.metadata.get("tags", []), SKIP]
+        names = [Path(path).stem for path in converter.notebooks]
+        forget_points(course, ids, names[names.index(ids["notebook"]) :])
         return nb, resources
+
+
+def forget_points(course: Any, ids: dict[str, str], notebooks: Iterable[str]) -> None:
+    """Delete the automatic points of an earlier submission, which would stay if this one cannot be graded."""
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        for name in notebooks:
+            for grade in gradebook.find_submission_notebook(name, ids["assignment"], ids["student"]).grades:
+                grade.auto_score, grade.needs_manual_grade = None, True
+        gradebook.db.commit()
 
 
 def is_linked(path: Path, root: Path) -> bool:
@@ -107,50 +109,49 @@ def is_linked(path: Path, root: Path) -> bool:
     return any(step.is_symlink() for step in (path, *path.parents) if step.is_relative_to(root) and step != root)
 
 
-def without_markup(nb: Any, release: Path) -> None:
-    """Show the markup of a student as it stands: a script in it would run where instructors and students read it.
-
-    Args:
-        release: the notebook as it was released, whose own cells keep their markup.
-    """
-    try:
-        ours = {cell.source for cell in nbformat.read(release, as_version=4).cells}
-    except Exception:  # nbformat raises whatever goes wrong in it
-        ours = set()
-    for cell in nb.cells:
-        if cell.cell_type == "raw":
-            cell.cell_type = "markdown"
-        if cell.cell_type == "markdown" and cell.source not in ours:
-            cell.source = MARKUP.sub("&lt;", cell.source)
-
-
-def identities(notebook: Any) -> dict[str, nbformat.NotebookNode]:
-    """nbgrader's metadata of the cells of a notebook as it was released."""
-    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
-    kinds = {kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")} for kind in ("grade", "solution", "task")}
-    found = {}
-    for cell in notebook.source_cells:
-        fields: dict[str, Any] = {kind: cell.name in names for kind, names in kinds.items()}
-        fields |= {"grade_id": cell.name, "locked": cell.locked, "cell_type": cell.cell_type, "schema_version": 3}
-        fields |= {"points": points[cell.name]} if cell.name in points else {}
-        found[cell.name] = nbformat.NotebookNode(fields)
-    return found
-
-
 class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
-    """Lets nbgrader report a failure of the grader, for which it would give 0 points otherwise."""
+    """Makes nbgrader report a grade cell that ended without points; nbgrader would give it all of them, or none."""
 
-    def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
-        """Fail for a grade cell that ended in an error.
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Fail unless every grade cell in the gradebook has run and ended with points.
 
         Raises:
-            RuntimeError: if it did. The student's own errors are part of the verdict and never end a cell.
+            RuntimeError: if one has not. The student's own errors are part of the verdict and never end a cell.
         """
-        for output in cell.get("outputs", []) if utils.is_grade(cell) else []:
-            # A folder without a module is the student's mistake.
-            if output.output_type == "error" and output.ename != UserError.__name__:
-                raise RuntimeError(f"not graded, for the grader failed: {output.ename}: {output.evalue}")
-        return cell, resources
+        ids, course = resources["nbgrader"], self.parent.parent.coursedir
+        cells = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if utils.is_grade(cell)}
+        with Gradebook(course.db_url, course.course_id) as gradebook:
+            notebook = gradebook.find_notebook(ids["notebook"], ids["assignment"])
+            run = {cell.name for cell in notebook.grade_cells} - {cell.name for cell in notebook.solution_cells}
+        folder = Path(course.format_path(course.autograded_directory, ids["student"], ids["assignment"]))
+        no_module = not any((folder / f"{module}.py").exists() for module in assignment(ids["assignment"]).modules)
+        for name in sorted(run):
+            if why := without_points(cells.get(name), no_module):
+                raise RuntimeError(f"not graded, for the grader failed in the cell {name}: {why}")
+        return nb, resources
+
+
+def without_points(cell: Any, no_module: bool) -> str:
+    """Why a grade cell did not end with points, or "".
+
+    Args:
+        cell: after it has run.
+        no_module: whether the student handed in no module at all: then the cell ends in an error, and 0 points.
+    """
+    outputs = [] if cell is None or cell.cell_type != "code" else cell.outputs
+    for output in outputs:
+        if output.output_type == "error":
+            theirs = no_module and output.ename == UserError.__name__
+            return "" if theirs else f"{output.ename}: {output.evalue}"
+        if output.output_type == "stream" and output.name == "stderr":  # nbgrader would give 0 points
+            return f"it wrote {output.text!r}"
+    results = [output.data.get("text/plain") for output in outputs if output.output_type == "execute_result"]
+    try:
+        (points,) = map(float, results)
+    except (TypeError, ValueError):
+        return f"it ended with {', '.join(map(str, results)) or 'nothing'} instead of points"
+    most = float(cell.metadata.nbgrader.points)
+    return "" if 0 <= points <= most else f"it ended with {points} instead of points from 0 to {most}"
 
 
 def drop_other_files(folder: Path, kept: set[str]) -> None:

@@ -1,0 +1,129 @@
+"""What nbgrader gets for a submitted notebook: the released graded cells, and the texts of the student's cells."""
+
+import copy
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from html import escape, unescape
+from typing import Any, TextIO
+
+import bleach
+import nbformat
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath, import_plugin  # type: ignore[attr-defined]
+from nbgrader.utils import is_solution
+
+SKIP = "skip-execution"  # nbclient does not execute cells with this tag
+UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
+MAX_NOTEBOOK = 32_000_000  # characters; large ones of honest students hold pictures
+# Formatting time can grow with the square of the length. Longer texts are shown as they were typed.
+MAX_FORMATTED = 10_000  # characters of a cell
+MAX_ALL_FORMATTED = 60_000  # characters of a notebook
+
+TAGS = {
+    *(f"h{level}" for level in range(1, 7)),
+    *("a", "abbr", "b", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "hr", "i", "img"),
+    *("kbd", "li", "ol", "p", "pre", "s", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th"),
+    *("thead", "tr", "u", "ul"),
+}
+ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt", "title"}}
+HARMLESS = re.compile(r"https?:|[^:]*([/?#]|$)", re.IGNORECASE)
+
+
+def rebuilt(release: Any, submitted: list[Any]) -> Any:
+    """The released notebook with a student's cells between its graded cells, as texts that are never run.
+
+    Everything about the graded cells comes from the release: source, type, id, all metadata, and their order. So does
+    the metadata of the notebook, which names the kernel. In a cell that people grade, the text is the student's.
+
+    Args:
+        release: the notebook as it was released.
+        submitted: the cells that were handed in. If a graded cell occurs more than once, the last one counts.
+    """
+    graded = {cell.metadata.nbgrader.grade_id: cell for cell in release.cells if "nbgrader" in cell.metadata}
+    texts = list(readable(submitted, {cell.source for cell in release.cells}))
+    places = {name: index for index, cell in enumerate(submitted) if (name := grade_id(cell)) in graded}
+    after = defaultdict(list)  # place -> the graded cells that follow it
+    place = -1
+    for name, cell in graded.items():
+        place = max(place, places.get(name, len(submitted) - 1))
+        after[place].append(cell := copy.deepcopy(cell))
+        if is_solution(cell) and name in places:
+            text = texts[places[name]]
+            cell.source = text.source if text.cell_type == cell.cell_type else submitted[places[name]].source
+    cells = after[-1]
+    for index, text in enumerate(texts):
+        cells += [text] * (index not in places.values()) + after[index]
+    return nbformat.v4.new_notebook(metadata=copy.deepcopy(release.metadata), cells=cells)
+
+
+def read_cells(file: TextIO) -> list[Any]:
+    """The cells of a notebook that was handed in, of any version.
+
+    Raises:
+        Exception: of any kind, if it cannot be read.
+    """
+    text = file.read(MAX_NOTEBOOK + 1)
+    if len(text) > MAX_NOTEBOOK:
+        raise ValueError(f"it has more than {MAX_NOTEBOOK:,} characters")
+    cells = list(nbformat.reads(text.removeprefix("\ufeff"), as_version=4).cells)
+    for number, cell in enumerate(cells):
+        if cell.cell_type not in ("code", "markdown", "raw") or not isinstance(cell.source, str):
+            raise ValueError(f"its cell {number} is none of the kinds that there are")
+    return cells
+
+
+def grade_id(cell: Any) -> str:
+    """The name by which nbgrader knows a cell, or "". The metadata may be damaged or forged."""
+    metadata = cell.get("metadata")
+    given = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = given.get("grade_id") if isinstance(given, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def readable(cells: Iterable[Any], ours: set[str]) -> Iterable[Any]:
+    """New cells that keep nothing of a student's cells but their texts.
+
+    Args:
+        cells: the student's.
+        ours: the texts of the release, which are kept unchanged.
+    """
+    left = MAX_ALL_FORMATTED
+    for cell in cells:
+        if cell.cell_type == "code":
+            yield nbformat.v4.new_code_cell(cell.source, metadata={"tags": [SKIP]})
+        elif cell.cell_type == "markdown" and cell.source in ours:
+            yield nbformat.v4.new_markdown_cell(cell.source)
+        elif cell.cell_type == "markdown" and len(cell.source) <= min(MAX_FORMATTED, left):
+            left -= len(cell.source)
+            yield nbformat.v4.new_markdown_cell(harmless(cell.source))
+        else:
+            yield nbformat.v4.new_markdown_cell(in_a_line(f"<pre>{escape(cell.source)}</pre>"))
+
+
+def harmless(text: str) -> str:
+    """Markdown as HTML that does no harm in a reader's browser.
+
+    Links keep http, https and relative addresses only. Other tags are shown as they were typed.
+    """
+    plugins = [import_plugin(name) for name in MarkdownWithMath.DEFAULT_PLUGINS if name != "task_lists"]
+    renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
+    try:
+        html = MarkdownWithMath(renderer=renderer, plugins=plugins).render(text)
+    except Exception:  # for instance a picture that was pasted into the cell: it is not kept
+        html = f"<pre>{escape(text)}</pre>"
+    return in_a_line(bleach.clean(html, tags=TAGS, attributes=allowed, protocols={"http", "https"}))
+
+
+def allowed(tag: str, name: str, value: str) -> bool:
+    """Whether an attribute is kept. bleach checks addresses too, but takes "javascript:1" for a host and a port."""
+    if name not in ATTRIBUTES.get(tag, ()):
+        return False
+    address = re.sub(r"[\s\x00-\x20]", "", unescape(value))  # as browsers read it
+    return name not in ("href", "src") or HARMLESS.match(address) is not None
+
+
+def in_a_line(html: str) -> str:
+    """HTML as a Markdown cell: one line in one block, in which a Markdown renderer finds nothing to format."""
+    for character in "\\$\r\n":
+        html = html.replace(character, f"&#{ord(character)};")
+    return f"<div>{html}</div>"
