@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment
@@ -36,6 +36,7 @@ class Submission:
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
     review: tuple[str, ...] = ()  # what an instructor should know about the files
     files: tuple[str, ...] = ()  # what the student should know: which files count, and which were not read
+    left: tuple[tuple[str, str], ...] = ()  # every file that does not count -> why; a folder stands for all in it
 
     @property
     def digest(self) -> str:
@@ -89,12 +90,17 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         zips = [path for path in listing.files if path.lower().endswith(".zip")]
         if len(zips) == 1:
             try:
-                return read_tree(name, open_zip(tree, zips[0]), assignment)
+                inner = read_tree(name, open_zip(tree, zips[0]), assignment)
             except Unreadable as error:
-                return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
+                why = f"{printable(zips[0])} {error}"
+                return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
+            in_zip = ((f"{zips[0]}/{path}", why) for path, why in inner.left)
+            return replace(inner, left=(*_left(listing, {zips[0]}, assignment), *in_zip))
         unread = (*listing.told, *not_read(listing.files, (), assignment.modules))
         nothing = "none of the modules is among the files" if listing.files else "nothing was handed in"
-        return Submission(name, {}, _missing(assignment, listing.files), (nothing, *_notes(listing, set())), unread)
+        review = (nothing, *_notes(listing, set()))
+        missing = _missing(assignment, listing.files)
+        return Submission(name, {}, missing, review, unread, _left(listing, set(), assignment))
 
     def rank(folder: str) -> tuple[bool, int, bool]:
         return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
@@ -103,7 +109,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     chosen, *others = sorted(folder for folder in folders if rank(folder) == best)
     if others:
         where = ", ".join(map(printable, [chosen, *others][:4]))
-        return nothing_readable(name, f"there are modules in several folders ({where}): hand in one", assignment)
+        why = f"there are modules in several folders ({where}): hand in one"
+        return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
 
     sources: dict[str, str] = {}
     unreadable = _missing(assignment, listing.files)
@@ -124,14 +131,31 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         del sources[largest]
     used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen].values()}
     order = [module for module in assignment.modules if module in sources]
+    left = _left(listing, {str(PurePosixPath(chosen, folders[chosen][module])) for module in order}, assignment)
+    if PurePosixPath(chosen).parts[-2:] == ("notebooks", assignment.name):
+        # A copy of the course: all else in it was handed out, so only what lies beside the modules is looked at.
+        beside = f"{chosen}/"
+        listing.files = {path: why for path, why in listing.files.items() if path.startswith(beside)}
     told += not_read(listing.files, used, assignment.modules)
     sources = {module: sources[module] for module in order}
-    return Submission(name, sources, unreadable, _notes(listing, used), tuple(told))
+    return Submission(name, sources, unreadable, _notes(listing, used), tuple(told), left)
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
     """The submission of a student whose modules cannot be reached, for one reason."""
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
+
+
+def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[tuple[str, str], ...]:
+    """All that does not count, and why: whatever is listed and not counted, so nothing is left out in silence."""
+    modules = {f"{module}.py" for module in assignment.modules}
+
+    def reason(path: str) -> str:
+        a_module = without_number(PurePosixPath(path).name)[0] in modules
+        return "a module, but not the one that counts" if a_module else f"no module of {assignment.name}"
+
+    rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
+    return (*rest, *listing.left.items())
 
 
 def _text(data: bytes) -> str:
