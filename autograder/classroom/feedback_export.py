@@ -19,6 +19,7 @@ from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.manifest import assignment
 from autograder.reports.write_files import harmless
 from autograder.submissions.find_submissions import find_submissions
+from autograder.submissions.loose_files import uploads
 from course.errors import UserError
 
 PAGE = "feedback.html"
@@ -38,12 +39,12 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
     pages = dict(_pages(results))
     if not pages:
         raise UserError(f"{results} holds no feedback: run batch first")
-    files: dict[str, int] = {}
+    names = {student: student for student in pages}
     if kind == "canvas" and submissions:
         chosen = assignment(str(json.loads((results / "batch.json").read_bytes())["assignment"]))
         found = find_submissions(submissions, chosen)
-        files = {one.student: one.loose[0][1].file for one in found if one.loose}
-    placed = {student: place for student in pages if (place := place_of(student, files.get(student, 0), kind))}
+        names |= {one.student: Path(one.loose[0][0]).name for one in found if one.loose and one.student in pages}
+    placed = {student: place for student in pages if (place := place_of(student, names[student], kind))}
     now = datetime.now().timetuple()[:6]  # noqa: DTZ005 (the clock of who unpacks it)
     try:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -59,17 +60,18 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
         yield f"{len(left)} are not, because their names are not those of {kind.capitalize()}{need}: {', '.join(left)}"
 
 
-def place_of(student: str, file: int, kind: str) -> str:
+def place_of(student: str, name: str, kind: str) -> str:
     """The name of a student's page in the zip file, or "" if the platform would not know whose it is.
 
     Args:
-        file: Canvas' number of one file of the student, or 0.
+        name: of the submission, or of one file of it.
     """
     if kind == "moodle":
         found = DOWNLOADED.fullmatch(student)
         return f"{found[1]}_{found[2]}_assignsubmission_file_/{PAGE}" if found else ""
     if kind == "canvas":
-        return f"{student}_{file}_{PAGE}" if file else ""
+        canvas = uploads([name]).get(name)
+        return f"{canvas.student}_{canvas.file}_{PAGE}" if canvas and canvas.file else ""
     return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", student).strip(". ") + ".html"
 
 
