@@ -98,5 +98,5 @@ def name_in(student: str) -> str:
 
 
 def as_in_files(name: str) -> str:
-    """A full name as Moodle writes it into the name of a file: without some signs (clean_filename in lib/moodlelib.php)."""
+    """A full name as Moodle writes it into the name of a file, without some signs (clean_filename)."""
     return NOT_IN_FILES.sub("", name.replace("_", " "))

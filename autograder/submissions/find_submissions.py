@@ -55,7 +55,7 @@ NO_ZIP = "is not read: hand in the files, or a zip file"
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # names that Windows keeps for devices
 NOBODYS = "belongs to no student: neither a folder nor an archive, and no name of Canvas or Moodle"
 STRAY = "a module that lies beside what the students handed in: nobody knows whose it is"
-OF_COURSE = "notebooks"  # where the modules lie in a copy of the course: notebooks/NAME
+OF_COURSE = ("notebooks", "autograder", "course", "solutions")  # in a copy of the course; notebooks/NAME counts
 COLLECTED = "-submissions"  # GitHub Classroom clones NAME-alice into NAME-submissions
 
 
@@ -80,7 +80,7 @@ class Found:
             if isinstance(tree, Joined):
                 return replace(one, left=tuple((_place(tree.where, path), why) for path, why in one.left))
             within = f"{self.entry}/" if self.entry else ""
-            return replace(one, left=tuple((within + path, why) for path, why in one.left))
+            return replace(one, left=tuple((within + path or "./", why) for path, why in one.left))
         except Unreadable as error:
             why = str(error)
         except DAMAGED as error:
@@ -352,9 +352,9 @@ class Survey:
             found += (
                 [folder] if any(path.removesuffix(".py") in self.modules for path in self.place.held(folder)) else []
             )
-        if OF_COURSE in self.folders:
+        if OF_COURSE[0] in self.folders:
             places = {f"{one.name}/{module}.py" for one in self.chosen for module in one.modules}
-            found += [OF_COURSE] if not places.isdisjoint(self.place.held(OF_COURSE)) else []
+            found += OF_COURSE if not places.isdisjoint(self.place.held(OF_COURSE[0])) else ()
         return found
 
     @cached_property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment
-from autograder.submissions.loose_files import OTHER_ARCHIVES, not_read, without_number
+from autograder.submissions.loose_files import OTHER_ARCHIVES, is_module, not_read, without_number
 from autograder.submissions.untrusted_files import (
     MAX_ARCHIVE,
     MAX_FILE,
@@ -24,6 +24,7 @@ from course.errors import UserError
 
 MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into the header of a frame
 MAX_NOTES = 8
+REST = "the rest of a copy of the course"
 IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # what Python would load by itself if it lay in its path
 
 
@@ -131,11 +132,19 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         del sources[largest]
     used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen].values()}
     order = [module for module in assignment.modules if module in sources]
-    left = _left(listing, {str(PurePosixPath(chosen, folders[chosen][module])) for module in order}, assignment)
+    counted = {str(PurePosixPath(chosen, folders[chosen][module])) for module in order}
+    left = _left(listing, counted, assignment)
     if PurePosixPath(chosen).parts[-2:] == ("notebooks", assignment.name):
-        # A copy of the course: all else in it was handed out, so only what lies beside the modules is looked at.
-        beside = f"{chosen}/"
-        listing.files = {path: why for path, why in listing.files.items() if path.startswith(beside)}
+        # A copy of the course: all else in it was handed out, but for modules that somebody put elsewhere.
+        root = chosen.removesuffix(f"notebooks/{assignment.name}")
+        given = (f"{root}autograder/", f"{root}solutions/")
+
+        def looked_at(path: str) -> bool:
+            a_module = is_module(PurePosixPath(path).name, assignment.modules) and not path.startswith(given)
+            return a_module or path.startswith(f"{chosen}/")
+
+        listing.files = {path: why for path, why in listing.files.items() if looked_at(path)}
+        left = (*((path, why) for path, why in left if looked_at(path)), (root, REST))
     told += not_read(listing.files, used, assignment.modules)
     sources = {module: sources[module] for module in order}
     return Submission(name, sources, unreadable, _notes(listing, used), tuple(told), left)
@@ -148,11 +157,11 @@ def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
 
 def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[tuple[str, str], ...]:
     """All that does not count, and why: whatever is listed and not counted, so nothing is left out in silence."""
-    modules = {f"{module}.py" for module in assignment.modules}
 
     def reason(path: str) -> str:
-        a_module = without_number(PurePosixPath(path).name)[0] in modules
-        return "a module, but not the one that counts" if a_module else f"no module of {assignment.name}"
+        if is_module(PurePosixPath(path).name, assignment.modules):
+            return "a module that cannot be read, or another one counts"
+        return f"no module of {assignment.name}"
 
     rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
     return (*rest, *listing.left.items())
