@@ -77,10 +77,9 @@ class Found:
         try:
             tree = self.tree()
             one = read_tree(self.student, tree, self.assignment)
-            if isinstance(tree, Joined):
-                return replace(one, left=tuple((_place(tree.where, path), why) for path, why in one.left))
+            where = tree.where if isinstance(tree, Joined) else {}
             within = f"{self.entry}/" if self.entry else ""
-            return replace(one, left=tuple((within + path or "./", why) for path, why in one.left))
+            return replace(one, left=tuple((within + _place(where, path), why) for path, why in one.left))
         except Unreadable as error:
             why = str(error)
         except DAMAGED as error:
@@ -399,7 +398,7 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
     if isinstance(place, InZip):
         refused = {one.path: one.refused for one in place.download.members if one.refused not in ("", TOO_DEEP)}
         # A zip file with one folder that is no class, or with nothing that could be read, is one student's.
-        single = len(here.folders) == 1 and not (here.archives or here.uploads) and here.around is None
+        single = len(here.folders) == 1 and not (here.archives or here.uploads or here.stray or here.around)
         alone = here.of_one or single or not (place.folders or place.files)
         intake.unclaimed |= {} if alone else refused
     else:
@@ -439,7 +438,8 @@ def _without_repository(names: list[str], place: str, chosen: Sequence[Assignmen
 
     NAME is the assignment's, or what GitHub Classroom calls the folder of the clones, NAME-submissions.
     """
-    for prefix in (*(f"{one.name}-" for one in chosen), f"{place.removesuffix(COLLECTED)}-"):
+    collected = [f"{place.removesuffix(COLLECTED)}-"] if place.endswith(COLLECTED) else []
+    for prefix in (*(f"{one.name}-" for one in chosen), *collected):
         if names and all(name.startswith(prefix) and name != prefix for name in names):
             return [name.removeprefix(prefix) for name in names]
     return names

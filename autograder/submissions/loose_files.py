@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from autograder.submissions.untrusted_files import Listing, Tree, printable
 
 LATE = "_LATE_"  # in capitals, which no name of Canvas has
-CANVAS = re.compile(r"_(?:LATE_)?(?P<user>\d+)_(?:(?P<file>\d+)_(?P<name>.+)|(?P<page>(?:text|link)\.html))", re.DOTALL)
-ANONYMOUS = re.compile(
-    r"(?:LATE_)?anon_(?P<user>[0-9A-Za-z]+)_(?:(?P<file>\d+)_(?P<name>.+)|(?P<page>(?:text|link)\.html))", re.DOTALL
-)
+FILE = r"_(?:(?P<file>\d+)_(?P<name>.+)|(?P<page>(?:text|link)\.html))"
+CANVAS = re.compile(rf"_(?:LATE_)?(?P<user>\d+){FILE}", re.DOTALL)
+ANONYMOUS = re.compile(rf"(?:LATE_)?anon_(?!LATE_)(?P<user>[0-9A-Za-z]+){FILE}", re.DOTALL)
 MOODLE = re.compile(r"(?P<student>.*?_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<name>.*)", re.DOTALL)
 # What Canvas makes of the name of a second upload (mha-1.py) and browsers of a second download: mha(1).py, mha (1).py.
 NUMBERED = re.compile(r"(?P<name>.+?)(?:-(?P<canvas>\d{1,4})| ?\((?P<browser>\d{1,4})\))(?P<ending>\.\w+)")
@@ -75,15 +74,12 @@ def uploads(names: Iterable[str]) -> dict[str, Upload]:
     if all(ANONYMOUS.fullmatch(name) for name in possible):
         possible = {name: readings[:1] for name, readings in possible.items()}
     times = Counter(file for readings in possible.values() for file in {one.file for one in readings if one.file})
-    sure = {readings[0].student for readings in possible.values() if len(readings) == 1}
-    for name, left in possible.items():
-        for fits in (
-            lambda one: times[one.file] < 2,
-            lambda one: not one.user.isdecimal() or int(one.user) < one.file,
-            lambda one: one.student in sure,
-        ):
-            left = [one for one in left if fits(one)] or left
-        found[name] = left[-1]
+    for fits in (lambda one: times[one.file] < 2, lambda one: not one.user.isdecimal() or int(one.user) < one.file):
+        possible = {name: [*filter(fits, readings)] or readings for name, readings in possible.items()}
+    owners = ({one.student for one in readings} for readings in possible.values())
+    sure = set().union(*(students for students in owners if len(students) == 1))
+    for name, readings in possible.items():
+        found[name] = ([one for one in readings if one.student in sure] or readings)[-1]
     return found
 
 

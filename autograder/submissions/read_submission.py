@@ -24,7 +24,6 @@ from course.errors import UserError
 
 MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into the header of a frame
 MAX_NOTES = 8
-REST = "the rest of a copy of the course"
 IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # what Python would load by itself if it lay in its path
 
 
@@ -144,7 +143,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
             return a_module or path.startswith(f"{chosen}/")
 
         listing.files = {path: why for path, why in listing.files.items() if looked_at(path)}
-        left = (*((path, why) for path, why in left if looked_at(path)), (root, REST))
+        left = tuple({_outermost(path, root, chosen) or path: why for path, why in left}.items())
     told += not_read(listing.files, used, assignment.modules)
     sources = {module: sources[module] for module in order}
     return Submission(name, sources, unreadable, _notes(listing, used), tuple(told), left)
@@ -165,6 +164,13 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 
     rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
     return (*rest, *listing.left.items())
+
+
+def _outermost(path: str, root: str, chosen: str) -> str:
+    """The folder of a copy of the course in which a file lies, as far out as the modules do not lie in it, or ""."""
+    parts = path.split("/")
+    folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
+    return next((one for one in folders if len(one) > len(root) and not f"{chosen}/".startswith(one)), "")
 
 
 def _text(data: bytes) -> str:
