@@ -263,3 +263,18 @@ def test_a_damaged_result_is_no_grade(for_canvas, capsys):
     assert 'perfect = Perfect, Ä "the" one: the result is missing or damaged' in capsys.readouterr().out
     filled = canvas(partial="33.34", umlaut="95.50", stubs="0.00", formula="1.01")
     assert (for_canvas / "import.csv").read_bytes() == b"\xef\xbb\xbf" + filled.encode()
+
+
+@pytest.mark.parametrize("names", ["files", "letters"])
+def test_canvas_students_are_found_by_what_fits_most_of_them(tmp_path, capsys, names):
+    """Without --match: what Canvas' download gives has no login in it, but a number and the letters of the name."""
+    students = {"perfectäthe_one_101": 10.0, "partialö_102": 20.0, "übungß_103": 30.0, "stubs_104": 40.0}
+    if names == "letters":
+        students = {name.rpartition("_")[0]: points for name, points in students.items()}
+    write_results(tmp_path / "results", {name: (points, 0.0) for name, points in students.items()})
+    (tmp_path / "canvas.csv").write_bytes(canvas(stubs="").encode())
+    assert export_canvas(tmp_path) == 0
+    filled = canvas(perfect="10.00", partial="20.00", umlaut="30.00", stubs="40.00")
+    assert (tmp_path / "import.csv").read_bytes() == filled.encode()
+    way = {"files": "id", "letters": "name"}[names]
+    assert f"students are matched by {way}" in capsys.readouterr().out

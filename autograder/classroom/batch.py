@@ -14,10 +14,12 @@ from types import TracebackType
 
 from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
+from autograder.classroom.left_out import LeftOut
 from autograder.classroom.saved_results import Records, grader_hash
 from autograder.manifest import Assignment
+from autograder.reports.console import clean
 from autograder.sandbox.limits import SUBMISSION_SECONDS
-from autograder.submissions.find_submissions import Found, find_submissions
+from autograder.submissions.find_submissions import Found, Intake, take_in
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
@@ -65,7 +67,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 def run(args: argparse.Namespace) -> int:
     chosen, notes = assignment_of_class(args.assignment, args.submissions)
     check(args, chosen)
-    found = find_submissions(args.submissions, chosen)
+    intake = take_in(args.submissions, [chosen])
     for note in notes:
         print(note)
     records = Records(args.out)
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
             confined=not args.unconfined,
             grader=grader_hash(chosen.name),
         )
-        return grade_class(found, records, settings, chosen, args)
+        return grade_class(intake, records, settings, chosen, args)
     except KeyboardInterrupt:
         print(f"Stopped. What was graded is kept in {args.out}; the same command goes on.")
         return STOPPED
@@ -141,9 +143,10 @@ def processors() -> int:
 
 
 def grade_class(
-    found: list[Found], records: Records, settings: Settings, chosen: Assignment, args: argparse.Namespace
+    intake: Intake, records: Records, settings: Settings, chosen: Assignment, args: argparse.Namespace
 ) -> int:
     """Grade what has no current grade, then write the reports about all."""
+    found, left_out = intake.found, LeftOut(intake)
     by_name = {one.student: one for one in found}
     again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
@@ -155,10 +158,11 @@ def grade_class(
 
         def changed() -> Iterator[Submission]:
             for one in found:
+                submission = one.read()
+                left_out.add(one.student, submission)
                 if again is not None and one.student not in again:
                     progress.skip()
                     continue
-                submission = one.read()
                 if again is None and records.is_current(one, submission.digest, settings):
                     progress.skip()
                 else:
@@ -175,7 +179,8 @@ def grade_class(
                     progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
     records.write_pages(found, fresh)
     records.write_grades(found, chosen)
-    records.write_report(found)
+    records.write_report(found, str(left_out))
+    left_out.write(args.out)
     place = write_gradebook(found, records, chosen, args.gradebook) if args.gradebook is not None else ""
     seconds = time.monotonic() - started
     rest = "had not changed" if again is None else "were not asked for"
@@ -186,6 +191,7 @@ def grade_class(
         print(f"The points are in the gradebook {place}; those of nbgrader autograde are replaced.")
     if not settings.confined:
         print("The submissions were not confined: a hostile one could have changed any grade.")
+    print(clean(str(left_out)))
     print_end(found, records)
     if faults:
         print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
@@ -319,8 +325,6 @@ class Progress:
     def say(self, line: str) -> None:
         """Print a line above the bar."""
         from rich.text import Text
-
-        from autograder.reports.console import clean
 
         self._console.print(Text(clean(line)), soft_wrap=True)
 

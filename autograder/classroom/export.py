@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from autograder.gradebooks.canvas import canvas_roster, only_column
+from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster, only_column
 from autograder.gradebooks.class_grades import ClassGrades, read_class
 from autograder.gradebooks.grading_policy import Policy, number, shown
 from autograder.gradebooks.moodle import moodle_roster
@@ -66,7 +66,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         )
     canvas.add_argument("--gradebook", type=Path, required=True, metavar="FILE", help="that Canvas exported")
     canvas.add_argument("--column", required=True, help='of the assignment: "Name (12345)", the name or the number')
-    canvas.add_argument("--match", default="login", metavar="BY", help="login (default), sis, id, email or a header")
+    canvas.add_argument(
+        "--match", metavar="BY", help="login, id, name (of these the one that fits most), sis, email or a header"
+    )
     canvas.add_argument("--only", action="store_true", help="leave out the columns of all other assignments")
     moodle.add_argument("--worksheet", type=Path, required=True, metavar="FILE", help="that Moodle exported")
     moodle.add_argument("--match", default="id", metavar="BY", help="id (default), email, name or a header")
@@ -98,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.out, details, [source, args.times, args.policy, args.results / "grades.csv"])
     sheet = Sheet.read(source)
     if args.kind == "canvas":
-        roster = canvas_roster(sheet, args.column, args.match)
+        way = args.match or best_way(sheet, args.column, [*grades.points, *grades.ungraded])
+        roster = canvas_roster(sheet, args.column, way)
     else:
         roster = moodle_roster(sheet, args.match, policy.late.zone if policy.late else None)
     if policy.late and not times and not roster.times:
@@ -108,6 +111,8 @@ def run(args: argparse.Namespace) -> int:
         )
     lines = fill(roster, grades, policy, times)
     formulas = risky_cells(roster)
+    if args.kind == "canvas" and args.match is None and way != WAYS[0]:
+        formulas.append(f"students are matched by {way}, which fits most of them; --match chooses another way")
     if args.kind == "canvas" and args.only:
         only_column(roster)
     write_whole(args.out, sheet.data())

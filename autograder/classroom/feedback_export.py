@@ -19,7 +19,7 @@ from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.manifest import assignment
 from autograder.reports.write_files import harmless
 from autograder.submissions.find_submissions import find_submissions
-from autograder.submissions.loose_files import CANVAS
+from autograder.submissions.loose_files import uploads
 from course.errors import UserError
 
 PAGE = "feedback.html"
@@ -43,7 +43,7 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
     if kind == "canvas" and submissions:
         chosen = assignment(str(json.loads((results / "batch.json").read_bytes())["assignment"]))
         found = find_submissions(submissions, chosen)
-        names |= {one.student: Path(one.loose[0]).name for one in found if one.loose and one.student in pages}
+        names |= {one.student: Path(one.loose[0][0]).name for one in found if one.loose and one.student in pages}
     placed = {student: place for student in pages if (place := place_of(student, names[student], kind))}
     now = datetime.now().timetuple()[:6]  # noqa: DTZ005 (the clock of who unpacks it)
     try:
@@ -70,8 +70,8 @@ def place_of(student: str, name: str, kind: str) -> str:
         found = DOWNLOADED.fullmatch(student)
         return f"{found[1]}_{found[2]}_assignsubmission_file_/{PAGE}" if found else ""
     if kind == "canvas":
-        canvas = CANVAS.fullmatch(name)
-        return f"{canvas['student']}_{canvas['user']}_{canvas['file']}_{PAGE}" if canvas else ""
+        canvas = uploads([name]).get(name)
+        return f"{canvas.student}_{canvas.file}_{PAGE}" if canvas and canvas.file else ""
     return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", student).strip(". ") + ".html"
 
 

@@ -5,6 +5,7 @@ results/anna.json      the report of a student, with what it depends on
 feedback/anna.html     the student's page
 staff/anna.html        what the staff sees: code, all results, what differs from the stub
 grades.csv             a row a student
+not-graded.csv         a row for each file that no grade is for
 review.csv             what the staff decided, written by people; see reports/review_file.py
 report.html            for the instructor
 """
@@ -213,8 +214,12 @@ class Records:
         # The mark at the beginning lets spreadsheets know that this is UTF-8.
         write_whole(self.folder / "grades.csv", text.getvalue().encode("utf-8-sig", errors="replace"))
 
-    def write_report(self, students: Sequence[Found]) -> None:
-        """Write report.html and review.html."""
+    def write_report(self, students: Sequence[Found], left_out: str = "") -> None:
+        """Write report.html and review.html.
+
+        Args:
+            left_out: the sentence about files that are not graded.
+        """
         from autograder.reports.class_report import class_html
         from autograder.reports.review_page import review_html
 
@@ -223,7 +228,8 @@ class Records:
         for found in graded:
             del ungraded[found.student]
         feedback = {found.student: self.feedback_path(found).name for found in graded}
-        html = class_html(Reports(self, graded), feedback, ungraded, staff=True, decided=self.review)
+        reports = Reports(self, graded)
+        html = class_html(reports, feedback, ungraded, staff=True, decided=self.review, left_out=left_out)
         write_whole(self.folder / "report.html", html.encode(errors="replace"))
         html = review_html(Reports(self, graded), self.review, feedback)
         write_whole(self.folder / "review.html", html.encode(errors="replace"))

@@ -9,7 +9,7 @@ from autograder.gradebooks.hand_in_times import timestamps
 from autograder.gradebooks.match_students import normal
 from autograder.manifest import ROOT, Assignment
 from autograder.reports.write_files import harmless
-from autograder.submissions.find_submissions import find_submissions
+from autograder.submissions.find_submissions import names_of, take_in
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError
 
@@ -35,12 +35,14 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already: choose a new folder for --out")
     stubs = read_submission(RECEIVED / chosen.name, chosen)
-    found = find_submissions(submissions, chosen)
+    intake = take_in(submissions, [chosen])
+    found = intake.found
     times, notes = timestamps(found, chosen.name)
     table = io.StringIO(newline="")
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["filename", "full_name", "created_at"])
-    left_out: list[str] = []
+    left_out = [f"left out {names_of(intake.unclaimed)} that no student has"] if intake.unclaimed else []
+    left_students = 0
     try:
         write(out, "stubs", Path("jplag/stubs"), Path("dolos/stubs.py"), stubs)
         for one in found:
@@ -48,6 +50,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
             if not submission.sources:
                 why = next(iter(submission.unreadable.values()), "no modules")
                 left_out.append(f"left out {one.student}: {why}")
+                left_students += 1
                 continue
             name = one.safe_name
             write(out, name, Path("jplag/submissions", name), Path("dolos/submissions", f"{name}.py"), submission)
@@ -57,7 +60,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
         (out / "dolos" / "info.csv").write_bytes(table.getvalue().encode(errors="replace"))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror}") from error
-    return [*left_out, *notes, *commands(out, len(found) - len(left_out))]
+    return [*left_out, *notes, *commands(out, len(found) - left_students)]
 
 
 def write(out: Path, name: str, folder: Path, file: Path, submission: Submission) -> None:

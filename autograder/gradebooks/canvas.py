@@ -8,7 +8,10 @@ grade for keep what they hold.
 """
 
 import re
+import unicodedata
+from collections.abc import Collection
 
+from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.roster import Roster, read_number
 from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
@@ -20,6 +23,26 @@ UNTOUCHED = {"EX": "excused in Canvas (EX)", "N/A": "not assigned in Canvas (N/A
 # Downloaded submissions are called name_number of the student_number of the file_..., or name_LATE_number_...; all
 # loose files of a student together are called name_number (submissions/loose_files.py).
 DOWNLOADED = re.compile(r"_(\d+)(?:_\d+_|$)")
+NO_LETTER = re.compile(r"[\W_]+")
+WAYS = ("login", "id", "name")  # by which students are matched where nobody says it: the first that fits most
+
+
+def best_way(sheet: Sheet, column: str, students: Collection[str]) -> str:
+    """By which of WAYS most of the students are found.
+
+    Raises:
+        UserError: if it is no such file, or the column cannot take grades.
+    """
+    rosters = {}
+    for way in WAYS:
+        if way != "login" or sheet.has(ALIASES[way][0]):
+            rosters[way] = canvas_roster(sheet, column, way)
+
+    def known(roster: Roster) -> int:
+        keys = {normal(key) for key in roster.keys.values()}
+        return sum(normal(roster.key_of(student)) in keys for student in students)
+
+    return max(rosters, key=lambda way: known(rosters[way]))
 
 
 def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
@@ -27,7 +50,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
 
     Args:
         column: of the assignment: its header, its name or its number.
-        matched_by: one of ALIASES, or the header of another column.
+        matched_by: one of ALIASES, name, or the header of another column.
 
     Raises:
         UserError: if it is no such file, or the column cannot take grades.
@@ -39,7 +62,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
             "Section. In Canvas: Grades, Export, Export Entire Gradebook"
         )
     at = find_assignment(sheet, header, column)
-    by = sheet.column(*ALIASES.get(matched_by, (matched_by,)))
+    by = 0 if matched_by == "name" else sheet.column(*ALIASES.get(matched_by, (matched_by,)))
     points = next((row for row in range(1, len(sheet.rows)) if "Points Possible" in sheet.cell(row, 0)), None)
     worth = sheet.cell(points, at) if points is not None else ""
     if "read only" in worth:
@@ -47,14 +70,17 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
     possible = read_number(worth)
     students = [row for row in range(1, len(sheet.rows)) if row != points and is_student(sheet.rows[row])]
     wide = 2 if header[0] == "LastName" else 1
+    names = {row: ", ".join(sheet.rows[row][:wide]) for row in students}
     held = {row: sheet.cell(row, at).upper() for row in students}
     return Roster(
         sheet=sheet,
         column=at,
-        keys={row: sheet.cell(row, by) for row in students},
-        names={row: ", ".join(sheet.rows[row][:wide]) for row in students},
+        keys={row: letters(name) for row, name in names.items()}
+        if matched_by == "name"
+        else {row: sheet.cell(row, by) for row in students},
+        names=names,
         numbers={row: sheet.cell(row, header.index("ID")) for row in students},
-        key_of=number_in if header[by] == "ID" else str,
+        key_of=name_in if matched_by == "name" else number_in if header[by] == "ID" else str,
         possible=dict.fromkeys(students, possible) if possible is not None else {},
         locked={row: UNTOUCHED[cell] for row, cell in held.items() if cell in UNTOUCHED},
     )
@@ -80,6 +106,16 @@ def number_in(student: str) -> str:
     """Canvas' number of a student, from the name of a submission."""
     found = DOWNLOADED.search(student)
     return student if student.strip().isdecimal() else found[1] if found else ""
+
+
+def letters(name: str) -> str:
+    """The letters and digits of a name: Canvas writes them into the names of files, without spaces and signs."""
+    return NO_LETTER.sub("", unicodedata.normalize("NFC", name))
+
+
+def name_in(student: str) -> str:
+    """The letters of the name in the name of a submission, without the number behind it."""
+    return letters(re.sub(r"_\d+$", "", student))
 
 
 def only_column(roster: Roster) -> None:

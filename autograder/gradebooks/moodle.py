@@ -19,6 +19,7 @@ ALIASES = {"id": ("Identifier",), "email": ("Email address",), "name": ("Full na
 # Moodle writes the first with names that have no "_", so the first number is Moodle's, whatever a file is called.
 # nbgrader's zip_collect leaves "Full Name_123" (nbgrader_config.py).
 DOWNLOADED = re.compile(r"(.*?)_(\d+)(?:_assignsubmission_.*)?")
+NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f&<>\"`|':\\/]")
 HANDED_IN = "Last modified (submission)"
 # British English is what Moodle has by default, with 12 or 24 hours; then American.
 DATES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p", "%A, %B %d, %Y, %H:%M")
@@ -55,6 +56,8 @@ def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
     key_of = {"Identifier": number_in, "Full name": name_in}.get(sheet.header[by].strip(), str)
     if key_of is number_in:
         keys = {row: digits[0] if (digits := re.findall(r"\d+$", cell)) else "" for row, cell in identifiers.items()}
+    if key_of is name_in:
+        keys = {row: as_in_files(cell) for row, cell in keys.items()}
     possible = {row: read_number(sheet.cell(row, maximum)) for row in students}
     can_change = sheet.column("Grade can be changed") if sheet.has("Grade can be changed") else None
     locked = [row for row in students if can_change is not None and sheet.cell(row, can_change) == "No"]
@@ -91,4 +94,9 @@ def number_in(student: str) -> str:
 def name_in(student: str) -> str:
     """The full name, from the name of a submission."""
     found = DOWNLOADED.fullmatch(student)
-    return found[1] if found else student
+    return as_in_files(found[1] if found else student)
+
+
+def as_in_files(name: str) -> str:
+    """A full name as Moodle writes it into the name of a file, without some signs (clean_filename)."""
+    return NOT_IN_FILES.sub("", name.replace("_", " "))

@@ -142,6 +142,7 @@ def class_html(
     ungraded: Mapping[str, str] | None = None,
     staff: bool = False,
     decided: Iterable[str] = (),
+    left_out: str = "",
 ) -> str:
     """The report about all submissions of one assignment, for the instructor. Write it as UTF-8.
 
@@ -153,6 +154,7 @@ def class_html(
         ungraded: why there is no report, by name, of submissions that could not be read or graded at all.
         staff: whether there are pages of the staff beside this report, and the page for review.
         decided: those about whom the staff wrote something.
+        left_out: a sentence about the files that are not graded.
     """
     summary = Summary(decided=frozenset(decided))
     for report in reports:
@@ -167,6 +169,7 @@ def class_html(
         script="class.js",
         summary=summary,
         ungraded=ungraded or {},
+        left_out=left_out,
         staff={name: "staff/" + quote(file, safe="") for name, file in (feedback or {}).items() if staff},
         links={name: "feedback/" + quote(file, safe="") for name, file in (feedback or {}).items()},
         sound=sound,

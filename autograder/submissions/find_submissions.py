@@ -1,90 +1,163 @@
-"""Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted."""
+"""Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
+
+Every file of a download ends in one of three places, and never in none: it belongs to the student whose key its path
+gives; it is ignored by its name, as what systems add; or it is unclaimed, which is said. The key is what the platform's
+pattern says (loose_files.py), else the name of the folder or the archive.
+"""
 
 import hashlib
 import os
 import re
 import stat
+import unicodedata
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Protocol
 
 from autograder.manifest import Assignment
-from autograder.submissions.loose_files import ARCHIVES, OTHER_ARCHIVES, Loose, by_student
-from autograder.submissions.read_submission import Submission, nothing_readable, read_tree, read_zip
+from autograder.submissions.loose_files import (
+    ARCHIVES,
+    MAX_NAMED,
+    MOODLE,
+    OTHER_ARCHIVES,
+    Joined,
+    Upload,
+    is_module,
+    uploads,
+)
+from autograder.submissions.read_submission import Submission, nothing_readable, read_tree
 from autograder.submissions.untrusted_files import (
     DAMAGED,
+    HIDDEN,
+    MAX_ARCHIVE,
     MAX_CLASS_MEMBERS,
-    MAX_MEMBERS,
-    UNINTERESTING,
+    TOO_DEEP,
     Archive,
     Folder,
+    Listing,
     Member,
     Tree,
     Unreadable,
+    added,
     members,
+    name_of,
     open_zip,
     printable,
+    read_regular,
 )
 from course.errors import UserError
 
 NO_ZIP = "is not read: hand in the files, or a zip file"
 RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # names that Windows keeps for devices
+NOBODYS = "belongs to no student: neither a folder nor an archive, and no name of Canvas or Moodle"
+STRAY = "a module that lies beside what the students handed in: nobody knows whose it is"
+OF_COURSE = ("notebooks", "autograder", "course", "solutions")  # in a copy of the course; notebooks/NAME counts
+COLLECTED = "-submissions"  # GitHub Classroom clones NAME-alice into NAME-submissions
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """A submission that was found and not yet read."""
 
-    student: str  # as the folder or the zip file is called
+    student: str  # as the folder or the archive is called; where a platform gave the name, name_number
     path: Path
     assignment: Assignment
-    inside: str = ""  # folder or zip file in a download of the whole class
-    loose: tuple[str, ...] = ()  # files among those of the others, in a folder or a download of the whole class
+    inside: str = ""  # folder or archive in a download of the whole class
+    loose: tuple[tuple[str, Upload], ...] = ()  # files and folders among those of the others, with what their names say
     safe_name: str = ""  # for file names: ASCII letters, digits, ".", "_" and "-", different for each student
+    entry: str = ""  # the path in what was given, as it is told
 
     def read(self) -> Submission:
         """Read the modules. Whatever is wrong with the files is said in the submission."""
+        called = printable((self.inside or self.path.name).rpartition("/")[2])
         try:
-            if self.inside:
-                return self._read_inside(_open_download(self.path, os.getpid()))
-            if self.loose:
-                return read_tree(self.student, Loose.of(self._around(), self.loose), self.assignment)
-            mode = self.path.lstat().st_mode
-            if stat.S_ISREG(mode) and self.path.name.lower().endswith(OTHER_ARCHIVES):
-                return nothing_readable(self.student, f"{printable(self.path.name)} {NO_ZIP}", self.assignment)
-            if stat.S_ISREG(mode):
-                return read_zip(self.student, self.path, self.assignment)
-            if stat.S_ISDIR(mode):
-                return read_tree(self.student, Folder(self.path), self.assignment)
-            why = "is a symbolic link, which is not followed" if stat.S_ISLNK(mode) else "is not an ordinary file"
+            tree = self.tree()
+            one = read_tree(self.student, tree, self.assignment)
+            where = tree.where if isinstance(tree, Joined) else {}
+            within = f"{self.entry}/" if self.entry else ""
+            return replace(one, left=tuple((within + _place(where, path), why) for path, why in one.left))
+        except Unreadable as error:
+            why = str(error)
         except DAMAGED as error:
             why = f"cannot be read: {printable(str(error))}"
-        return nothing_readable(self.student, f"{printable(self.path.name)} {why}", self.assignment)
+        return replace(
+            nothing_readable(self.student, f"{called} {why}", self.assignment), left=((self.entry or called, why),)
+        )
 
-    def _around(self) -> Tree:
-        """What the loose files lie in."""
-        if self.path.is_dir():
-            return Folder(self.path)
-        download, wanted = _open_download(self.path, os.getpid()), set(self.loose)
-        return Archive(download.archive, [member for member in download.members if member.path in wanted], 1)
+    def tree(self) -> Tree:
+        """All that the student handed in.
 
-    def _read_inside(self, download: "Download") -> Submission:
-        parts = tuple(self.inside.split("/"))
-        own = download.members_of(parts)
-        if [member.parts for member in own] == [parts]:  # a zip file, not a folder
-            if parts[-1].lower().endswith(OTHER_ARCHIVES):
-                return nothing_readable(self.student, f"{printable(parts[-1])} {NO_ZIP}", self.assignment)
-            try:
-                tree = open_zip(Archive(download.archive, own, 1), self.inside)
-            except Unreadable as error:
-                return nothing_readable(self.student, f"{printable(parts[-1])} {error}", self.assignment)
-            return read_tree(self.student, tree, self.assignment)
-        tree = Archive(download.archive, [member.below(parts) for member in own], 1)
-        return read_tree(self.student, tree, self.assignment)
+        Raises:
+            Unreadable: if it is nothing that can be looked into.
+        """
+        if not self.loose:
+            return _open(self.path, self.inside)
+        opened = {}
+        for path, upload in self.loose:
+            file = _file(self.path, path)
+            opened[path] = upload, file or _open(self.path, path), file is not None
+        return Joined(opened)
+
+
+def _place(where: dict[str, str], path: str) -> str:
+    """Where a path lies in the download; it may lie in an archive that does."""
+    at = path
+    while at not in where and "/" in at:
+        at = at.rpartition("/")[0]
+    return where.get(at, at) + path[len(at) :]
+
+
+@dataclass(frozen=True)
+class OneFile:
+    """A file among those of the others, in a folder."""
+
+    folder: Path
+    name: str
+    nesting: int = 0
+
+    def listing(self) -> Listing:
+        return Listing({self.name: ""})
+
+    def read(self, path: str, limit: int) -> bytes:
+        return read_regular(self.folder / path, limit)
+
+
+def _file(path: Path, part: str) -> Tree | None:
+    """A loose file in a folder or in the download of a class; None if it is no file."""
+    if path.is_dir():
+        return None if (path / part).is_dir() else OneFile(path, part)
+    download = _open_download(path, os.getpid())
+    own = download.members_of(part)
+    return Archive(download.archive, own, 1) if {one.path for one in own} == {part} else None
+
+
+def _open(path: Path, part: str) -> Tree:
+    """A folder or an archive: on disk, or a part of the download of a class."""
+    if path.is_file() and part:
+        download = _open_download(path, os.getpid())
+        own = download.members_of(part)
+        if {one.path for one in own} != {part}:
+            return Archive(download.archive, [one.below(tuple(part.split("/"))) for one in own], 1)
+        if part.lower().endswith(OTHER_ARCHIVES):
+            raise Unreadable(NO_ZIP)
+        file = Archive(download.archive, own, 1)
+        if why := file.listing().files.get(part, "its name is ignored"):
+            raise Unreadable(why)
+        return open_zip(file, part)
+    mode = (path / part).lstat().st_mode
+    if stat.S_ISLNK(mode):
+        raise Unreadable("is a symbolic link, which is not followed")
+    if stat.S_ISDIR(mode):
+        return Folder(path / part)
+    if not stat.S_ISREG(mode):
+        raise Unreadable("is not an ordinary file")
+    if path.name.lower().endswith(OTHER_ARCHIVES):
+        raise Unreadable(NO_ZIP)
+    return Archive.of_bytes(read_regular(path / part, MAX_ARCHIVE))
 
 
 class Download:
@@ -95,16 +168,24 @@ class Download:
         if (count := len(self.archive.infolist())) > MAX_CLASS_MEMBERS:
             raise UserError(f"{path} holds {count:,} files, more than {MAX_CLASS_MEMBERS:,}: split it")
         self.members = list(members(self.archive))
-        self._by_student: dict[tuple[str, ...], list[Member]] | None = None
+        self.below: defaultdict[str, dict[str, list[Member]]] = defaultdict(dict)  # folder -> name -> what it holds
+        for one in self.members:
+            if one.refused in ("", TOO_DEEP):
+                self._index(one.path, [one])
+        for info in self.archive.infolist():
+            if (name := name_of(info)).endswith("/"):  # a folder, which may hold nothing
+                self._index(name.rstrip("/"), [])
 
-    def members_of(self, parts: tuple[str, ...]) -> list[Member]:
-        """The files of one student."""
-        if self._by_student is None:
-            by_student = defaultdict(list)
-            for member in self.members:
-                by_student[member.parts[: len(parts)]].append(member)
-            self._by_student = dict(by_student)
-        return self._by_student[parts]
+    def _index(self, path: str, held: list[Member]) -> None:
+        while path:
+            folder, _, name = path.rpartition("/")
+            self.below[folder].setdefault(name, []).extend(held)
+            path = folder
+
+    def members_of(self, path: str) -> list[Member]:
+        """A file, or those of a folder."""
+        folder, _, name = path.rpartition("/")
+        return self.below[folder][name]
 
 
 @lru_cache(maxsize=1)
@@ -113,73 +194,255 @@ def _open_download(path: Path, process: int) -> Download:
     return Download(path)
 
 
+class Place(Protocol):
+    """A folder, on disk or in a download, in which the submissions may lie."""
+
+    entry: str  # its path in what was given, with a slash at the end; "" at the top
+    folders: list[str]
+    files: list[str]
+    others: list[str]  # links, pipes and the like
+
+    def below(self, folder: str) -> "Place":
+        """A folder in it."""
+
+    def held(self, folder: str) -> Iterable[str]:
+        """The paths of all files in a folder."""
+
+    def found(self, name: str) -> Found:
+        """The submission that is one folder or archive of it; all of it, if none is named."""
+
+    def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
+        """The submission that consists of these files and folders of it."""
+
+
+class OnDisk:
+    """A folder on disk."""
+
+    def __init__(self, path: Path, assignment: Assignment, entry: str = "") -> None:
+        self.path, self.assignment, self.entry = path, assignment, entry
+        try:
+            with os.scandir(path) as entries:
+                listed = sorted(entries, key=lambda one: one.name)
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror}") from error
+        self.folders = [one.name for one in listed if one.is_dir(follow_symlinks=False)]
+        self.files = [one.name for one in listed if one.is_file(follow_symlinks=False)]
+        self.others = [one.name for one in listed if one.name not in {*self.folders, *self.files}]
+
+    def below(self, folder: str) -> "OnDisk":
+        return OnDisk(self.path / folder, self.assignment, f"{self.entry}{folder}/")
+
+    def held(self, folder: str) -> Iterable[str]:
+        return Folder(self.path / folder).listing().files
+
+    def found(self, name: str) -> Found:
+        return Found(name, self.path / name, self.assignment, entry=(self.entry + name).rstrip("/"))
+
+    def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
+        return Found("", self.path, self.assignment, loose=tuple(names), entry=self.entry.rstrip("/"))
+
+
+class InZip:
+    """A folder in the download of a class."""
+
+    def __init__(self, path: Path, download: Download, assignment: Assignment, entry: str = "") -> None:
+        self.path, self.download, self.assignment, self.entry = path, download, assignment, entry
+        self.others: list[str] = []
+        here = download.below[entry.rstrip("/")]
+        self.files = sorted(name for name, held in here.items() if {one.path for one in held} == {entry + name})
+        self.folders = sorted(here.keys() - set(self.files))
+
+    def below(self, folder: str) -> "InZip":
+        return InZip(self.path, self.download, self.assignment, f"{self.entry}{folder}/")
+
+    def held(self, folder: str) -> Iterable[str]:
+        of = len(self.entry + folder) + 1
+        return (one.path[of:] for one in self.download.members_of(self.entry + folder) if not one.ignored[0])
+
+    def found(self, name: str) -> Found:
+        inside = (self.entry + name).rstrip("/")
+        return Found(name, self.path, self.assignment, inside, entry=inside)
+
+    def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
+        return Found("", self.path, self.assignment, loose=tuple((self.entry + name, one) for name, one in names))
+
+
+@dataclass
+class Intake:
+    """What became of all that lies in a download. What is inside of a student's files, the submission says."""
+
+    found: list[Found] = field(default_factory=list)
+    ignored: dict[str, str] = field(default_factory=dict)  # path -> who adds it
+    unclaimed: dict[str, str] = field(default_factory=dict)  # path -> why it is nobody's
+
+
 def find_submissions(path: Path, assignment: Assignment) -> list[Found]:
-    """The submissions below a path, by the names of students.
+    """The submissions below a path, by the names of students; see `take_in`."""
+    return take_in(path, [assignment]).found
+
+
+def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
+    """The submissions below a path by the names of students, and whatever belongs to nobody.
 
     Args:
         path: a folder with a folder or a zip file for each student, such as nbgrader's `submitted`; a download of the
             class, which is one zip file with a folder or a zip file for each student; or what one student handed in.
+        chosen: the assignment, or all that it may be.
 
     Raises:
         UserError: if there is nothing to grade.
     """
     if path.is_dir():
-        found = _in_folder(path, assignment)
+        intake = _sorted_out(OnDisk(path, chosen[0]), path.resolve().name, chosen)
     elif path.is_file() and path.suffix.lower() == ".zip":
-        found = _in_zip(path, assignment)
+        intake = _sorted_out(_in_zip(path, chosen[0]), path.stem, chosen)
     else:
         raise UserError(f"there is no folder or zip file {path}")
-    if not found:
-        raise UserError(f"{path} holds no submissions: a folder or a zip file for each student is expected")
-    return _with_safe_names(found)
+    if not intake.found:
+        nobodys = f"; {names_of(intake.unclaimed)} belong to nobody" if intake.unclaimed else ""
+        raise UserError(f"{path} holds no submissions: a folder or a zip file for each student is expected{nobodys}")
+    intake.found = _with_safe_names(intake.found)
+    return intake
 
 
-def _in_folder(path: Path, assignment: Assignment) -> list[Found]:
-    modules = [f"{module}.py" for module in assignment.modules]
-    if any((path / name).is_file() for name in modules):
-        return [Found(printable(path.resolve().name), path, assignment)]
-    found: dict[str, Found] = {}
+def names_of(paths: Collection[str]) -> str:
+    """How many files these are, and the first of their names."""
+    shown = ", ".join(printable(path) for path in [*paths][:MAX_NAMED])
+    more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+    return f"{len(paths)} {'file' if len(paths) == 1 else 'files'} ({shown}{more})"
+
+
+def _in_zip(path: Path, assignment: Assignment) -> InZip:
     try:
-        with os.scandir(path) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
-    names = [entry.name for entry in listed if entry.is_file(follow_symlinks=False) and not entry.name.startswith(".")]
-    gathered = _loose(names, path, assignment, found)
-    for entry in listed:
-        is_folder, is_file = entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)
-        is_archive = entry.name.lower().endswith(ARCHIVES) and not is_folder
-        if entry.name.startswith(".") or entry.name in UNINTERESTING or (is_file and not is_archive):
-            continue
-        if entry.name not in gathered:
-            name = _stem(entry.name) if is_archive else entry.name
-            _add(found, Found(printable(name), path / entry.name, assignment))
-    # A folder with the name of the assignment is what one student handed in, or the folder of a student of that name.
-    if any((path / assignment.name / name).is_file() for name in modules) and not any(
-        _holds_modules(one.path, modules) for student, one in found.items() if student != assignment.name
-    ):
-        return [Found(printable(path.resolve().name), path, assignment)]
-    return list(found.values())
+        return InZip(path, _open_download(path, os.getpid()), assignment)
+    except DAMAGED as error:
+        raise UserError(f"{path} is not a zip file or is damaged ({error})") from error
 
 
-def _holds_modules(path: Path, modules: list[str]) -> bool:
-    """Whether something looks like what a student has handed in: an archive, or a folder with modules."""
-    if path.name.lower().endswith(ARCHIVES) or path.is_symlink():
-        return True
-    try:
-        folders = [path, *islice((entry for entry in path.iterdir() if entry.is_dir()), MAX_MEMBERS)]
-        return any((folder / name).is_file() for folder in folders for name in modules)
-    except OSError:
-        return True
+class Survey:
+    """What lies in a place: who may be a student there, and whether all of it is one student's."""
+
+    def __init__(self, place: Place, chosen: Sequence[Assignment]) -> None:
+        self.place, self.chosen = place, chosen
+        self.modules = {module for one in chosen for module in one.modules}
+        self.module_files = {f"{module}.py" for module in self.modules}
+        self.ignored = {name: why for name in (*place.folders, *place.files, *place.others) if (why := added(name))}
+        folders, files, others = (
+            [name for name in names if name not in self.ignored] for names in (place.folders, place.files, place.others)
+        )
+        self.hidden = [name for name in (*folders, *files, *others) if name.startswith(".")]
+        seen = [[name for name in names if not name.startswith(".")] for names in (folders, files, others)]
+        self.uploads = uploads(name for name in seen[1])
+        if not any(self._is_wanted(one.name) for one in self.uploads.values()):
+            self.uploads = {}  # nothing is what it looks like
+        self.uploads |= uploads(name for name in seen[0] if MOODLE.fullmatch(name))
+        self.folders, self.files, self.others = ([one for one in names if one not in self.uploads] for names in seen)
+        self.archives = [name for name in self.files if name.lower().endswith(ARCHIVES)]
+        self.stray = [name for name in self.files if name in self.module_files]
+
+    def _is_wanted(self, path: str) -> bool:
+        return is_module(path.rpartition("/")[2], self.modules) or path.lower().endswith(ARCHIVES)
+
+    @cached_property
+    def own_folders(self) -> list[str]:
+        """Folders in which one student may have the modules, beside other things: NAME, and notebooks/NAME."""
+        found = []
+        for folder in {one.name for one in self.chosen} & set(self.folders):
+            found += (
+                [folder] if any(path.removesuffix(".py") in self.modules for path in self.place.held(folder)) else []
+            )
+        if OF_COURSE[0] in self.folders:
+            places = {f"{one.name}/{module}.py" for one in self.chosen for module in one.modules}
+            found += OF_COURSE if not places.isdisjoint(self.place.held(OF_COURSE[0])) else ()
+        return found
+
+    @cached_property
+    def likely(self) -> int:
+        """How many look like students, beside the modules that lie here."""
+        folders = (name for name in self.folders if name not in self.own_folders)
+        with_work = sum(
+            any(self._is_wanted(path.rpartition("/")[2]) for path in self.place.held(one)) for one in folders
+        )
+        students = {one.student for one in self.uploads.values()}
+        return len(students) + len(self.archives) + len(self.others) + with_work
+
+    @property
+    def of_one(self) -> bool:
+        """Whether all of it is what one student handed in: the modules lie here, and nothing looks like a student."""
+        return bool(self.stray or self.own_folders) and not self.likely
+
+    @cached_property
+    def around(self) -> "Survey | None":
+        """The class that lies in the only folder or zip file here, if that is one."""
+        names = [*self.folders, *self.archives, *self.others, *self.uploads]
+        if len(names) != 1 or self.uploads or self.others or self.stray or self.own_folders:
+            return None
+        try:
+            if self.folders:
+                inner = Survey(self.place.below(names[0]), self.chosen)
+            elif isinstance(self.place, OnDisk) and names[0].lower().endswith(".zip"):
+                inner = Survey(_in_zip(self.place.path / names[0], self.place.assignment), self.chosen)
+                if inner.stray:
+                    return None
+            else:
+                return None
+        except UserError:  # whoever reads it says so
+            return None
+        return inner if inner.uploads or inner.likely > 1 else inner.around
 
 
-def _loose(paths: Iterable[str], path: Path, assignment: Assignment, found: dict[str, Found]) -> set[str]:
-    """Add the students whose files lie loose beside those of the others; the paths of these files."""
-    gathered: set[str] = set()
-    for student, own in by_student(paths, assignment.modules).items():
-        _add(found, Found(printable(student), path, assignment, loose=tuple(own)))
-        gathered.update(own)
-    return gathered
+def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake:
+    """Give everything in a place to a student, or to what is ignored, or to what is nobody's."""
+    here = Survey(place, chosen)
+    intake = Intake()
+    if isinstance(place, InZip):
+        refused = {one.path: one.refused for one in place.download.members if one.refused not in ("", TOO_DEEP)}
+        # A zip file with one folder that is no class, or with nothing that could be read, is one student's.
+        single = len(here.folders) == 1 and not (here.archives or here.uploads or here.stray or here.around)
+        alone = here.of_one or single or not (place.folders or place.files)
+        intake.unclaimed |= {} if alone else refused
+    else:
+        alone = here.of_one
+    if alone:
+        intake.found = [_called(place.found(""), name)]
+        return intake
+    while here.around is not None:
+        _leave(here, intake, [one for one in here.files if one not in here.archives])
+        here = here.around
+    students: dict[str, Found] = {}
+    by_student: dict[str, list[tuple[str, Upload]]] = defaultdict(list)
+    for path, upload in here.uploads.items():
+        by_student[upload.student].append((path, upload))
+    for student, own in by_student.items():
+        _add(students, _called(here.place.loose(own), student))
+    entries = {one: _stem(one) for one in (*here.archives, *here.others)} | {one: one for one in here.folders}
+    names = _without_repository(list(entries.values()), name, chosen)
+    for (entry, _), student in sorted(zip(entries.items(), names, strict=True)):
+        _add(students, _called(here.place.found(entry), student))
+    _leave(here, intake, [one for one in here.files if one not in here.archives])
+    intake.found = list(students.values())
+    return intake
+
+
+def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
+    """Note what is nobody's in a place, and what is ignored there."""
+    entry = here.place.entry
+    folders = {*here.place.folders}
+    intake.ignored |= {f"{entry}{one}{'/' * (one in folders)}": why for one, why in here.ignored.items()}
+    intake.unclaimed |= {f"{entry}{one}{'/' * (one in folders)}": HIDDEN for one in here.hidden}
+    intake.unclaimed |= {entry + one: STRAY if one in here.stray else NOBODYS for one in files}
+
+
+def _without_repository(names: list[str], place: str, chosen: Sequence[Assignment]) -> list[str]:
+    """The names of collected repositories without what all of them begin with, NAME-.
+
+    NAME is the assignment's, or what GitHub Classroom calls the folder of the clones, NAME-submissions.
+    """
+    collected = [f"{place.removesuffix(COLLECTED)}-"] if place.endswith(COLLECTED) else []
+    for prefix in (*(f"{one.name}-" for one in chosen), *collected):
+        if names and all(name.startswith(prefix) and name != prefix for name in names):
+            return [name.removeprefix(prefix) for name in names]
+    return names
 
 
 def _stem(name: str) -> str:
@@ -189,6 +452,11 @@ def _stem(name: str) -> str:
     return name
 
 
+def _called(one: Found, student: str) -> Found:
+    """The same under the name of a student; macOS takes umlauts apart, and gradebooks do not."""
+    return replace(one, student=printable(unicodedata.normalize("NFC", student)))
+
+
 def _add(found: dict[str, Found], one: Found) -> None:
     """Add a submission under the student's name; a folder and a zip file of the same name are told apart."""
     student, number = one.student, 1
@@ -196,46 +464,6 @@ def _add(found: dict[str, Found], one: Found) -> None:
         number += 1
         student = f"{one.student} ({number})"
     found[student] = replace(one, student=student)
-
-
-def _in_zip(path: Path, assignment: Assignment) -> list[Found]:
-    student = printable(path.stem)
-    try:
-        download = _open_download(path, os.getpid())
-    except DAMAGED as error:
-        raise UserError(f"{path} is not a zip file or is damaged ({error})") from error
-    modules = {f"{module}.py" for module in assignment.modules}
-    files = [member.parts for member in download.members if not member.refused and not member.uninteresting]
-    roots = {parts[:-1] for parts in files if parts[-1] in modules}
-    zips = {parts for parts in files if parts[-1].lower().endswith(ARCHIVES)}
-    found: dict[str, Found] = {}
-    if not roots and (gathered := _loose(map("/".join, files), path, assignment, found)):
-        for parts in sorted(zips):
-            if "/".join(parts) not in gathered:
-                _add(found, Found(printable(_stem(parts[-1])), path, assignment, "/".join(parts)))
-        return list(found.values())
-    top = _common([*roots, *(parts[:-1] for parts in zips)])
-    # Modules at the top, or in one place only, are those of one student.
-    alone = all(parts[:1] == (assignment.name,) for parts in (*roots, *zips))
-    if top in roots or ((assignment.name,) in roots and alone) or (not zips and len(roots) <= 1):
-        return [Found(student, path, assignment)]
-    depth = len(top) + 1
-    below = {parts[:depth]: len(parts) == depth for parts in files if parts[: len(top)] == top}
-    for parts, is_file in sorted(below.items()):
-        if not is_file or parts in zips:
-            name = _stem(parts[-1]) if is_file else parts[-1]
-            _add(found, Found(printable(name), path, assignment, "/".join(parts)))
-    return list(found.values())
-
-
-def _common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The folder in which all of these lie."""
-    common: list[str] = []
-    for parts in zip(*paths, strict=False):
-        if len(set(parts)) > 1:
-            break
-        common.append(parts[0])
-    return tuple(common)
 
 
 def _with_safe_names(found: Iterable[Found]) -> list[Found]:

@@ -3,11 +3,11 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment
-from autograder.submissions.loose_files import OTHER_ARCHIVES, not_read, without_number
+from autograder.submissions.loose_files import OTHER_ARCHIVES, is_module, not_read, without_number
 from autograder.submissions.untrusted_files import (
     MAX_ARCHIVE,
     MAX_FILE,
@@ -36,6 +36,7 @@ class Submission:
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
     review: tuple[str, ...] = ()  # what an instructor should know about the files
     files: tuple[str, ...] = ()  # what the student should know: which files count, and which were not read
+    left: tuple[tuple[str, str], ...] = ()  # every file that does not count -> why; a folder stands for all in it
 
     @property
     def digest(self) -> str:
@@ -89,12 +90,17 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         zips = [path for path in listing.files if path.lower().endswith(".zip")]
         if len(zips) == 1:
             try:
-                return read_tree(name, open_zip(tree, zips[0]), assignment)
+                inner = read_tree(name, open_zip(tree, zips[0]), assignment)
             except Unreadable as error:
-                return nothing_readable(name, f"{printable(zips[0])} {error}", assignment)
+                why = f"{printable(zips[0])} {error}"
+                return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
+            in_zip = ((f"{zips[0]}/{path}", why) for path, why in inner.left)
+            return replace(inner, left=(*_left(listing, {zips[0]}, assignment), *in_zip))
         unread = (*listing.told, *not_read(listing.files, (), assignment.modules))
         nothing = "none of the modules is among the files" if listing.files else "nothing was handed in"
-        return Submission(name, {}, _missing(assignment, listing.files), (nothing, *_notes(listing, set())), unread)
+        review = (nothing, *_notes(listing, set()))
+        missing = _missing(assignment, listing.files)
+        return Submission(name, {}, missing, review, unread, _left(listing, set(), assignment))
 
     def rank(folder: str) -> tuple[bool, int, bool]:
         return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
@@ -103,7 +109,8 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     chosen, *others = sorted(folder for folder in folders if rank(folder) == best)
     if others:
         where = ", ".join(map(printable, [chosen, *others][:4]))
-        return nothing_readable(name, f"there are modules in several folders ({where}): hand in one", assignment)
+        why = f"there are modules in several folders ({where}): hand in one"
+        return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
 
     sources: dict[str, str] = {}
     unreadable = _missing(assignment, listing.files)
@@ -124,14 +131,46 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         del sources[largest]
     used = {str(PurePosixPath(chosen, file_name)) for file_name in folders[chosen].values()}
     order = [module for module in assignment.modules if module in sources]
+    counted = {str(PurePosixPath(chosen, folders[chosen][module])) for module in order}
+    left = _left(listing, counted, assignment)
+    if PurePosixPath(chosen).parts[-2:] == ("notebooks", assignment.name):
+        # A copy of the course: all else in it was handed out, but for modules that somebody put elsewhere.
+        root = chosen.removesuffix(f"notebooks/{assignment.name}")
+        given = (f"{root}autograder/", f"{root}solutions/")
+
+        def looked_at(path: str) -> bool:
+            a_module = is_module(PurePosixPath(path).name, assignment.modules) and not path.startswith(given)
+            return a_module or path.startswith(f"{chosen}/")
+
+        listing.files = {path: why for path, why in listing.files.items() if looked_at(path)}
+        left = tuple({_outermost(path, root, chosen) or path: why for path, why in left}.items())
     told += not_read(listing.files, used, assignment.modules)
     sources = {module: sources[module] for module in order}
-    return Submission(name, sources, unreadable, _notes(listing, used), tuple(told))
+    return Submission(name, sources, unreadable, _notes(listing, used), tuple(told), left)
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
     """The submission of a student whose modules cannot be reached, for one reason."""
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
+
+
+def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[tuple[str, str], ...]:
+    """All that does not count, and why: whatever is listed and not counted, so nothing is left out in silence."""
+
+    def reason(path: str) -> str:
+        if is_module(PurePosixPath(path).name, assignment.modules):
+            return "a module that cannot be read, or another one counts"
+        return f"no module of {assignment.name}"
+
+    rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
+    return (*rest, *listing.left.items())
+
+
+def _outermost(path: str, root: str, chosen: str) -> str:
+    """The folder of a copy of the course in which a file lies, as far out as the modules do not lie in it, or ""."""
+    parts = path.split("/")
+    folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
+    return next((one for one in folders if len(one) > len(root) and not f"{chosen}/".startswith(one)), "")
 
 
 def _text(data: bytes) -> str:

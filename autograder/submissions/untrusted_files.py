@@ -22,7 +22,20 @@ MAX_NAME = 300  # characters of a path
 MAX_NESTING = 2  # a zip file in a zip file, and no further
 MAX_RATIO = 100  # bytes for each compressed byte, from FREE_SIZE on
 FREE_SIZE = 64 * 1024
-UNINTERESTING = ("__MACOSX", "__pycache__")  # folders that operating systems and Python add
+# What systems and programs add by themselves: ignored by its name, wherever it lies.
+ADDED = {
+    **dict.fromkeys(("__MACOSX", ".DS_Store"), "macOS adds it"),
+    **dict.fromkeys(("Thumbs.db", "desktop.ini"), "Windows adds it"),
+    **dict.fromkeys(
+        ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv"), "programs of Python add it"
+    ),
+    ".ipynb_checkpoints": "Jupyter adds it",
+    ".git": "git keeps its data there",
+}
+HIDDEN = "its name begins with a dot"
+TOO_DEEP = f"lies more than {MAX_DEPTH} folders deep"
+MORE = f"more than {MAX_MEMBERS:,} files: the others were not looked at"
+UTF8_FLAG = 0x800  # bit 11: the name is UTF-8 (APPNOTE.TXT, 4.4.4)
 CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's list (APPNOTE.TXT, 4.3.12)
 
 # What `zipfile` raises for damaged archives, beside its own exception.
@@ -48,6 +61,9 @@ class Listing:
     """What a folder or an archive holds."""
 
     files: dict[str, str] = field(default_factory=dict)  # path, with slashes -> why it must not be read, or ""
+    left: dict[str, str] = field(
+        default_factory=dict
+    )  # what is not among them: a file, or a folder with all in it -> why
     notes: list[str] = field(default_factory=list)  # what was left out
     told: list[str] = field(default_factory=list)  # what the student should know
 
@@ -68,6 +84,11 @@ class Tree(Protocol):
         Raises:
             Unreadable: if it cannot be read, is larger, or is no ordinary file.
         """
+
+
+def added(name: str) -> str:
+    """Who adds a file or a folder of this name by itself, so that it is ignored, or ""."""
+    return ADDED["__MACOSX"] if name.startswith("._") else ADDED.get(name, "")
 
 
 def printable(name: str) -> str:
@@ -110,7 +131,8 @@ class Folder:
         found = Listing()
         for number, (path, entry) in enumerate(self._walk(self.path, "", found)):
             if number >= MAX_MEMBERS:
-                found.notes.append(f"more than {MAX_MEMBERS:,} files: the others were not looked at")
+                found.notes.append(MORE)
+                found.left["..."] = MORE
                 break
             if entry.is_symlink():
                 found.files[path] = "is a symbolic link, which is not followed"
@@ -125,13 +147,23 @@ class Folder:
                 # Not more than the limit, since sorting needs them all in memory.
                 listed = sorted(islice(entries, MAX_MEMBERS + 1), key=lambda entry: entry.name)
         except OSError as error:
+            found.left[prefix] = f"the folder cannot be read: {error.strerror}"
             found.notes.append(f"the folder {printable(prefix) or '.'} cannot be read: {error.strerror}")
             return
-        yield from ((prefix + entry.name, entry) for entry in listed if not entry.is_dir(follow_symlinks=False))
-        for entry in listed if prefix.count("/") < MAX_DEPTH else ():
-            uninteresting = entry.name in UNINTERESTING or entry.name.startswith(".")
-            if entry.is_dir(follow_symlinks=False) and not uninteresting:
-                yield from self._walk(folder / entry.name, f"{prefix}{entry.name}/", found)
+        folders = []
+        for entry in listed:
+            path, is_folder = prefix + entry.name, entry.is_dir(follow_symlinks=False)
+            why = added(entry.name)
+            if is_folder and not why:
+                why = HIDDEN if entry.name.startswith(".") else TOO_DEEP if path.count("/") >= MAX_DEPTH else ""
+            if why:
+                found.left[f"{path}/" if is_folder else path] = why
+            elif is_folder:
+                folders.append(entry)
+            else:
+                yield path, entry
+        for entry in folders:
+            yield from self._walk(folder / entry.name, f"{prefix}{entry.name}/", found)
 
     def read(self, path: str, limit: int) -> bytes:
         return read_regular(self.path / path, limit)
@@ -164,11 +196,16 @@ class Archive:
         taken: dict[str, str] = {}  # how file systems without upper and lower case would see it
         for number, member in enumerate(self.members):
             if number >= MAX_MEMBERS:
-                found.notes.append(f"more than {MAX_MEMBERS:,} files: the others were not looked at")
+                found.notes.append(MORE)
+                found.left["..."] = MORE
                 break
             if member.refused:
-                found.notes.append(f"ignored {printable(member.info.orig_filename)}: {member.refused}")
-            elif not member.uninteresting:
+                found.left[member.path] = member.refused
+                if member.refused != TOO_DEEP:
+                    found.notes.append(f"ignored {printable(member.path)}: {member.refused}")
+            elif member.ignored[0]:
+                found.left.setdefault(*member.ignored)
+            else:
                 if member.path in found.files:
                     found.files[member.path] = "stands in the archive more than once"
                     found.notes.append(f"{printable(member.path)} stands in the archive more than once")
@@ -207,8 +244,14 @@ class Member:
         return tuple(self.path.split("/"))
 
     @property
-    def uninteresting(self) -> bool:
-        return any(part in UNINTERESTING or part.startswith(".") for part in self.parts)
+    def ignored(self) -> tuple[str, str]:
+        """The file or the outermost folder that is ignored by its name, and why; two empty texts if none is."""
+        parts = self.parts
+        for depth, part in enumerate(parts, 1):
+            in_folder = depth < len(parts)
+            if why := added(part) or (HIDDEN if in_folder and part.startswith(".") else ""):
+                return "/".join(parts[:depth]) + "/" * in_folder, why
+        return "", ""
 
     def below(self, folder: tuple[str, ...]) -> "Member":
         """The same file, seen from a folder of the archive."""
@@ -218,8 +261,7 @@ class Member:
 def members(archive: zipfile.ZipFile) -> Iterator[Member]:
     """The files of an archive; those with names that no honest archive has are marked as refused."""
     for info in archive.infolist():
-        # `filename` ends at a NUL character and is changed on Windows; this is what the archive says.
-        raw = info.orig_filename
+        raw = name_of(info)
         parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]
         if parts[-1:] == [""]:
             continue  # a folder
@@ -233,8 +275,24 @@ def members(archive: zipfile.ZipFile) -> Iterator[Member]:
         elif "" in parts or not parts or re.match("[A-Za-z]:", parts[0]):
             refused = "its name is absolute"
         elif len(parts) > MAX_DEPTH + 1:
-            continue
+            refused = TOO_DEEP
         yield Member("/".join(parts), info, refused)
+
+
+def name_of(info: zipfile.ZipInfo) -> str:
+    """The name of a file in an archive.
+
+    Without the flag for UTF-8 the standard says code page 437, but macOS and some programs on Linux write UTF-8 without
+    it. Text in that code page is hardly ever valid UTF-8.
+    """
+    # `filename` ends at a NUL character and is changed on Windows; this is what the archive says.
+    raw = info.orig_filename
+    if info.flag_bits & UTF8_FLAG or raw.isascii():
+        return raw
+    try:
+        return raw.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return raw
 
 
 def _forbidden(info: zipfile.ZipInfo) -> str:

@@ -1,22 +1,20 @@
 """Which assignment is meant, where nobody says it: the one whose folder or whose modules these are."""
 
-import os
-import zipfile
-from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment, assignment, assignments, broken, first_assignment
-from autograder.submissions.loose_files import CANVAS, original, without_number
+from autograder.submissions.find_submissions import take_in
+from autograder.submissions.loose_files import uploads, without_number
 from autograder.submissions.untrusted_files import (
     DAMAGED,
     MAX_ARCHIVE,
-    MAX_CLASS_MEMBERS,
-    UNINTERESTING,
     Archive,
     Folder,
+    Tree,
     Unreadable,
-    members,
+    open_zip,
     printable,
     read_regular,
 )
@@ -124,45 +122,27 @@ def _names(place: Path) -> set[str]:
 
 def _plain(paths: Iterable[str]) -> set[str]:
     """The names that students gave their files."""
-    return {without_number(original(PurePosixPath(path).name))[0] for path in paths}
+    names = [PurePosixPath(path).name for path in paths]
+    known = uploads(names)
+    return {without_number(known[name].name if name in known else name)[0] for name in names}
 
 
 def _by_student(place: Path) -> dict[str, set[str]]:
-    """The names of the files of each student: of each folder, of each in a download of Canvas; "" is all else."""
-    found: dict[str, set[str]] = defaultdict(set)
-    if place.is_dir():
-        try:
-            with os.scandir(place) as entries:
-                listed = sorted(entries, key=lambda entry: entry.name)
-        except OSError:  # find_submissions says so
-            return {}
-        for entry in listed:
-            if entry.is_dir(follow_symlinks=False):
-                # Each folder is listed by itself: the many files of one student hide nobody else's.
-                if entry.name not in UNINTERESTING and not entry.name.startswith("."):
-                    found[entry.name] |= _plain(Folder(Path(entry.path)).listing().files)
-            elif match := CANVAS.fullmatch(entry.name):
-                found[f"{match['student']}_{match['user']}"] |= _plain([entry.name])
-            else:
-                found[""] |= _plain([entry.name])
-    elif place.suffix.lower() == ".zip":
-        for path in _paths_in_zip(place):
-            match = CANVAS.fullmatch(path.name)
-            student = f"{match['student']}_{match['user']}" if match else "/".join(path.parts[:-1][:1])
-            found[student] |= _plain([path.name])
+    """The names of the files of each student; "" is all that is nobody's."""
+    try:
+        intake = take_in(place, list(assignments().values()))
+    except UserError:  # find_submissions says so
+        return {}
+    found = {"": _plain(intake.unclaimed)}
+    for one in intake.found:
+        with suppress(*DAMAGED, Unreadable):
+            # Each is listed by itself: the many files of one student hide nobody else's.
+            found[one.student] = _plain(_listed(one.tree()))
     return found
 
 
-def _paths_in_zip(place: Path) -> list[PurePosixPath]:
-    """What lies in a download of a class, without the folder that all files lie in."""
-    try:
-        with zipfile.ZipFile(place) as archive:
-            if len(archive.infolist()) > MAX_CLASS_MEMBERS:
-                return []
-            wanted = (one for one in members(archive) if not one.refused and not one.uninteresting)
-            paths = [PurePosixPath(one.path) for one in wanted]
-    except DAMAGED:  # find_submissions says so
-        return []
-    while paths and len(paths[0].parts) > 2 and len({path.parts[0] for path in paths}) == 1:
-        paths = [PurePosixPath(*path.parts[1:]) for path in paths]
-    return paths
+def _listed(tree: Tree) -> list[str]:
+    """The paths in a tree, and in the only zip file of it."""
+    files = list(tree.listing().files)
+    zips = [path for path in files if path.lower().endswith(".zip")]
+    return files + list(open_zip(tree, zips[0]).listing().files) if len(zips) == 1 else files

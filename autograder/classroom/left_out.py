@@ -1,0 +1,52 @@
+"""not-graded.csv beside grades.csv: every file of a download that no grade is for, whose it is, and why."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.reports.write_files import harmless, write_whole
+from autograder.submissions.find_submissions import Intake, names_of
+from autograder.submissions.read_submission import Submission
+
+FILE = "not-graded.csv"
+
+
+@dataclass
+class LeftOut:
+    """What was left out of a class: nobody's files, those that are ignored, and students' files that do not count."""
+
+    intake: Intake
+    of_students: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # student -> path and reason
+
+    def add(self, student: str, submission: Submission) -> None:
+        """Take in what does not count of a student's files."""
+        self.of_students[student] = submission.left
+
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        yield from ((path, "", why) for path, why in self.intake.unclaimed.items())
+        yield from ((path, "", f"ignored: {why}") for path, why in self.intake.ignored.items())
+        for student, left in self.of_students.items():
+            yield from ((path, student, why) for path, why in left)
+
+    def write(self, folder: Path) -> None:
+        """Write the table: a row a file, or a folder with all in it."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(["file", "student", "why"])
+        writer.writerows([harmless(cell) for cell in row] for row in self._rows())
+        # The mark at the beginning lets spreadsheets know that this is UTF-8.
+        write_whole(folder / FILE, text.getvalue().encode("utf-8-sig", errors="replace"))
+
+    def __str__(self) -> str:
+        """A sentence: how many files are not graded, and the names of those that belong to nobody."""
+        nobodys, ignored = self.intake.unclaimed, self.intake.ignored
+        others = [path for left in self.of_students.values() for path, _ in left]
+        parts = [f"{names_of(nobodys)} of nobody"] if nobodys else []
+        parts += (
+            [f"{names_of(others)} of students that {'does' if len(others) == 1 else 'do'} not count"] if others else []
+        )
+        parts += [f"{len(ignored)} ignored by name"] if ignored else []
+        listed = f"; {FILE} lists all, with the reason" if parts else ""
+        return f"Not graded: {', '.join(parts) or '0 files'}{listed}."
