@@ -4,6 +4,8 @@ import os
 import sys
 from collections.abc import Callable
 
+from course.startup import replace_unknown
+
 
 class UserError(Exception):
     """Something the user can put right. The message says what was wrong, where, and what to do."""
@@ -23,6 +25,7 @@ def first_reason(error: Exception) -> str:
 
 def run_command(main: Callable[[], int]) -> int:
     """Run a command. A `UserError` becomes one line on stderr and exit status 2, without a traceback."""
+    replace_unknown()
     try:
         return main()
     except UserError as error:
