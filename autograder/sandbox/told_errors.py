@@ -13,7 +13,7 @@ from autograder.sandbox.unwritten import unwritten
 LATER = {  # versions of Python, and what the message and the line look like if an earlier one is given their syntax
     (3, 11): r"\n\s*except\s*\*",
     (3, 12): r"^f-string|\n\s*(type\s+\w+\s*(\[.*\])?\s*=|(async\s+)?def\s+\w+\s*\[|class\s+\w+\s*\[)",
-    (3, 14): r"\n\s*except\s+[\w.]+\s*,|\bt[\"']",
+    (3, 14): r"\n\s*except\s+[\w.]+\s*,|^invalid syntax\n.*\bt[\"']",
 }
 SHAPES = 6  # of tensors, and whole numbers, that are told of a line
 
