@@ -5,6 +5,8 @@ import sys
 import traceback
 from collections.abc import Callable
 
+from course.startup import replace_unknown
+
 
 class UserError(Exception):
     """Something the user can put right. The message says what was wrong, where, and what to do."""
@@ -35,6 +37,7 @@ def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -
     Args:
         developer: whether its traceback is shown, as with `python -X dev`.
     """
+    replace_unknown()
     try:
         return main()
     except UserError as error:

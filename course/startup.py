@@ -19,9 +19,17 @@ INSTALL = "pip install -c constraints.txt -e ."
 
 def begin() -> None:
     """End the program with what is missing and how to mend it, unless this Python can run the course."""
+    replace_unknown()
     if words := problem():
         print(words, file=sys.stderr)
         sys.exit(2)
+
+
+def replace_unknown() -> None:
+    """Print characters that the console or the pipe cannot show as "?", instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 def problem(version: tuple[int, ...] = sys.version_info[:3], root: str = ROOT) -> str:

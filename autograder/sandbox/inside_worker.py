@@ -384,6 +384,10 @@ def main() -> None:
     requests = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     prepare_torch()
+    if os.name != "nt":
+        from autograder.sandbox.confine import limit_output
+
+        limit_output()
     from autograder.sandbox import same_refusals
 
     serve(requests, replies, same_refusals.refuse)

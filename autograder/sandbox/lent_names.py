@@ -14,6 +14,8 @@ from typing import Any
 
 from torch import nn
 
+from autograder.sandbox.told_errors import syntax_words
+
 
 class Lender:
     """A stand-in's module together with the student's module behind it.
@@ -80,7 +82,7 @@ class Lender:
                 self.borrowed = self.own()
             except BaseException as error:  # sys.exit() included
                 line = error.lineno if isinstance(error, SyntaxError) else None
-                message = error.msg if isinstance(error, SyntaxError) else str(error).partition("\n")[0][:200]
+                message = syntax_words(error) if isinstance(error, SyntaxError) else str(error).partition("\n")[0][:200]
                 place = f", line {line}" if line else ""
                 self.why = f"{self.name}.py cannot be imported ({type(error).__name__}: {message}{place})"
         if self.borrowed is None:

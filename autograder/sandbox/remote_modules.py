@@ -14,7 +14,16 @@ from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.read_reply import are_shapes, read_gradients
 from autograder.sandbox.recipes import Recipe, Recipes
 from autograder.sandbox.remote_values import MODULE, Code, Foreign, Gradients, Named, body_of, shown
-from autograder.sandbox.student_faults import Blocked, Crashed, NoFile, StudentFault, TimedOut, ending, fault_of
+from autograder.sandbox.student_faults import (
+    Blocked,
+    Crashed,
+    NoFile,
+    StudentFault,
+    TimedOut,
+    ending,
+    fault_of,
+    other_weights,
+)
 from autograder.sandbox.total_time import Clock, Seconds
 from autograder.sandbox.where_it_was import places, too_late
 from autograder.sandbox.wire import FrameError, flatten
@@ -257,7 +266,12 @@ class ObjectProxy(Named):
             stored: the checkpoint to load instead.
         """
         request = {"do": "state", "target": self._handle, "stored": stored}
-        self._student.request(request, tensors, f"{self._name}.load_state_dict(...)")
+        try:
+            self._student.request(request, tensors, f"{self._name}.load_state_dict(...)")
+        except StudentFault as fault:
+            given = not any(path.endswith("__init__") for _, path in self._student.code.graded)
+            fault.message = other_weights(fault.message, given)
+            raise
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of all weights and buffers."""

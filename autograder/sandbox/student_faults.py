@@ -5,6 +5,8 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.sandbox.limits import PRINTED
+
 
 @dataclass(frozen=True)
 class Place:
@@ -72,6 +74,8 @@ class Crashed(StudentFault):
 
 def ending(code: int) -> str:
     """How a process ended, in words."""
+    if code < 0 and -code == getattr(signal, "SIGXFSZ", 0):
+        return f"printed more than {PRINTED >> 20} MiB, and was ended: does the code print without end?"
     if code < 0:
         try:
             return f"was ended by {signal.Signals(-code).name}"
@@ -99,9 +103,35 @@ def fault_of(error: Any, call: str) -> StudentFault:
         return NotStarted(f"{where[-1].function} is not written yet ({message})", call, tuple(where))
     if kind == "ReadyMade":
         return Forbidden(message, call, tuple(where))
+    if (
+        kind == "AttributeError"
+        and not where
+        and (lacking := re.fullmatch(r"module '(\w+)' has no attribute '(\w+)'", message))
+    ):
+        return Raised(f"{lacking[1]}.py defines no {lacking[2]}", call)
     if kind == "SystemExit":
         return Raised(f"sys.exit({message}) was called", call, tuple(where))
     return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))
+
+
+def other_weights(message: str, given: bool) -> str:
+    """What torch says of weights that do not fit an object, said of the object; other messages as they are.
+
+    Args:
+        given: whether the constructor is none that the student writes.
+    """
+    if not (found := re.match(r"RuntimeError: Error\(s\) in loading state_dict for (\w+):", message)):
+        return message
+    extra, missing = (
+        ", ".join(re.findall(r'"([^"\n]+)"', "".join(re.findall(rf"{kind} key\(s\)[^\n]*", message))))
+        for kind in ("Missing", "Unexpected")  # in the object's own weights, and among them
+    )
+    words = [f"{found[1]} has a parameter or buffer too many: {extra}"] if extra else []
+    words += [f"{found[1]} lacks {missing}"] if missing else []
+    size = r"size mismatch for ([^:\n]+): [^\n]*?Size\(\[(.*?)\]\)[^\n]*?Size\(\[(.*?)\]\)"
+    words += [f"{name} has the shape ({got}) instead of ({wanted})" for name, wanted, got in re.findall(size, message)]
+    words += ["The constructors are given: do not change them"] if given else []
+    return ". ".join(words)
 
 
 def is_dtype_conflict(fault: BaseException | None) -> bool:

@@ -1,6 +1,7 @@
 """In a worker: an exception as text for the grader, with the lines of the student's files that it went through."""
 
 import contextlib
+import linecache
 import re
 import sys
 import traceback
@@ -9,6 +10,11 @@ from typing import Any
 
 from autograder.sandbox.unwritten import unwritten
 
+LATER = {  # versions of Python, and what the message and the line look like if an earlier one is given their syntax
+    (3, 11): r"\n\s*except\s*\*",
+    (3, 12): r"^f-string|\n\s*(type\s+\w+\s*(\[.*\])?\s*=|(async\s+)?def\s+\w+\s*\[|class\s+\w+\s*\[)",
+    (3, 14): r"\n\s*except\s+[\w.]+\s*,|^invalid syntax\n.*\bt[\"']",
+}
 SHAPES = 6  # of tensors, and whole numbers, that are told of a line
 
 
@@ -18,7 +24,7 @@ def describe(error: BaseException) -> dict[str, Any]:
     where = [[f.filename, f.lineno, f.name, f.line] for f in frames if re.fullmatch(r"\w+\.py", f.filename)]
     if isinstance(error, SyntaxError):
         where.append([error.filename, error.lineno, "", (error.text or "").strip()])
-        message = error.msg
+        message = syntax_words(error)
     else:
         message = str(error) + _arguments(error)
     if where and (shapes := _shapes(error, str(where[-1][3] or ""))):
@@ -28,6 +34,28 @@ def describe(error: BaseException) -> dict[str, Any]:
         last = [frame for frame in frames if re.fullmatch(r"\w+\.py", frame.filename)][-1]
         reply["unwritten"] = unwritten(error, last.filename, last.name, last.lineno or 0)
     return reply
+
+
+def syntax_words(error: SyntaxError) -> str:
+    """What is wrong with a file that is not Python, and why it may be Python elsewhere."""
+    lines, message = linecache.getlines(error.filename or ""), error.msg
+    begin, end = (
+        next((number for number, line in enumerate(lines, start=1) if line.startswith(mark)), 0)
+        for mark in ("<<<<<<< ", ">>>>>>> ")
+    )
+    if 0 < begin < end:
+        return (
+            f"git has left a merge conflict in lines {begin} to {end}: "
+            "keep one of the two versions, and delete the lines with <<<<<<<, ======= and >>>>>>>"
+        )
+    line = f"{message}\n{error.text or ''}"
+    if re.search(r"\n\s*[%!]", line):
+        return f"{message}: lines that begin with % or ! are for notebooks"
+    later = next((version for version, pattern in LATER.items() if re.search(pattern, line)), (0, 0))
+    if sys.version_info < later:
+        here, there = (".".join(map(str, version[:2])) for version in (sys.version_info, later))
+        return f"{message}: the grader runs Python {here}, and this may need Python {there}"
+    return message
 
 
 def _shapes(error: BaseException, line: str) -> str:

@@ -78,7 +78,12 @@ class Printed:
         start = self._reader.tell()
         end = self._reader.seek(0, os.SEEK_END)
         self._reader.seek(max(start, end - KEPT_OUTPUT))
-        return self._reader.read(KEPT_OUTPUT).decode("utf-8", errors="replace")
+        text = self._reader.read(KEPT_OUTPUT).decode("utf-8", errors="replace")
+        # Emptied, so that the limit is one for each test. The position is the worker's as well.
+        os.ftruncate(self.descriptor, 0)
+        os.lseek(self.descriptor, 0, os.SEEK_SET)
+        self._reader.seek(0)
+        return text
 
     def close(self) -> None:
         self._reader.close()

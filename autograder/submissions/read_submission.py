@@ -1,5 +1,6 @@
 """A submission: the source texts of a student's modules, read by name from a folder or a zip file."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment
 from autograder.submissions.loose_files import OTHER_ARCHIVES, is_module, not_read, without_number
+from autograder.submissions.source_text import NOTEBOOK, is_notebook, source_text
 from autograder.submissions.untrusted_files import (
     MAX_ARCHIVE,
     MAX_FILE,
@@ -22,6 +24,7 @@ from autograder.submissions.untrusted_files import (
 )
 from course.errors import UserError
 
+MAX_NOTEBOOK = 4_000_000  # of what is looked at, whether it is a notebook
 MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into the header of a frame
 MAX_NOTES = 8
 IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # what Python would load by itself if it lay in its path
@@ -121,7 +124,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         try:
             if why := listing.files[path]:
                 raise Unreadable(why)
-            sources[module] = _text(tree.read(path, MAX_FILE))
+            sources[module] = _text(tree, path)
             del unreadable[module]
         except Unreadable as error:
             unreadable[module] = f"{file_name} {error}"
@@ -173,12 +176,14 @@ def _outermost(path: str, root: str, chosen: str) -> str:
     return next((one for one in folders if len(one) > len(root) and not f"{chosen}/".startswith(one)), "")
 
 
-def _text(data: bytes) -> str:
+def _text(tree: Tree, path: str) -> str:
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Unreadable("is not UTF-8 text") from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        return source_text(tree.read(path, MAX_FILE))
+    except Unreadable as error:
+        large = b""
+        with contextlib.suppress(Unreadable):
+            large = tree.read(path, MAX_NOTEBOOK)
+        raise (Unreadable(NOTEBOOK) if is_notebook(large.decode(errors="replace")) else error) from None
 
 
 def _names(assignment: Assignment) -> str:
