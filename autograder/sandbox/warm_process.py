@@ -59,7 +59,12 @@ def import_late(name: str) -> None:
     if name == "course":
         for public in module.__all__:
             getattr(module, public)
-        importlib.import_module("course.figure_with_alt_text")
+        for inner in ("course.figure_with_alt_text", "editdistance", "rapidfuzz.distance.Levenshtein"):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(inner)
+    if name == "torch.profiler":
+        with module.profile():  # starts two threads, which wait from then on; a fork does without them
+            pass
     if name == "matplotlib.pyplot":
         import io
 

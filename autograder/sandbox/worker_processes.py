@@ -26,7 +26,8 @@ OPTIONAL = {
     "matplotlib.pyplot": r"\b(matplotlib|pylab|course)\b",
     "course": r"\bcourse\b",
     "torch._dynamo": r"\boptim\b|torch\.func\b|import func\b|functorch|checkpoint\(|\bcompiler\b|saved_tensors|\bfx\b",
-    "torch._inductor.config": r"use_deterministic_algorithms|profile\b",
+    "torch._inductor.config": "use_deterministic_algorithms",
+    "torch.profiler": "profile",
     "torch.fx.experimental.symbolic_shapes": (
         r"gradcheck|gradgradcheck|backward\([^)]|\bgrad\(|autograd\.functional|distributions|broadcast_shapes"
         r"|unravel_index|dim_order|BCELoss|binary_cross_entropy|MaxUnpool|max_unpool"
