@@ -32,7 +32,8 @@ ADDED = {
         ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv"), "programs of Python add it"
     ),
     ".ipynb_checkpoints": "Jupyter adds it",
-    ".git": "git keeps its data there",
+    **dict.fromkeys((".git", ".gitignore", ".gitattributes", ".gitkeep", ".github"), "it is there for git"),
+    **dict.fromkeys((".vscode", ".idea"), "an editor adds it"),
 }
 HIDDEN = "its name begins with a dot"
 TOO_DEEP = f"lies more than {MAX_DEPTH} folders deep"
