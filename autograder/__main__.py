@@ -21,29 +21,47 @@ from course.errors import UserError, run_command
 
 # Python itself ends with 1 after an exception: what did not even start must not look like a verdict.
 COMPLETE, USAGE, FAULT, INCOMPLETE = 0, 2, 3, 4
-# Modules with a main() of their own.
+TEACHING, AUTHORS, MACHINE = "grade a class", "make what students get", "write assignments and look at machines"
+# Modules with a main() of their own: what they are for, and what they do.
 COMMANDS = {
-    "audit": "autograder.authoring.audit.command",
-    "batch": "autograder.classroom.batch",
-    "compare": "autograder.classroom.compare",
-    "doctor": "autograder.grading.check_machine",
-    "expected": "autograder.authoring.stored_tensors",
-    "export": "autograder.classroom.export",
-    "gradescope": "autograder.authoring.packing.gradescope_archive",
-    "handout": "autograder.authoring.packing.handout",
-    "new": "autograder.authoring.new",
-    "release": "autograder.authoring.release",
-    "site": "autograder.authoring.site.command",
-    "term": "autograder.classroom.term",
-    "tolerance": "autograder.authoring.audit.tolerance_table",
+    "batch": ("autograder.classroom.batch", TEACHING, "grade all submissions of a class"),
+    "compare": ("autograder.classroom.compare", TEACHING, "who gains and who loses between two runs of batch"),
+    "export": ("autograder.classroom.export", TEACHING, "grades for Canvas or Moodle, feedback, similarity"),
+    "term": ("autograder.classroom.term", TEACHING, "the results of all assignments side by side"),
+    "handout": ("autograder.authoring.packing.handout", AUTHORS, "the archive that students get"),
+    "gradescope": ("autograder.authoring.packing.gradescope_archive", AUTHORS, "the archive for Gradescope"),
+    "release": ("autograder.authoring.release", AUTHORS, "notebooks and stubs, from the solutions"),
+    "site": ("autograder.authoring.site.command", AUTHORS, "the course as a static site"),
+    "new": ("autograder.authoring.new", MACHINE, "a small assignment that works, to be edited"),
+    "expected": ("autograder.authoring.stored_tensors", MACHINE, "the tensors that visible tests compare with"),
+    "audit": ("autograder.authoring.audit.command", MACHINE, "whether all holds that must hold of an assignment"),
+    "tolerance": ("autograder.authoring.audit.tolerance_table", MACHINE, "how far results of correct code differ"),
+    "doctor": ("autograder.grading.check_machine", MACHINE, "what this machine can grade"),
 }
+
+
+def here() -> dict[str, tuple[str, str, str]]:
+    """The commands that are there; students have hardly any."""
+    return {name: one for name, one in COMMANDS.items() if (ROOT / f"{one[0].replace('.', '/')}.py").is_file()}
+
+
+def all_commands() -> str:
+    """The commands in groups, a line each."""
+    lines = []
+    for group in (TEACHING, AUTHORS, MACHINE):
+        own = [f"  {name:<12}{words}" for name, (_, of, words) in here().items() if of == group]
+        lines += [f"\n{group}:", *own] if own else []
+    first = "\n\ncommands, each with a --help of its own (python -m autograder COMMAND):" if lines else ""
+    return "\n".join([first, *lines])
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="grade.py",
         description="Grade the modules of a submission.",
-        epilog="exit status: 0 all required points, 4 not all, 2 wrong usage; 3 or any other: the grader itself failed",
+        epilog="exit status: 0 all required points, 4 not all, 2 wrong usage; 3 or any other: the grader itself failed"
+        + all_commands(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("stage", nargs="*", help="stages to grade (all)")
     parser.add_argument(
@@ -79,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
     from autograder.sandbox.worker_processes import make_workers
 
     chosen = which_assignment(args.assignment, args.submission, Path.cwd() if Path.cwd() != ROOT else None)
+    check_words(args.stage, chosen)
     stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or None
     if args.watch:
         from autograder.reports.watch import watch
@@ -147,6 +166,24 @@ def run(args: argparse.Namespace) -> int:
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
 
 
+def check_words(words: list[str], chosen: Assignment) -> None:
+    """Say what may be meant by a word that is neither a stage nor a command.
+
+    Raises:
+        UserError: if there is something like it.
+    """
+    from difflib import get_close_matches
+
+    stages = [stage.name for stage in chosen.stages]
+    for word in words:
+        for other in assignments().values() if word not in stages else ():
+            if word in [stage.name for stage in other.stages]:
+                raise UserError(f"{word} is a stage of {other.name}: add --assignment {other.name}")
+        if word not in stages and (near := get_close_matches(word, [*stages, *here()], 1)):
+            names = ", ".join(stages)
+            raise UserError(f"there is no stage or command {word!r}: do you mean {near[0]}? (the stages are {names})")
+
+
 def own_folder(chosen: Assignment) -> Path:
     """The folder that is graded where none is named: this one, if modules lie in it, else that of the course.
 
@@ -212,7 +249,7 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] and arguments[0] in COMMANDS:
         command, *rest = arguments
-        return run_command(lambda: int(part(COMMANDS[command], command).main(rest)))
+        return run_command(lambda: int(part(COMMANDS[command][0], command).main(rest)))
     args = parse_arguments(arguments)
     return run_command(lambda: run(args))
 

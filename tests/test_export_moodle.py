@@ -208,3 +208,25 @@ def test_help_says_what_there_is(capsys):
         main(["export", "--help"])
     said = capsys.readouterr().out
     assert all(kind in said for kind in ("canvas", "moodle", "similarity"))
+
+
+def test_students_of_a_download_are_matched_whatever_is_in_their_names(tmp_path):
+    """Moodle leaves some signs out of the names of files, and writes a group before them; the number stays."""
+    rows = {12: "Ben O'Neil", 13: "Li Xu", 14: "Zoë Müller", 15: "Ana-Maria d'Été_2"}
+    results: Results = {
+        "Ben ONeil_12": (12.0, 0.0),
+        "Gruppe A-Li Xu_13": (13.0, 0.0),
+        "Zoe\u0308 Mu\u0308ller_14": (14.0, 0.0),
+    }
+    write_results(tmp_path / "results", {**results, "Ana-Maria dÉté 2_15": (15.0, 0.0)})
+    lines = [f"Participant {number},{name},x@example.org,,{{}},100.00,Yes,-,-,{{}}" for number, name in rows.items()]
+    for way, last in (("id", 0), ("name", 1)):  # by name, a member of a group is nobody
+        (tmp_path / "moodle.csv").write_text(
+            MOODLE_HEADER + "".join(line.format("", "") + "\n" for line in lines), encoding="utf-8"
+        )
+        assert export_moodle(tmp_path, "--match", way) == last
+        with (tmp_path / "upload.csv").open(encoding="utf-8", newline="") as file:
+            given = {row["Identifier"]: row["Grade"] for row in csv.DictReader(file)}
+        for number in rows:
+            expected = "" if way == "name" and number == 13 else f"{number}.00"
+            assert given[f"Participant {number}"] == expected

@@ -173,8 +173,10 @@ class Download:
             if one.refused in ("", TOO_DEEP):
                 self._index(one.path, [one])
         for info in self.archive.infolist():
-            if (name := name_of(info)).endswith("/"):  # a folder, which may hold nothing
-                self._index(name.rstrip("/"), [])
+            *folder, rest = name_of(info).replace("\\", "/").split("/")
+            parts = [part for part in folder if part != "."]
+            if not rest and not {"", ".."} & {*parts} and "".join(parts).isprintable():  # a folder, which may be empty
+                self._index("/".join(parts), [])
 
     def _index(self, path: str, held: list[Member]) -> None:
         while path:

@@ -7,6 +7,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,7 +16,8 @@ from typing import Protocol
 
 MAX_FILE = 100_000  # bytes of a module; long ones of honest students have a third of that
 MAX_ARCHIVE = 64 * 1024 * 1024  # bytes of a student's zip file, which is held in memory while it is read
-MAX_MEMBERS = 4_000  # files and folders of a student
+MAX_MEMBERS = 4_000  # files of a student
+MAX_FOLDERS = 1_000  # folders of a student; a search that starts in somebody's home ends
 MAX_CLASS_MEMBERS = 500_000  # files in a download of a whole class
 MAX_DEPTH = 5  # folders above a file
 MAX_NAME = 300  # characters of a path
@@ -30,11 +32,12 @@ ADDED = {
         ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv"), "programs of Python add it"
     ),
     ".ipynb_checkpoints": "Jupyter adds it",
-    ".git": "git keeps its data there",
+    **dict.fromkeys((".git", ".gitignore", ".gitattributes", ".gitkeep", ".github"), "it is there for git"),
+    **dict.fromkeys((".vscode", ".idea"), "an editor adds it"),
 }
 HIDDEN = "its name begins with a dot"
 TOO_DEEP = f"lies more than {MAX_DEPTH} folders deep"
-MORE = f"more than {MAX_MEMBERS:,} files: the others were not looked at"
+MORE = f"more than {MAX_MEMBERS:,} files or {MAX_FOLDERS:,} folders: the others were not looked at"
 UTF8_FLAG = 0x800  # bit 11: the name is UTF-8 (APPNOTE.TXT, 4.4.4)
 CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's list (APPNOTE.TXT, 4.3.12)
 
@@ -86,6 +89,11 @@ class Tree(Protocol):
         """
 
 
+def _not_all(found: Listing) -> None:
+    found.notes.append(MORE)
+    found.left["..."] = MORE
+
+
 def added(name: str) -> str:
     """Who adds a file or a folder of this name by itself, so that it is ignored, or ""."""
     return ADDED["__MACOSX"] if name.startswith("._") else ADDED.get(name, "")
@@ -129,10 +137,9 @@ class Folder:
 
     def listing(self) -> Listing:
         found = Listing()
-        for number, (path, entry) in enumerate(self._walk(self.path, "", found)):
+        for number, (path, entry) in enumerate(self._walk(found)):
             if number >= MAX_MEMBERS:
-                found.notes.append(MORE)
-                found.left["..."] = MORE
+                _not_all(found)
                 break
             if entry.is_symlink():
                 found.files[path] = "is a symbolic link, which is not followed"
@@ -140,30 +147,36 @@ class Folder:
                 found.files[path] = "" if entry.is_file(follow_symlinks=False) else "is not an ordinary file"
         return found
 
-    def _walk(self, folder: Path, prefix: str, found: Listing) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    def _walk(self, found: Listing) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
         """All files, those near the top first. Folders that are links are not entered."""
-        try:
-            with os.scandir(folder) as entries:
-                # Not more than the limit, since sorting needs them all in memory.
-                listed = sorted(islice(entries, MAX_MEMBERS + 1), key=lambda entry: entry.name)
-        except OSError as error:
-            found.left[prefix] = f"the folder cannot be read: {error.strerror}"
-            found.notes.append(f"the folder {printable(prefix) or '.'} cannot be read: {error.strerror}")
-            return
-        folders = []
-        for entry in listed:
-            path, is_folder = prefix + entry.name, entry.is_dir(follow_symlinks=False)
-            why = added(entry.name)
-            if is_folder and not why:
-                why = HIDDEN if entry.name.startswith(".") else TOO_DEEP if path.count("/") >= MAX_DEPTH else ""
-            if why:
-                found.left[f"{path}/" if is_folder else path] = why
-            elif is_folder:
-                folders.append(entry)
-            else:
-                yield path, entry
-        for entry in folders:
-            yield from self._walk(folder / entry.name, f"{prefix}{entry.name}/", found)
+        prefixes, listed = deque([""]), list["os.DirEntry[str]"]()
+        for _ in range(MAX_FOLDERS):
+            if not prefixes:
+                return
+            prefix = prefixes.popleft()
+            try:
+                with os.scandir(self.path / prefix) as entries:
+                    # Not more than the limit, since sorting needs them all in memory.
+                    listed = sorted(islice(entries, MAX_MEMBERS + 1), key=lambda entry: entry.name)
+            except OSError as error:
+                found.left[prefix] = f"the folder cannot be read: {error.strerror}"
+                found.notes.append(f"the folder {printable(prefix) or '.'} cannot be read: {error.strerror}")
+                continue
+            for entry in listed:
+                path, is_folder = prefix + entry.name, entry.is_dir(follow_symlinks=False)
+                why = added(entry.name)
+                if is_folder and not why:
+                    why = HIDDEN if entry.name.startswith(".") else TOO_DEEP if path.count("/") >= MAX_DEPTH else ""
+                if why:
+                    found.left[f"{path}/" if is_folder else path] = why
+                elif is_folder:
+                    prefixes.append(f"{path}/")
+                else:
+                    yield path, entry
+            if len(listed) > MAX_MEMBERS:
+                break
+        if prefixes or len(listed) > MAX_MEMBERS:
+            _not_all(found)
 
     def read(self, path: str, limit: int) -> bytes:
         return read_regular(self.path / path, limit)
@@ -196,8 +209,7 @@ class Archive:
         taken: dict[str, str] = {}  # how file systems without upper and lower case would see it
         for number, member in enumerate(self.members):
             if number >= MAX_MEMBERS:
-                found.notes.append(MORE)
-                found.left["..."] = MORE
+                _not_all(found)
                 break
             if member.refused:
                 found.left[member.path] = member.refused

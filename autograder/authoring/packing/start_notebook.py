@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from autograder.manifest import Assignment
+from autograder.manifest import Assignment, first_assignment
 
 NAME = "0_start.ipynb"
 MINUTES = re.compile(r"^\| [A-Z](, optional)? \| .* \| (\d+) minutes \|$", re.MULTILINE)
@@ -14,11 +14,11 @@ HOW = """\
 
 1. Open a notebook of the table, in its order. It explains, lets you experiment, and says what to write in which module.
 2. Write in the module, where `raise NotImplementedError` stands, and save.
-3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}` in a terminal (on a shared server
-   `autograde {stage}`). You may ask as often as you like, and never have to restart the kernel.
+3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}{which}` in a terminal (on a shared
+   server `autograde {stage}`). You may ask as often as you like, and never have to restart the kernel.
 
-At the end `python grade.py --zip` packs what you hand in. The [student guide](../../docs/student-guide.md) says how to
-read a verdict and what to do when you are stuck.
+At the end `python grade.py --zip{which}` packs what you hand in. The [student guide](../../docs/student-guide.md) says
+how to read a verdict and what to do when you are stuck.
 
 ## How far you are
 
@@ -41,10 +41,12 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
         title, time = title_of(notebooks[name]), _time(introduction)
         rows.append(f"| [{title}]({name}) | {written or 'nothing'} | {worth}{extra} | {time} |")
     table = ["| notebook | you write in | points | time |", "|---|---|---|---|", *rows]
-    example = chosen.stages[0].name
+    # Without a name the commands mean the first assignment, in the folder of the course in which they are entered.
+    which = "" if chosen.name == first_assignment().name else f" --assignment {chosen.name}"
+    how = HOW.replace("{stage}", chosen.stages[0].name).replace("{which}", which)
     cells = [
         _cell("start", "markdown", f"# {chosen.title}: start here\n\n" + "\n".join(table)),
-        _cell("how", "markdown", HOW.replace("{stage}", example)),
+        _cell("how", "markdown", how),
         _cell("far", "code", "from course import overview\n\noverview()"),
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
