@@ -47,6 +47,7 @@ class StageTestCase(unittest.TestCase):
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     warnings: list[Warned]  # what the test does not judge
+    told: set[str] | None = None  # what earlier tests of the stage have warned of; once is enough
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:

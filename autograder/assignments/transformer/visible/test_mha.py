@@ -47,6 +47,18 @@ class TestMultiHeadAttention(StageTestCase):
             mha.compute_mh_qkv_transformation(stored["Q"], stored["K"], stored["V"])
         return mha
 
+    def on_heads(self, heads: dict[str, np.ndarray]):
+        """Attention that has just projected to these heads, with weights that change nothing; see `projected`."""
+        H, d_k = heads["query"].shape[1], heads["query"].shape[-1]
+        mha = self.student.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)
+        state = {f"W_{name}.weight": np.eye(H * d_k) for name in "qkvo"}
+        mha.load_state(state | {f"W_{name}.bias": np.zeros(H * d_k) for name in "qkvo"})
+        tensors = (heads[name].swapaxes(1, 2) for name in ("query", "key", "value"))
+        merged = [one.reshape(*one.shape[:2], -1) for one in tensors]  # (B, T, H, d_k) -> (B, T, d_model)
+        with contextlib.suppress(NotStarted, Raised):
+            mha.compute_mh_qkv_transformation(*merged)
+        return mha
+
     def check_projections(self, stored: dict[str, np.ndarray]) -> None:
         result = self.attention().compute_mh_qkv_transformation(stored["Q"], stored["K"], stored["V"])
         q, k, v = self.items(result, 3, "compute_mh_qkv_transformation")
@@ -66,6 +78,7 @@ class TestMultiHeadAttention(StageTestCase):
         self.warn_of_changes(mha, {name: stored[name] for name in "QKV"}, "compute_mh_qkv_transformation")
         with self.only_warn(), self.student.unnoted():
             heads = {name: stored[name] for name in ("query", "key", "value")}
+            mha = self.on_heads(heads)
             mha.train()
             x = mha.compute_scaled_dot_product_attention(**heads)
             self.assert_tensor(x, stored["x"], "x in training mode", "B T_q d_model")
@@ -83,7 +96,7 @@ class TestMultiHeadAttention(StageTestCase):
         else:
             self.warn_of_side_effects(mha, {**inputs, **masks}, weights=self.stored("weights"))
         heads = {name: stored[name] for name in ("query", "key", "value")}
-        self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention")
+        self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention", batch=False)
 
     def test_mha_key_padding_mask(self):
         """Attend to the keys that are not padding."""
@@ -91,18 +104,16 @@ class TestMultiHeadAttention(StageTestCase):
         stored, [(name, mask)] = self.stored("key_padding"), self.masks("key_padding").items()
         with self.only_warn():  # a score of 0 is one like any other
             heads = {one: stored[one] for one in ("query", "key", "value")}
-            x = self.projected(stored).compute_scaled_dot_product_attention(
-                **heads | {"query": 0 * heads["query"], name: mask}
-            )
+            even = heads | {"query": 0 * heads["query"]}
+            x = self.on_heads(even).compute_scaled_dot_product_attention(**even, **{name: mask})
             allowed = (mask == 0)[:, None, :, None]  # all queries attend to all of these alike
             mean = (allowed * heads["value"]).sum(axis=2, keepdims=True) / allowed.sum(axis=2, keepdims=True)
             merged = mean.swapaxes(1, 2).reshape(len(mean), 1, -1)  # (B, H, 1, d_k) -> (B, 1, d_model)
             expected = np.broadcast_to(merged, stored["x"].shape)
             self.assert_tensor(x, expected, "x, of queries that are all 0,", "B T_q d_model")
         with self.only_warn():  # exp() of such a score is no finite number
-            x = self.projected(stored).compute_scaled_dot_product_attention(
-                1e5 * heads["query"], heads["key"], heads["value"]
-            )
+            loud = heads | {"query": 1e5 * heads["query"]}
+            x = self.on_heads(loud).compute_scaled_dot_product_attention(**loud)
             self.assert_form(x, stored["x"].shape, "x, of queries 100,000 times as large,", "B T_q d_model")
         with self.only_warn():
             self.check_shifted("key_padding", {name: mask})
@@ -114,7 +125,7 @@ class TestMultiHeadAttention(StageTestCase):
         with self.student.unnoted():
             for most in (50, 700):
                 shifted = heads | {"key": shifted_keys(heads["query"], heads["key"], most)}
-                x = self.projected(stored).compute_scaled_dot_product_attention(**shifted, **masks)
+                x = self.on_heads(shifted).compute_scaled_dot_product_attention(**shifted, **masks)
                 name = f"x, where the scores of some queries are near {most}, and of others near -{most},"
                 self.assert_tensor(x, stored["x"], name, "B T_q d_model", limit=LARGE_LIMIT)
 
