@@ -214,3 +214,33 @@ def test_a_mask_of_numbers_is_told(use):
     for test in told:
         assert NO_BOOLEANS in test.details
         assert test.pointed == ()
+
+
+# Softmaxes that hold for small scores only
+
+ONE_MAXIMUM = "(lambda s: (s - s.max()).exp() / (s - s.max()).exp().sum(dim=-1, keepdim=True))("
+SMALL_ONLY = {  # assignment, stage, what is replaced, by what
+    "one maximum for all rows": ("transformer", "mha", "torch.softmax(scores, dim=-1)", ONE_MAXIMUM + "scores)"),
+    "fill of -20": ("transformer", "mha", "torch.finfo(scores.dtype).min", "-20.0"),
+    "fill of -100": ("transformer", "mha", "torch.finfo(scores.dtype).min", "-100.0"),
+    "one maximum for all heads": ("variants", "heads", "torch.softmax(scores, dim=-1)", ONE_MAXIMUM + "scores)"),
+    "fill of -30": ("variants", "heads", "torch.finfo(scores.dtype).min", "-30.0"),
+    "fill of -200": ("attention", "scoring", "torch.finfo(scores.dtype).min", "-200.0"),
+}
+QUICK_SOFTMAX = ("one maximum for all rows", "fill of -100")
+
+
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=() if what in QUICK_SOFTMAX else pytest.mark.slow) for what in SMALL_ONLY]
+)
+def test_a_softmax_for_small_scores_only_is_warned_of_and_graded(what):
+    name, short, old, new = SMALL_ONLY[what]
+    audited, stage = subject(name), assignment(name).stage(short)
+    text = audited.solution[short]
+    assert old in text
+    code = audited.code({**audited.solution, short: text.replace(old, new)}, stage)
+    seen = [ran for ran in audited.run(code, stage) if ran.result.message]
+    assert seen
+    for seed in (1, 2):
+        graded = {ran.result.name for ran in audited.run(code, stage, seed) if not ran.passed}
+        assert {ran.result.name for ran in seen} <= graded
