@@ -49,6 +49,7 @@ class StageTestCase(unittest.TestCase):
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     warnings: list[Warned]  # what the test does not judge
     side_effect: Incorrect | None = None  # of a call whose result is right; see `minor`
+    told: set[str] | None = None  # what earlier tests of the stage have warned of; once is enough
     checks = 0  # made so far; the number of the one that fails is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.grading.graded_case import MINOR, StageTestCase, Warned, is_minor
+from autograder.grading.graded_case import MINOR, StageTestCase, is_minor
 from autograder.grading.results import NOT_JUDGED, PartResult, StageResult, TestResult
 from autograder.grading.text_budget import within_budget
 from autograder.manifest import Stage, package_of
@@ -110,8 +110,8 @@ def run_test(
         return run_test(name, case, stage, alone)
     status, message, details = _told(error)
     if error is None and case.warnings:
-        told = [line for graded in (True, False) for line in _warned(case.warnings, graded)]
-        message, details = told[0].replace("and:", "passes, but:", 1), tuple(told[1:])
+        told = [line for graded in (True, False) for line in _warned(case, graded)]
+        message, details = "".join(told[:1]).replace("and:", "passes, but:", 1), tuple(told[1:])
     first: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
     for part, (found, _) in tried.items():
         first.setdefault(id(found), part)
@@ -136,11 +136,16 @@ def run_test(
     return within_budget(result), error
 
 
-def _warned(warnings: list[Warned], graded: bool) -> list[str]:
-    """The lines of the warnings that the hidden test grades, or of the others, and whether it does."""
+def _warned(case: StageTestCase, graded: bool) -> list[str]:
+    """The lines of the new warnings that the hidden test grades, or of the others, and whether it does."""
     calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
-    for error, _ in (warning for warning in warnings if warning.graded == graded):
+    before = frozenset(case.told or ())
+    for error, _ in (warning for warning in case.warnings if warning.graded == graded):
         _, text, shown = _told(error)
+        if text in before:
+            continue
+        if case.told is not None:
+            case.told.add(text)
         last = shown[1:] if isinstance(error, StudentFault) else shown[1:3]
         kept = (KEPT,) if KEPT in text else ()
         calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))

@@ -81,6 +81,7 @@ class StageRun:
         self.dtype = "float64"  # of the last test
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
+        self.told: set[str] = set()  # of what was warned
         self.finite: Code | None = None  # without infinities, if a test ended with NaN
         self.filled: set[str] = set()  # tests that end with NaN, but not without infinities
         self.calls: dict[Any, Any] = {}  # that were followed
@@ -130,7 +131,7 @@ class StageRun:
             visible = self.tests.get(name)
             if visible is not None and (visible.status == "fault" or not visible.points):
                 continue
-            case.seed = self.book.hidden_seed if self.book else 0
+            case.seed, case.told = (self.book.hidden_seed if self.book else 0), self.told
             done = self.attempt(name, case, 0)
             if is_dtype_conflict(done.error):
                 done = self.attempt(name, case, 1)
@@ -149,7 +150,7 @@ class StageRun:
                     if followed and not case.hidden:
                         further = functools.partial(gets_further, case, error, checks)
                         failed.append((name, followed, case.student, further, error.smaller is not None))
-            if error is None and case.warnings and not case.hidden:
+            if error is None and result.message and not case.hidden:
                 with _only_explains():
                     from autograder.grading.warned_lines import with_warned_line
 

@@ -14,7 +14,7 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
     """The softmax over the keys, of which a query may attend to the first few only.
 
     Args:
-        scores: (B, T_q, T_k). They stay as they are; a new tensor is returned.
+        scores: (B, T_q, T_k), also large ones, 1000 or -1000. They stay as they are; a new tensor is returned.
         valid_lens: how many keys are allowed: keys 0 to n - 1 for a length of n. Integers, (B,) with one length for
             all queries of a sequence, or (B, T_q) with one for each query, or None, which allows all keys.
 

@@ -81,7 +81,7 @@ class MultiHeadAttention(nn.Module):
             (B, T_q, d_model): the heads side by side. W_o is not applied here.
 
         A query that may attend to nothing at all should still give finite numbers; which ones does not matter, and
-        it is not graded.
+        it is not graded. Scores may be large numbers of either sign, 1000 or -1000, in one call.
         """
         # Make x, (B, H, T_q, d_k), from which the last lines merge the heads.
         raise NotImplementedError("Stage 1: MultiHeadAttention.compute_scaled_dot_product_attention is not written yet")

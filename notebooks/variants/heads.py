@@ -32,7 +32,7 @@ class AttentionHead(nn.Module):
         """Attend from every position to the positions that the mask leaves.
 
         The scores are divided by the root of d_head, not of d_model. Dropout is applied to the weights, after the
-        softmax.
+        softmax. Scores may be large numbers of either sign, 1000 or -1000.
 
         Args:
             x: (B, T, d_model). Queries, keys and values are all made from it.

@@ -3,13 +3,14 @@
 import ast
 from collections.abc import Iterable, Iterator
 
-from autograder.authoring.audit.subject import SEED, Subject
+from autograder.authoring.audit.subject import SEED, Ran, Subject
 from autograder.authoring.release import strip_module
 from autograder.diagnosis.mistake_signatures import ELSEWHERE, known_signatures, name_mistakes, only_through
 from autograder.diagnosis.mistakes import Mistake
+from autograder.grading.run_test import GRADED
 from autograder.submissions.syntax_tree import functions
 
-PROMISE = "every mistake is caught, and named or declared"
+PROMISE = "every mistake is caught, and named or declared; what warnings say of hidden tests is so"
 QUICK = 20
 
 
@@ -34,6 +35,17 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         yield 'a visible test sees it, although it declares seen_by="hidden"'
     elif not mistake.random:
         yield from _named(subject, mistake)
+    yield from _warned(subject, item, visible)
+
+
+def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
+    """What a warning says is so: the hidden test of the same name takes points, or it takes none."""
+    for number, ran in enumerate(visible):
+        if not ran.passed or not ran.result.message:
+            continue
+        hidden = subject.run_mistake(item, SEED)[number]
+        if hidden.passed == (GRADED[True] in ran.result.details):
+            yield f"what {ran.result.name} warns of is said to be graded, or not, and that is not so: {hidden}"
 
 
 def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:

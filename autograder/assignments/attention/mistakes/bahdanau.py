@@ -187,7 +187,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your model returns more than the scores, as with the weights of attention.",
         read_again="The whole model returns the scores alone, as the Transformer does. See under Returns.",
     ),
-    # The visible tests compute no gradients.
+    # The visible tests only warn of it.
     Mistake(
         id="bahdanau.encoder-detached",
         module="seq2seq",

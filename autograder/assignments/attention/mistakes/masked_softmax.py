@@ -181,7 +181,7 @@ MISTAKES: tuple[Mistake, ...] = (
         read_again="A softmax of minus infinity everywhere divides 0 by 0, and such a number spreads through the whole "
         "model. There are large numbers that are finite.",
     ),
-    # The visible tests compute no gradients.
+    # The visible tests warn of it.
     Mistake(
         id="scoring.softmax-detached",
         module="scoring",

@@ -204,7 +204,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Where the kernel is tiny for all keys, your weights do not add up to 1, as with a number added to the sum.",
         "A tiny sum is still a sum to divide by; only a sum of 0 is another case. " + WEIGHT,
     ),
-    # The visible tests compute no gradients.
+    # The visible tests only warn of it.
     _pooling(
         "width-without-gradient",
         REACHED,

@@ -157,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
         looks_like="Your new state holds the logits, as if the two were exchanged.",
         read_again="See under Returns in the docstring for the order of the results.",
     ),
-    # Dropout is switched off in the visible tests, and no gradients are computed.
+    # The visible tests only warn of it.
     Mistake(
         id="bahdanau.dropout-of-the-context",
         module="seq2seq",

@@ -249,7 +249,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "encoder and the decoder do.",
         random=True,
     ),
-    # Dropout is switched off in the visible tests.
+    # The visible tests only warn of it.
     Mistake(
         id="mha.dropout-on-weights",
         module="mha",
@@ -260,7 +260,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "sub-layers (section 5.4), which the encoder and the decoder do.",
         seen_by="hidden",
     ),
-    # The scores of the visible tests are small.
+    # The visible tests only warn of it.
     Mistake(
         id="mha.softmax-overflows",
         module="mha",
@@ -271,7 +271,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "one, no exponential is above 1. PyTorch's own softmax does that.",
         seen_by="hidden",
     ),
-    # The visible tests do not judge gradients.
+    # The visible tests only warn of it.
     Mistake(
         id="mha.detached",
         module="mha",
@@ -282,7 +282,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "switching gradients off, or on a way through NumPy or Python numbers.",
         seen_by="hidden",
     ),
-    # The visible tests do not look at the inputs after the call.
+    # The visible tests only warn of it.
     Mistake(
         id="mha.query-changed-in-place",
         module="mha",

@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.assignments.transformer.relative import RelativeTestCase
 from autograder.diagnosis.compare_tensors import Incorrect
-from autograder.sandbox.student_faults import NotStarted, Raised, StudentFault
+from autograder.sandbox.student_faults import NotStarted, Raised
 
 
 def shifted_keys(query: np.ndarray, key: np.ndarray, most: float) -> np.ndarray:
@@ -31,13 +31,34 @@ class TestMultiHeadAttention(RelativeTestCase):
         return {name: mask for name, mask in self.stored(case).items() if name.endswith("_mask") and "/" not in name}
 
     def check_attention(self, case: str, **masks: np.ndarray) -> None:
-        stored, mha = self.stored(case), self.attention()
-        # The two methods may share what they keep on the object, and `forward` projects first. A projection that
-        # does not work costs its own test only.
+        stored = self.stored(case)
+        x = self.projected(stored).compute_scaled_dot_product_attention(
+            stored["query"], stored["key"], stored["value"], **masks
+        )
+        self.assert_tensor(x, stored["x"], "x", "B T_q d_model")
+
+    def projected(self, stored: dict[str, np.ndarray]):
+        """Attention that has projected the inputs of a case.
+
+        The two methods may share what they keep on the object, and `forward` projects first. A projection that does not
+        work costs its own test only.
+        """
+        mha = self.attention()
         with contextlib.suppress(NotStarted, Raised):
             mha.compute_mh_qkv_transformation(stored["Q"], stored["K"], stored["V"])
-        x = mha.compute_scaled_dot_product_attention(stored["query"], stored["key"], stored["value"], **masks)
-        self.assert_tensor(x, stored["x"], "x", "B T_q d_model")
+        return mha
+
+    def on_heads(self, heads: dict[str, np.ndarray]):
+        """Attention that has just projected to these heads, with weights that change nothing; see `projected`."""
+        H, d_k = heads["query"].shape[1], heads["query"].shape[-1]
+        mha = self.student.mha.MultiHeadAttention(d_model=H * d_k, num_heads=H)
+        state = {f"W_{name}.weight": np.eye(H * d_k) for name in "qkvo"}
+        mha.load_state(state | {f"W_{name}.bias": np.zeros(H * d_k) for name in "qkvo"})
+        tensors = (heads[name].swapaxes(1, 2) for name in ("query", "key", "value"))
+        merged = [one.reshape(*one.shape[:2], -1) for one in tensors]  # (B, T, H, d_k) -> (B, T, d_model)
+        with contextlib.suppress(NotStarted, Raised):
+            mha.compute_mh_qkv_transformation(*merged)
+        return mha
 
     def sound(self) -> bool:
         try:
@@ -65,19 +86,25 @@ class TestMultiHeadAttention(RelativeTestCase):
         self.warn_of_changes(mha, {name: stored[name] for name in "QKV"}, "compute_mh_qkv_transformation")
         with self.only_warn(), self.student.unnoted():
             heads = {name: stored[name] for name in ("query", "key", "value")}
+            mha = self.on_heads(heads)
             mha.train()
             x = mha.compute_scaled_dot_product_attention(**heads)
             self.assert_tensor(x, stored["x"], "x in training mode", "B T_q d_model")
 
     def warn_of_calls(self, case: str, masks: dict[str, np.ndarray]) -> None:
         """Warn of what `forward` and attention should not do with these masks."""
-        stored, mha = self.stored(case), self.attention()
+        stored = self.stored(case)
+        mha = self.projected(stored)
         inputs = dict(zip(("query", "key", "value"), map(stored.get, "QKV"), strict=True))
-        with contextlib.suppress(Incorrect, StudentFault):  # wrong projections cost their own part only
+        before = len(self.warnings)
+        with self.only_warn(), self.student.unnoted():
             self.check_projections(stored)
+        if len(self.warnings) > before:  # wrong projections cost their own part only
+            self.warnings.pop()
+        else:
             self.warn_of_side_effects(mha, {**inputs, **masks}, weights=self.stored("weights"))
         heads = {name: stored[name] for name in ("query", "key", "value")}
-        self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention")
+        self.warn_of_changes(mha, {**heads, **masks}, "compute_scaled_dot_product_attention", batch=False)
 
     def test_mha_key_padding_mask(self):
         """Attend to the keys that are not padding."""
@@ -86,18 +113,16 @@ class TestMultiHeadAttention(RelativeTestCase):
         stored, [(name, mask)] = self.stored("key_padding"), self.masks("key_padding").items()
         with self.only_warn():  # a score of 0 is one like any other
             heads = {one: stored[one] for one in ("query", "key", "value")}
-            x = self.attention().compute_scaled_dot_product_attention(
-                **heads | {"query": 0 * heads["query"], name: mask}
-            )
+            even = heads | {"query": 0 * heads["query"]}
+            x = self.on_heads(even).compute_scaled_dot_product_attention(**even, **{name: mask})
             allowed = (mask == 0)[:, None, :, None]  # all queries attend to all of these alike
             mean = (allowed * heads["value"]).sum(axis=2, keepdims=True) / allowed.sum(axis=2, keepdims=True)
             merged = mean.swapaxes(1, 2).reshape(len(mean), 1, -1)  # (B, H, 1, d_k) -> (B, 1, d_model)
             expected = np.broadcast_to(merged, stored["x"].shape)
             self.assert_tensor(x, expected, "x, of queries that are all 0,", "B T_q d_model")
         with self.only_warn():  # exp() of such a score is no finite number
-            x = self.attention().compute_scaled_dot_product_attention(
-                1e5 * heads["query"], heads["key"], heads["value"]
-            )
+            loud = heads | {"query": 1e5 * heads["query"]}
+            x = self.on_heads(loud).compute_scaled_dot_product_attention(**loud)
             self.assert_form(x, stored["x"].shape, "x, of queries 100,000 times as large,", "B T_q d_model")
         with self.only_warn():
             self.check_shifted("key_padding", {name: mask})
@@ -109,7 +134,7 @@ class TestMultiHeadAttention(RelativeTestCase):
         with self.student.unnoted():
             for most in (50, 700):
                 shifted = heads | {"key": shifted_keys(heads["query"], heads["key"], most)}
-                x = self.attention().compute_scaled_dot_product_attention(**shifted, **masks)
+                x = self.on_heads(shifted).compute_scaled_dot_product_attention(**shifted, **masks)
                 name = f"x, where the scores of some queries are near {most}, and of others near -{most},"
                 self.assert_tensor(x, stored["x"], name, "B T_q d_model", limit=LARGE_LIMIT)
 

@@ -175,7 +175,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your model hides padding tokens from all positions.",
         "Padding stands at the end, where the causal mask hides it already; a mask of its own can leave a position "
         "with nothing to see. The docstring says so.",
-        seen_by="hidden",  # in the batches of the visible tests no padding stands before a token
+        seen_by="hidden",  # the visible tests warn of it
     ),
     Mistake(
         "lm.positions-missing",

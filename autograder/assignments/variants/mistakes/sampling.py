@@ -267,7 +267,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Your loop draws tokens outside the top k, as if it did not use the filter, or not all of its arguments.",
         "The docstring says from which distribution a token is drawn.",
     ),
-    # The visible tests do not count how often a token is drawn.
+    # The visible tests warn of it.
     Mistake(
         "generate.draws-without-top-p",
         "generate",
