@@ -3,12 +3,11 @@
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from autograder.grading.changed_names import CHANGING, changed_name, last_writes, names_of_arguments, writes
 from autograder.submissions.filled_lists import empty_lists, unfilled_lists
 from autograder.submissions.loop_bodies import makes_something
-from autograder.submissions.syntax_tree import functions, statements
+from autograder.submissions.syntax_tree import functions, kept, statements
 
 DOES = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)  # such an expression may do something
 COMPUTES = (ast.BinOp, ast.UnaryOp, ast.Compare)
@@ -44,7 +43,7 @@ class FunctionText:
     keeps: tuple[tuple[int, int, str], ...]  # the lines of statements that give something to an attribute, and its name
 
 
-@lru_cache(maxsize=64)
+@kept(maxsize=64)
 def functions_of(file: str, text: str) -> dict[str, FunctionText]:
     try:
         found = functions(file.removesuffix(".py"), text)

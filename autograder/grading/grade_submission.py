@@ -19,6 +19,7 @@ from autograder.sandbox.total_time import Clock, Share
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all
+from autograder.submissions.syntax_tree import forget
 
 FEW = 6  # sentences show whether the student's own modules work together
 
@@ -68,6 +69,7 @@ def grade(
 
     results = []
     with ThreadPoolExecutor(jobs) as pool, contextlib.ExitStack() as ends:
+        ends.callback(forget)
         futures = [pool.submit(start, stage) for stage in chosen]
         whole = None
         if looks:

@@ -3,7 +3,7 @@
 import ast
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from autograder.sandbox.traces import MOST_LINES, Line, Trace
 from autograder.submissions.attributes import unused_attributes
 from autograder.submissions.filled_lists import filled_with_the_same, unfilled_lists, unread_lists, what_is_filled
 from autograder.submissions.small_changes import SmallChange, small_changes
-from autograder.submissions.syntax_tree import Offsets, functions, statements, tree_of
+from autograder.submissions.syntax_tree import Offsets, functions, kept, statements, tree_of
 from autograder.submissions.unused_names import unused_arguments, unused_names
 
+MOST_CHANGES = 6_000  # of a call; a module of the solutions and of the tests' correct programs has at most 2,400
 MANY = 8  # changes of one line, before those of the next ones are tried
 FIRST, ENDS, LIKELY = -4, -2, -1  # how late
 
@@ -49,12 +50,17 @@ def candidates(
     """
     call, code = _Call(followed), followed.recipe.code
     found: list[tuple[tuple[int, int, int], SmallChange]] = []
+    number = 0
     for module in code.modules:
         for name, node in functions(module, code.sources[module]).items():
             function = _Function(call, module, name.removeprefix(f"{module}."), node)
             if function.counts:
                 numbers = not any(call.known.shapes)
-                for turn, change in _changes(module, code.sources[module], function.path, tuple(call.idle), numbers):
+                changes = _changes(module, code.sources[module], function.path, tuple(call.idle), numbers)
+                number += len(changes)
+                if number > MOST_CHANGES:  # of some alone it would not be known whether others mend it, too
+                    return
+                for turn, change in changes:
                     if function.may_matter(change):
                         found.append((function.rank(turn, change), change))
     ranked, signs = deque(sorted(found, key=lambda one: one[0])), False
@@ -67,13 +73,13 @@ def candidates(
             ranked, signs = deque(sorted(ranked, key=lambda one: not one[1].negates)), True
 
 
-@lru_cache(maxsize=16)
+@kept(maxsize=16)
 def _changes(
     module: str, source: str, path: str, idle: tuple[str, ...], numbers: bool
 ) -> list[tuple[int, SmallChange]]:
     """The changes of a function, kept for the other tests of the stage."""
     node = functions(module, source)[f"{module}.{path}"]
-    return _in_turns(small_changes(module, source, path, node, idle, numbers))
+    return _in_turns(islice(small_changes(module, source, path, node, idle, numbers), MOST_CHANGES + 1))
 
 
 class _Call:

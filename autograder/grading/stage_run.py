@@ -22,6 +22,7 @@ from autograder.sandbox.student_faults import Raised, is_dtype_conflict, needs_b
 from autograder.sandbox.total_time import Clock, Share
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.source_budget import too_large
 from autograder.submissions.stage_with_standins import code_of_stage, with_own_methods
 
 FILLED = (
@@ -139,8 +140,10 @@ class StageRun:
                 again = self.attempt(name, case, 2)
                 done = done if again.error else again
             result, error, checks, self.dtype = done
+            if isinstance(error, (Incorrect, Raised)) and error.recipe and self.unsearched:
+                result = replace(result, pointed=(self.unsearched,))
             # Where a mask is no boolean one, the exception says the line, and no step is missing.
-            if isinstance(error, (Incorrect, Raised)) and not needs_booleans(error):
+            elif isinstance(error, (Incorrect, Raised)) and not needs_booleans(error):
                 with _only_explains():
                     from autograder.grading.point_at_line import point_at_line  # with much that nobody else needs
 
@@ -150,7 +153,7 @@ class StageRun:
                     if followed and not case.hidden:
                         further = functools.partial(gets_further, case, error, checks)
                         failed.append((name, followed, case.student, further, error.smaller is not None))
-            if error is None and result.message and not case.hidden:
+            if error is None and result.message and not case.hidden and not self.unsearched:
                 with _only_explains():
                     from autograder.grading.warned_lines import with_warned_line
 
@@ -177,6 +180,13 @@ class StageRun:
                 tested = {called_directly(call): name for name, call in calls.items() if called_directly(call)}
                 self.tests, told = with_callers(self.tests, [Failed(*one) for one in failed], tested)
                 self.tests |= mended(self.tests, told, passing)
+
+    @functools.cached_property
+    def unsearched(self) -> str:
+        """Why no line of the stage's modules is searched for; "" if one is."""
+        sources = self.students[0].code.sources
+        found = ((module, too_large(sources[module])) for module in self.students[0].code.modules)
+        return next((f"No line is named: {module}.py has {much}." for module, much in found if much), "")
 
     def attempt(self, name: str, case: StageTestCase, number: int) -> Attempt:
         """Run a test with one of the students."""

@@ -11,7 +11,7 @@ from autograder.diagnosis.known_steps import Known, constant, modules_of
 from autograder.diagnosis.weak_tensors import WRITES
 from autograder.grading.source_lines import idle_loops
 from autograder.sandbox.traces import Line, Trace
-from autograder.submissions.syntax_tree import functions
+from autograder.submissions.syntax_tree import functions, kept
 
 
 def with_wrong_loop(
@@ -139,13 +139,16 @@ def _list_of(path: str) -> str:
 
 def _loop_around(line: Line, sources: Mapping[str, str]) -> Line | None:
     """The innermost loop around a line."""
-    found = [
-        Line(line.file, node.lineno, node.end_lineno or node.lineno)
-        for function in functions(line.file.removesuffix(".py"), sources.get(line.file, "")).values()
-        for node in ast.walk(function)
-        if isinstance(node, (ast.For, ast.While)) and node.lineno < line.number <= (node.end_lineno or 0)
-    ]
-    return max(found, key=lambda one: one.number, default=None)
+    loops = _loops(line.file.removesuffix(".py"), sources.get(line.file, ""))
+    first, last = max((one for one in loops if one[0] < line.number <= one[1]), default=(0, 0))
+    return Line(line.file, first, last) if first else None
+
+
+@kept(maxsize=16)
+def _loops(module: str, source: str) -> list[tuple[int, int]]:
+    """The first and the last line of each loop of a module's functions."""
+    nodes = (node for function in functions(module, source).values() for node in ast.walk(function))
+    return [(node.lineno, node.end_lineno or node.lineno) for node in nodes if isinstance(node, (ast.For, ast.While))]
 
 
 def _with_idle_loop(finding: Finding, trace: Trace, sources: Mapping[str, str], text: Text) -> Finding:

@@ -1,12 +1,13 @@
 """Attributes that a constructor makes: those that nothing uses, and those that hold sizes or functions."""
 
 import ast
-from functools import lru_cache
+
+from autograder.submissions.syntax_tree import kept
 
 NUMBERS = ("int", "float", "bool", "str")
 
 
-@lru_cache(maxsize=16)
+@kept(maxsize=16)
 def unused_attributes(tree: ast.Module) -> set[str]:
     """The attributes that a constructor makes, of more than a name or a constant, and nothing of the module uses."""
     found: dict[type, set[str]] = {ast.Load: set(), ast.Store: set()}
@@ -24,7 +25,7 @@ def unused_attributes(tree: ast.Module) -> set[str]:
     return found[ast.Store] - found[ast.Load]
 
 
-@lru_cache(maxsize=16)
+@kept(maxsize=16)
 def kept_functions(tree: ast.Module) -> list[str]:
     """The attributes in which a constructor keeps what it is given, as it is, and which is no number: self.kernel."""
     found = []
@@ -41,7 +42,7 @@ def kept_functions(tree: ast.Module) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@lru_cache(maxsize=16)
+@kept(maxsize=16)
 def sizes(tree: ast.Module) -> list[str]:
     """The attributes that hold a whole quotient, or what one is made of, such as d_k = d_model // num_heads."""
     nodes = list(ast.walk(tree))

@@ -28,6 +28,7 @@ def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
                 own.setdefault(name.id, []).append(_extent(node))
     first: dict[str, int] = {}
     stored = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    is_stored = set(map(id, stored))
     for name in stored:
         if id(name) not in inside:
             first[name.id] = min(name.lineno, first.get(name.id, name.lineno))
@@ -36,7 +37,7 @@ def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
         (
             node.lineno,
             node.end_lineno or node.lineno,
-            {getattr(one, "id", "") for one in ast.walk(node) if one in stored},
+            {getattr(one, "id", "") for one in ast.walk(node) if id(one) in is_stored},
         )
         for node in loops
     ]

@@ -80,15 +80,18 @@ def _renewed(before: list[ast.stmt], loop: ast.For, after: list[ast.stmt], text:
     beginning: a mask, a list or counters that every round fills, and that should be empty again."""
     changed, begin = _changed(loop), text.start(loop.body[0])
     indent = text.source[text.starts[loop.body[0].lineno - 1] : begin]
-    for number, node in enumerate(before):
-        made = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-        others = [*before[number + 1 :], *after, loop.iter]
-        elsewhere = {one.id for other in others for one in ast.walk(other) if isinstance(one, ast.Name)}
+    elsewhere = {one.id for other in (*after, loop.iter) for one in ast.walk(other) if isinstance(one, ast.Name)}
+    found = []
+    for node in reversed(before):
+        names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+        made = {one.id for one in names if isinstance(one.ctx, ast.Store)}
         begins = isinstance(node, (ast.Assign, ast.AnnAssign)) and made and made <= changed - elsewhere
         if begins and not indent.strip():
             between = text.source[text.end(node) : begin]
             new = f"pass{between}{text.of(node)}\n{indent}"
-            yield Move(node.lineno, text.start(node), begin, new, other=loop.lineno, renews=True)
+            found.append(Move(node.lineno, text.start(node), begin, new, other=loop.lineno, renews=True))
+        elsewhere |= {one.id for one in names}
+    yield from reversed(found)
 
 
 def _changed(loop: ast.For) -> set[str]:

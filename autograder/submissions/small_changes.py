@@ -7,7 +7,7 @@ Changes of this kind are how programs are tested for what their tests see; here 
 import ast
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from autograder.submissions.expression_edits import Edit, ExpressionEdits
 from autograder.submissions.moved_statements import moves
@@ -17,7 +17,20 @@ from autograder.submissions.training_calls import training_calls
 from autograder.submissions.unused_names import passed_on, unused_arguments
 
 
-@dataclass(frozen=True)
+class Place(NamedTuple):
+    """Where a function stands in the text of its module."""
+
+    head: str  # what is compiled before it: empty lines, and the head of its class
+    source: str
+    begin: int
+    end: int
+
+    def changed(self, start: int, end: int, text: str) -> str:
+        """The function alone, with a text in the place of a piece of it."""
+        return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
+
+
+@dataclass(frozen=True, slots=True)
 class SmallChange:
     """A piece of a module's text that gives way to another one."""
 
@@ -27,7 +40,7 @@ class SmallChange:
     start: int  # offsets in the text of the module
     end: int
     text: str
-    unit: str  # what is compiled: the changed function alone, on its lines
+    function: "Place"
     names: bool = False  # whether it only puts a name in the place of another one
     moves: bool = False  # whether it changes where a statement stands
     steers: bool = False  # whether it changes when a loop is left, or the order of its statements
@@ -35,6 +48,11 @@ class SmallChange:
     renews: bool = False  # whether it makes something anew in each round of a loop
     adds: str = ""  # the call that it adds before the statement
     completes: bool = False  # whether it adds a name to a sum or a product
+
+    @property
+    def unit(self) -> str:
+        """What is compiled: the changed function alone, on its lines."""
+        return self.function.changed(self.start, self.end, self.text)
 
     @property
     def negates(self) -> bool:
@@ -67,28 +85,25 @@ def small_changes(
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
-    editor, seen = _Edits(text, function, tree_of(source), idle), set[str]()
+    whole = Place(head, source, begin, end)
+    editor, seen = _Edits(text, function, tree_of(source), idle), set[int]()
     for statement in statements(function.body):
         given = [text.place(one, name) for name in unused for one in passed_on(statement)]
         for start, stop, new in () if editor.is_step(statement) else (*given, *editor.of_statement(statement)):
-            unit = head + source[begin:start] + new + source[stop:end]
-            if new != source[start:stop] and unit not in seen:
+            if new != source[start:stop] and (unit := hash(whole.changed(start, stop, new))) not in seen:
                 seen.add(unit)
                 place, steers = (module, path, statement.lineno, start, stop), editor.steers(statement)
-                yield SmallChange(*place, new, unit, names=new in editor.names, steers=steers)
+                yield SmallChange(*place, new, whole, names=new in editor.names, steers=steers)
         for start, stop, new in editor.completed(statement) if numbers and not hasattr(statement, "body") else ():
-            unit = head + source[begin:start] + new + source[stop:end]
-            yield SmallChange(module, path, statement.lineno, start, stop, new, unit, completes=True)
+            yield SmallChange(module, path, statement.lineno, start, stop, new, whole, completes=True)
     for move in moves(function.body, text):
-        unit = head + source[begin : move.start] + move.text + source[move.end : end]
         place = module, path, move.line, move.start, move.end
-        yield SmallChange(*place, move.text, unit, False, True, move.steers, move.other, move.renews)
+        yield SmallChange(*place, move.text, whole, False, True, move.steers, move.other, move.renews)
     for statement, call in training_calls(function, text):
         at, line = text.start(statement), text.starts[statement.lineno - 1]
         new = f"{call}\n{source[line:at]}"
         if not source[line:at].strip():
-            unit = head + source[begin:at] + new + source[at:end]
-            yield SmallChange(module, path, statement.lineno, at, at, new, unit, adds=call)
+            yield SmallChange(module, path, statement.lineno, at, at, new, whole, adds=call)
 
 
 class _Edits(ExpressionEdits):

@@ -2,10 +2,29 @@
 
 import ast
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import Any, TypeVar
 
 _PARSING = threading.Lock()
+_CACHES: list[Any] = []
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kept(maxsize: int) -> Callable[[Function], Function]:
+    """Keep the last results of a function of a student's text, as `lru_cache` does, until `forget` is called."""
+
+    def decorated(function: Function) -> Function:
+        _CACHES.append(lru_cache(maxsize)(function))
+        return _CACHES[-1]
+
+    return decorated
+
+
+def forget() -> None:
+    """Give back the memory of what is kept of a submission's texts: the next submission has its own."""
+    for cache in _CACHES:
+        cache.cache_clear()
 
 
 def parse(source: str) -> ast.Module:
@@ -18,7 +37,7 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-@lru_cache(maxsize=32)
+@kept(maxsize=32)
 def tree_of(source: str) -> ast.Module:
     """The same tree for the same text, which nobody may change.
 
@@ -28,7 +47,7 @@ def tree_of(source: str) -> ast.Module:
     return parse(source)
 
 
-@lru_cache(maxsize=64)
+@kept(maxsize=64)
 def functions(module: str, source: str) -> dict[str, ast.FunctionDef]:
     """The functions of a module and the methods of its classes, by the names of the manifest. Nobody may change them.
 

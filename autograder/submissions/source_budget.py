@@ -1,0 +1,41 @@
+"""How much text of a student is searched for a faulty line. More than that costs the line, and never a point.
+
+A search takes time that grows faster than the text. The solutions and all correct programs of the tests have at most
+13,000 characters in a module and 630 in a line, 1,600 nodes in the syntax tree of a module, 430 of them in a function,
+and 20 in each other.
+"""
+
+import ast
+
+from autograder.submissions.syntax_tree import functions, kept, tree_of
+
+CHARACTERS, LINE = 50_000, 2_000
+NODES, IN_FUNCTION = 4_000, 1_200
+DEPTH = 60  # of nodes in each other, as of blocks and brackets
+
+
+@kept(maxsize=16)
+def too_large(source: str) -> str:
+    """What a text has too much of to be searched; "" if nothing, or if it is no Python."""
+    if len(source) > CHARACTERS:
+        return f"more than {CHARACTERS:,} characters"
+    if any(len(line) > LINE for line in source.splitlines()):
+        return f"a line of more than {LINE:,} characters"
+    try:
+        level: list[ast.AST] = [tree_of(source)]
+        nodes = depth = 0
+        while level:
+            nodes, depth = nodes + len(level), depth + 1
+            level = [inner for node in level for inner in ast.iter_child_nodes(node)]
+        if nodes > NODES:
+            return f"more than {NODES:,} names, numbers, operations and so on"
+        sizes = [sum(1 for _ in ast.walk(function)) for function in functions("", source).values()]
+    except (SyntaxError, ValueError):
+        return ""
+    except (RecursionError, MemoryError):
+        depth, sizes = DEPTH + 1, []
+    if depth > DEPTH:
+        return f"blocks or brackets in each other, more than {DEPTH} deep"
+    if any(size > IN_FUNCTION for size in sizes):
+        return f"a function of more than {IN_FUNCTION:,} names, numbers, operations and so on"
+    return ""
