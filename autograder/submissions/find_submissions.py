@@ -229,7 +229,8 @@ class OnDisk:
             raise UserError(f"cannot read {path}: {error.strerror}") from error
         self.folders = [one.name for one in listed if one.is_dir(follow_symlinks=False)]
         self.files = [one.name for one in listed if one.is_file(follow_symlinks=False)]
-        self.others = [one.name for one in listed if one.name not in {*self.folders, *self.files}]
+        known = {*self.folders, *self.files}
+        self.others = [one.name for one in listed if one.name not in known]
 
     def below(self, folder: str) -> "OnDisk":
         return OnDisk(self.path / folder, self.assignment, f"{self.entry}{folder}/")
