@@ -50,7 +50,7 @@ def test_the_commands_of_a_start_page_run(name, tmp_path):
             done = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, capture_output=True, text=True)
             assert done.returncode in (0, 1), done.stderr
             assert assignments()[name].title in done.stdout
-        assert f"into {name}.zip: hand in this file" in done.stdout.replace("\n", " ")
+        assert f"into {name}.zip: hand in this file" in " ".join(done.stdout.split())
         assert archive.is_file()
     finally:
         archive.unlink(missing_ok=True)

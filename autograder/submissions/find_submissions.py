@@ -229,7 +229,8 @@ class OnDisk:
             raise UserError(f"cannot read {path}: {error.strerror}") from error
         self.folders = [one.name for one in listed if one.is_dir(follow_symlinks=False)]
         self.files = [one.name for one in listed if one.is_file(follow_symlinks=False)]
-        self.others = [one.name for one in listed if one.name not in {*self.folders, *self.files}]
+        known = {*self.folders, *self.files}
+        self.others = [one.name for one in listed if one.name not in known]
 
     def below(self, folder: str) -> "OnDisk":
         return OnDisk(self.path / folder, self.assignment, f"{self.entry}{folder}/")
@@ -350,9 +351,7 @@ class Survey:
         """Folders in which one student may have the modules, beside other things: NAME, and notebooks/NAME."""
         found = []
         for folder in {one.name for one in self.chosen} & set(self.folders):
-            found += (
-                [folder] if any(path.removesuffix(".py") in self.modules for path in self.place.held(folder)) else []
-            )
+            found += [folder] if not self.module_files.isdisjoint(self.place.held(folder)) else []
         if OF_COURSE[0] in self.folders:
             places = {f"{one.name}/{module}.py" for one in self.chosen for module in one.modules}
             found += OF_COURSE if not places.isdisjoint(self.place.held(OF_COURSE[0])) else ()
@@ -362,16 +361,16 @@ class Survey:
     def likely(self) -> int:
         """How many look like students, beside the modules that lie here."""
         folders = (name for name in self.folders if name not in self.own_folders)
-        with_work = sum(
-            any(self._is_wanted(path.rpartition("/")[2]) for path in self.place.held(one)) for one in folders
-        )
+        with_work = [one for one in folders if any(map(self._is_wanted, self.place.held(one)))]
         students = {one.student for one in self.uploads.values()}
-        return len(students) + len(self.archives) + len(self.others) + with_work
+        return len(students) + len(self.archives) + len(self.others) + len(with_work)
 
     @property
     def of_one(self) -> bool:
         """Whether all of it is what one student handed in: the modules lie here, and nothing looks like a student."""
-        return bool(self.stray or self.own_folders) and not self.likely
+        endings = tuple(f"_{name}" for name in self.module_files)
+        several = {name.rpartition("_")[0] for name in self.files if name.endswith(endings)}  # anna_pe.py, ben_pe.py
+        return bool(self.stray or self.own_folders) and not self.likely and len(several) < 2
 
     @cached_property
     def around(self) -> "Survey | None":
@@ -398,11 +397,9 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
     here = Survey(place, chosen)
     intake = Intake()
     if isinstance(place, InZip):
-        refused = {one.path: one.refused for one in place.download.members if one.refused not in ("", TOO_DEEP)}
         # A zip file with one folder that is no class, or with nothing that could be read, is one student's.
-        single = len(here.folders) == 1 and not (here.archives or here.uploads or here.stray or here.around)
+        single = len(here.folders) == 1 and not (here.files or here.uploads or here.around)
         alone = here.of_one or single or not (place.folders or place.files)
-        intake.unclaimed |= {} if alone else refused
     else:
         alone = here.of_one
     if alone:
@@ -411,6 +408,9 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
     while here.around is not None:
         _leave(here, intake, [one for one in here.files if one not in here.archives])
         here = here.around
+    if isinstance(here.place, InZip):
+        everything = here.place.download.members
+        intake.unclaimed |= {one.path: one.refused for one in everything if one.refused not in ("", TOO_DEEP)}
     students: dict[str, Found] = {}
     by_student: dict[str, list[tuple[str, Upload]]] = defaultdict(list)
     for path, upload in here.uploads.items():

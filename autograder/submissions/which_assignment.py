@@ -5,7 +5,6 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from autograder.manifest import Assignment, assignment, assignments, broken, first_assignment
-from autograder.submissions.find_submissions import take_in
 from autograder.submissions.loose_files import uploads, without_number
 from autograder.submissions.untrusted_files import (
     DAMAGED,
@@ -129,6 +128,8 @@ def _plain(paths: Iterable[str]) -> set[str]:
 
 def _by_student(place: Path) -> dict[str, set[str]]:
     """The names of the files of each student; "" is all that is nobody's."""
+    from autograder.submissions.find_submissions import take_in  # students, who have no class, do without
+
     try:
         intake = take_in(place, list(assignments().values()))
     except UserError:  # find_submissions says so
