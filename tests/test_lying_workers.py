@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.fuzz_replies import TEXT, length
 from tests.lying import LIES, MARK, lies
 from tests.quick import some
 
+SOLUTION = Path(__file__).resolve().parent.parent / "solutions" / "transformer"
 ALWAYS = range(10**9)
 NUMBERS = {"the first": {0}, "the fourth": {3}, "every second": range(1, 10**9, 2), "all after three": range(3, 10**9)}
 
@@ -65,7 +67,8 @@ def test_nothing_is_made_of_itself():
     code = Code({}, {}, ())
 
     def call(target, *args):
-        return {"do": "call", "target": target, "method": None, "args": [{"$handle": one} for one in args], "kwargs": {}}
+        objects = [{"$handle": one} for one in args]
+        return {"do": "call", "target": target, "method": None, "args": objects, "kwargs": {}}
 
     recipes = Recipes()
     for made, needed in ((0, [0]), (1, [2]), (2, [1])):
@@ -74,7 +77,7 @@ def test_nothing_is_made_of_itself():
     recipes.note(call(1), {})
     assert recipes.last(code, "float64") is None
     recipes = Recipes()
-    for number in range(5000):  # a chain that no recursion could follow
+    for number in range(2000):  # a chain that no recursion could follow
         recipes.note(call("m.make", *[number - 1][: bool(number)]), {})
         recipes.made(number)
         recipes.note(call(number), {})
@@ -110,9 +113,10 @@ def test_an_exception_is_a_fault_of_its_stage(where, monkeypatch, tmp_path, caps
     monkeypatch.setattr(name, Broken() if where == "check_submission" else broken)
     results = tmp_path / "results.json"
     stages = [] if where == "end_to_end" else ["mha", "pe"]
-    status = main([*stages, "--submission", "solutions/transformer", "--assignment", "transformer", "--json", str(results)])
+    what = [*stages, "--submission", str(SOLUTION), "--assignment", "transformer", "--json", str(results)]
+    status = main(what)
     shown = capsys.readouterr()
-    assert "Traceback" not in shown.out + shown.err
+    assert shown.err == ""
     assert status == 3
     if where != "check_submission":
         written = json.loads(results.read_text(encoding="utf-8"))
