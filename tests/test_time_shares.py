@@ -1,4 +1,4 @@
-"""A loop without end costs its own stage and no other, with as little time as docs/scaling.md allows; simulated time."""
+"""A loop without end costs no other stage, with as little time as docs/scaling.md allows; in simulated time."""
 
 import ast
 from types import SimpleNamespace

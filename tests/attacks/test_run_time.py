@@ -285,7 +285,9 @@ def test_a_stand_in_answers_neither_later_nor_around_what_is_graded(kind, worker
             "    finally:\n        del kind.__call__\n"
             "\nTransformer.forward = whole\n"
         )
-    stage = graded(workers, "decoder", {"decoder": SOLUTION["decoder"] + text, **changes}, hidden_seed=4)
+    stage = graded(
+        workers, "decoder", {"decoder": SOLUTION["decoder"] + text, **changes}, 4 if kind == "whole" else None
+    )
     assert stage.points == 0, [(test.name, test.points, test.message) for test in stage.tests]
 
 
