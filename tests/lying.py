@@ -98,7 +98,7 @@ class Liar:
 
 def lies(monkeypatch: Any, way: str, numbers: Any) -> None:
     """From now on these answers of marked submissions are lies, counted from the first call on."""
-    exchange, count = remote_modules.exchange, itertools.count()
+    exchange, count = vars(remote_modules)["exchange"], itertools.count()
 
     def lying(worker: Any, request: dict[str, Any], body: bytes, seconds: float, proxy: Any) -> Any:
         student = proxy.func.__self__

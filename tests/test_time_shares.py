@@ -30,7 +30,7 @@ FAST = ("attention", "scoring", "batch")
 
 def looping(text: str, paths: list[str]) -> str:
     """A module in which some functions, "function" or "Class.method", do not return."""
-    tree = ast.parse(text)
+    tree: Any = ast.parse(text)
     stop = ast.parse(f"raise SystemExit({LOOP!r})").body
     for node in [tree, *(one for one in tree.body if isinstance(one, ast.ClassDef))]:
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
@@ -43,7 +43,7 @@ def looping(text: str, paths: list[str]) -> str:
 @pytest.fixture
 def simulated(monkeypatch):
     """Time passes only in calls: a little in each, and all that it has in a loop."""
-    now, exchange = [0.0], remote_modules.exchange
+    now, exchange = [0.0], vars(remote_modules)["exchange"]
 
     def simulate(worker: Any, request: dict[str, Any], body: bytes, seconds: float, proxy: Any) -> Any:
         header, value = exchange(worker, request, body, 60.0, proxy)
