@@ -139,7 +139,7 @@ class Recipes:
             if handle in numbers:
                 waiting.pop()
                 continue
-            if handle not in self._made or len(numbers) >= OBJECTS:
+            if handle not in self._made or len({*numbers, *waiting}) > OBJECTS:
                 return False
             first, *others = self._made[handle]
             if older := [other for other in handles(first[0]) if other not in numbers]:

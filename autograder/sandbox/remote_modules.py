@@ -362,6 +362,8 @@ class RemoteFunction(Named):
                 return {"$handle": value._handle}
             if isinstance(value, RemoteFunction):
                 return {"$function": value._target}
+            if isinstance(value, Foreign):  # that a call before has given, and a test hands on
+                raise StudentFault(f"gave {value.description}, with which nothing can be done", self._student.last_call)
             if not isinstance(value, np.ndarray):
                 return None
             # A transposed array arrives as a transposed tensor, so that tests can hand over one that is not contiguous.

@@ -170,14 +170,13 @@ def test_an_expected_value_that_is_not_finite_is_a_fault_of_the_grader():
 
 @pytest.mark.slow
 def test_a_loop_without_end_takes_no_time_from_other_stages(workers):
-    """A stage has half of what is left, and again for its hidden tests; the others earn what they earn."""
+    """A stage has a part of its own for its visible and for its hidden tests; the others earn what they earn."""
     hang = SOLUTION["mha"].replace("scores = query @", "while True:\n            pass\n        scores = query @", 1)
     clock = Clock(12.0)
     stages = [ASSIGNMENT.stage("mha"), ASSIGNMENT.stage("pe")]
     report = grade(Submission("s", {**SOLUTION, "mha": hang}), ASSIGNMENT, workers, stages, lambda _: None, 1, clock)
     mha, pe = report.stages
     assert [test.status for test in mha.tests] == ["timed out"] * 4
-    assert mha.tests[-1].message == "the time of this stage is used up"
     assert [test.status for test in pe.tests] == ["passed"]
     assert clock.left > 0
 

@@ -236,6 +236,61 @@ def test_the_stand_in_of_the_decoder_does_not_answer_the_encoder(workers):
     assert stage.points == 0
 
 
+# A result that computes when it is looked at, in the worker's own code: no graded function runs then.
+LATER = """
+
+def now(self, x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask):
+    TWICE
+
+class Later(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        plain = [one.answer() if type(one) is Later else one for one in args]
+        return func(*plain, **(kwargs or {}))
+
+
+class Listed(list):
+    def __iter__(self):
+        return iter([self.answer()])
+
+
+def forward(self, x, encoder_out=None, encoder_padding_mask=None, self_attn_padding_mask=None, self_attn_mask=None):
+    later = torch.zeros(1).as_subclass(Later) if KIND == "tensor" else Listed()
+    later.answer = lambda: now(self, x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)
+    return later
+"""
+
+
+@pytest.mark.parametrize("kind", ["tensor", "list", "call", "whole"])
+def test_a_stand_in_answers_neither_later_nor_around_what_is_graded(kind, workers, unchecked):
+    """The encoder's layer as halves of the decoder's, in code that is not the graded function."""
+    text = TWICE.replace("TransformerDecoderLayer.forward = forward", "")
+    text = text.replace("def forward(self, x, encoder_out", "def ready(self, x, encoder_out")
+    changes = {}
+    if kind in ("tensor", "list"):
+        later = LATER.replace(
+            "TWICE", "return ready(self, x, encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask)"
+        ).replace("KIND", repr(kind))
+        text += later + "\nTransformerDecoderLayer.forward = forward\n"
+    elif kind == "call":
+        text += "\nTransformerDecoderLayer.__call__ = ready\n"
+    else:  # right in the given function that calls both, and nowhere else
+        text += "\nTransformerDecoderLayer.ready = ready\n"
+        text += "TransformerDecoderLayer.forward = lambda self, x, *_, **__: x\n"
+        changes["transformer"] = SOLUTION["transformer"] + (
+            "\n\ndef whole(self, src, tgt, src_lengths, tgt_lengths):\n"
+            "    kind = type(self.decoder.layers[0])\n"
+            "    kind.__call__ = kind.ready\n"
+            "    try:\n        return self.forward_decoder(*self.forward_encoder(src, src_lengths), tgt, tgt_lengths)\n"
+            "    finally:\n        del kind.__call__\n"
+            "\nTransformer.forward = whole\n"
+        )
+    stage = graded(
+        workers, "decoder", {"decoder": SOLUTION["decoder"] + text, **changes}, 4 if kind == "whole" else None
+    )
+    assert stage.points == 0, [(test.name, test.points, test.message) for test in stage.tests]
+
+
 def test_a_ready_made_layer_is_charged_to_the_stage_that_runs_it(workers, unchecked):
     """An alias for it stands in a method of another stage; what counts is what the run of a stage executes."""
     alias = """
