@@ -110,7 +110,13 @@ def repeat(random: random.Random, notebook: Any, cells: list[Any]) -> None:
 
 
 def add(random: random.Random, notebook: Any, cells: list[Any]) -> None:
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": random.choice(CODE)}
+    cell: dict[str, Any] = {
+        "cell_type": "code",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+        "source": random.choice(CODE),
+    }
     notebook["cells"].insert(random.randint(0, len(notebook["cells"])), {**cell, "id": f"x{random.random()}"[-8:]})
 
 
@@ -126,7 +132,8 @@ def remove(random: random.Random, notebook: Any, cells: list[Any]) -> None:
 
 
 def reorder(random: random.Random, notebook: Any, cells: list[Any]) -> None:
-    random.choice([random.shuffle, list.reverse, list.clear])(notebook["cells"])  # type: ignore[operator]
+    how: Any = random.choice([random.shuffle, list.reverse, list.clear])
+    how(notebook["cells"])
 
 
 def edit_kernel(random: random.Random, notebook: Any, cells: list[Any]) -> None:

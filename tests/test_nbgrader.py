@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from autograder.grading.results import from_json
 from autograder.sandbox.confine import unsupported
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook, code_in
 from tests.notebook_edits import edited
@@ -241,7 +242,7 @@ def test_no_notebook_changes_the_grade(tmp_path):
 def test_nobody_gets_more_points_than_from_batch(tmp_path):
     """Random edits of the notebooks beside stubs, a mistake, and correct modules."""
     course = released(tmp_path)
-    students = [f"edited-{number}" for number in range(24)]
+    students = [f"edited-{number}" for number in range(12)]
     for number, student in enumerate(students):
         source = (ROOT / "notebooks" / NAME, SOLUTIONS)[number % 3 == 0]
         changes = {"pe": ("torch.sin", "torch.cos")} if number % 6 == 3 else {}
@@ -252,8 +253,8 @@ def test_nobody_gets_more_points_than_from_batch(tmp_path):
     assert done.returncode == 0, done.stderr
     scores = {student: stages["pe"] for student, stages in course.scores().items()}
     for student in students:
-        report = json.loads((course.folder / "graded" / "results" / f"{student}.json").read_text(encoding="utf-8"))
-        (points,) = [stage["points"] for stage in report["stages"] if stage["name"] == "pe"]
+        entry = json.loads((course.folder / "graded" / "results" / f"{student}.json").read_text(encoding="utf-8"))
+        (points,) = [stage.points for stage in from_json(entry["report"]).stages if stage.name == "pe"]
         assert scores[student] == points
     assert set(scores.values()) >= {0.0, FULL["pe"]}
 
@@ -301,7 +302,8 @@ def test_a_stage_may_take_longer_than_nbgrader_allows_by_default(tmp_path):
     started = time.monotonic()
     course.nbgrader("autograde", NAME, "--notebook=1_mha")
     assert time.monotonic() - started > 30
-    assert course.grades()["endless"]["mha"] == (0, False)
+    projections = ASSIGNMENT.stage("mha").parts["test_mha_no_mask"]["projections"]  # the part that does not hang
+    assert course.grades()["endless"]["mha"] == (projections, False)
     page = (course.folder / "autograded" / "endless" / NAME / "1_mha.ipynb").read_text(encoding="utf-8")
     assert "timed out" in page
     assert "CellTimeoutError" not in page

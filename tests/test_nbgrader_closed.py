@@ -1,5 +1,6 @@
 """nbgrader fails closed: no edit of a notebook brings points, and a grade cell without points is not graded."""
 
+import copy
 import json
 import queue
 import random
@@ -339,7 +340,7 @@ class Class:
         from sqlalchemy import create_engine
 
         self.folder, self.patch, self.database = folder, patch, f"sqlite:///{(folder / 'gradebook.db').as_posix()}"
-        self.config = config.copy()
+        self.config = copy.deepcopy(config)
         self.config.CourseDirectory.update({"root": str(folder), "assignment_id": NAME, "db_url": self.database})
         (folder / "notebooks" / NAME).mkdir(parents=True)
         shutil.copy(PE, folder / "notebooks" / NAME)

@@ -182,7 +182,8 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
         score.write("1000")  # when memory runs out, the kernel ends this process and not the grader
     limit(resource.RLIMIT_AS, mapped + MEMORY)
     limit(resource.RLIMIT_CPU, CPU_SECONDS)
-    limit_output()
+    limit(resource.RLIMIT_FSIZE, PRINTED)
+    limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_NPROC, 0)
     limit(resource.RLIMIT_STACK, 8 << 20)
     if drop:
@@ -214,16 +215,6 @@ def _filter(reading: bool) -> None:
     buffer = ctypes.create_string_buffer(code)
     filter_ = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))  # struct sock_fprog
     _checked(_libc().prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter_, 0, 0))
-
-
-def limit_output() -> None:
-    """Let the system end this process when it has printed too much (setrlimit(2)), where Python raises OSError."""
-    import resource  # Unix has it; the rest of this module has to answer on Windows too
-    import signal
-
-    limit(resource.RLIMIT_FSIZE, PRINTED)
-    limit(resource.RLIMIT_CORE, 0)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
 
 def limit(what: int, most: int) -> None:

@@ -385,9 +385,12 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     prepare_torch()
     if os.name != "nt":
-        from autograder.sandbox.confine import limit_output
+        import resource
 
-        limit_output()
+        from autograder.sandbox.confine import limit
+        from autograder.sandbox.limits import PRINTED
+
+        limit(resource.RLIMIT_FSIZE, PRINTED)
     from autograder.sandbox import same_refusals
 
     serve(requests, replies, same_refusals.refuse)

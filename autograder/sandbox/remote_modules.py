@@ -18,6 +18,7 @@ from autograder.sandbox.student_faults import (
     Blocked,
     Crashed,
     NoFile,
+    PrintedTooMuch,
     StudentFault,
     TimedOut,
     ending,
@@ -174,7 +175,10 @@ class Student:
         except (EOFError, OSError) as error:
             raise Crashed(f"the Python process {ending(self._end_worker())}", call) from error
         if "error" in header:
-            raise fault_of(header["error"], call)
+            fault = fault_of(header["error"], call)
+            if isinstance(fault, PrintedTooMuch):
+                self._end_worker()
+            raise fault
         return value
 
     def _object(self, target: Any, handle: int) -> "ObjectProxy | Foreign":

@@ -1,5 +1,6 @@
 """What can go wrong with the student's code when a test calls it, as exceptions."""
 
+import errno
 import re
 import signal
 from dataclasses import dataclass
@@ -72,10 +73,12 @@ class Crashed(StudentFault):
     """The worker ended, or sent something that is not an answer."""
 
 
+class PrintedTooMuch(Crashed):
+    """The code has printed more than a worker may. What it left in its buffers would be printed in the next test."""
+
+
 def ending(code: int) -> str:
     """How a process ended, in words."""
-    if code < 0 and -code == getattr(signal, "SIGXFSZ", 0):
-        return f"printed more than {PRINTED >> 20} MiB, and was ended: does the code print without end?"
     if code < 0:
         try:
             return f"was ended by {signal.Signals(-code).name}"
@@ -109,6 +112,9 @@ def fault_of(error: Any, call: str) -> StudentFault:
         and (lacking := re.fullmatch(r"module '(\w+)' has no attribute '(\w+)'", message))
     ):
         return Raised(f"{lacking[1]}.py defines no {lacking[2]}", call)
+    if kind == "OSError" and message.startswith(f"[Errno {errno.EFBIG}]"):
+        words = f"the code printed more than {PRINTED >> 20} MiB, or wrote it into a file: does it go on without end?"
+        return PrintedTooMuch(words, call, tuple(where))
     if kind == "SystemExit":
         return Raised(f"sys.exit({message}) was called", call, tuple(where))
     return Raised(f"{kind}: {message}" if message else kind, call, tuple(where))

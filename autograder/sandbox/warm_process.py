@@ -12,6 +12,7 @@ import gc
 import importlib
 import importlib.abc
 import os
+import resource
 import signal
 import socket
 import sys
@@ -22,16 +23,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-from autograder.sandbox.confine import (
-    PR_SET_PDEATHSIG,
-    confine,
-    end_reading,
-    libraries_are_public,
-    limit_output,
-    packages,
-    prepare,
-)
+from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, end_reading, libraries_are_public, packages, prepare
 from autograder.sandbox.inside_worker import serve
+from autograder.sandbox.limits import PRINTED
 from autograder.sandbox.warm_torch import prepare_torch
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.worker_processes import OPTIONAL
@@ -117,7 +111,7 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
 
     ends = same_refusals.refuse
     if rules is None:
-        limit_output()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
         os.closerange(3, connection)
         os.closerange(connection + 1, 256)
     else:
