@@ -117,7 +117,7 @@ def check_gradients(
         known = [(gradients[name], steps[name]) for name in names if isinstance(gradients[name], np.ndarray)]
         told = sum(float((gradient * step).sum()) for gradient, step in known)
         length = float(np.sqrt(sum((gradient**2).sum() for gradient, _ in known)))
-        return not abs(slope - told) <= SHARE * max(length, abs(slope), 1.0)
+        return not abs(slope - told) <= SHARE * max(length, abs(slope), 0.1)
 
     case.checks += 1
     try:

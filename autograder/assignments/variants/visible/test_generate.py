@@ -109,7 +109,7 @@ class TestGenerate(CheckingTestCase):
         with self.only_warn():
             self.check_equal_prompts(model, prompt[:1])
         with self.only_warn(), self.student.unnoted():
-            options = [0.7, None, 0.9]
+            options = [2.0, 8, 0.9]
             filtered = self.student.generate.filter_logits(model(prompt[:1])[:, -1], *options)
             self.assert_form(filtered, (1, MODEL["vocab_size"]), "the filtered logits", "B V", infinite=True)
             self.assert_frequencies(model, prompt[:1], softmax(filtered)[0], options, 4000)
