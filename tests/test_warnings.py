@@ -153,6 +153,23 @@ def test_what_is_kept_shows_in_a_second_call():
         check_forgets(Case(), keeps, {"x": X, "mask": mask})
 
 
+@pytest.mark.parametrize("second", [np.ones((2, 2)), np.ones(()), np.ones((3, 2, 1)), "text", [], [X, X], None])
+def test_a_worker_that_answers_with_something_else_is_no_fault_of_the_grader(second):
+    class Changing:
+        def __init__(self):
+            self.answers = iter([X, second, second])
+
+        def __call__(self, x):
+            return next(self.answers)
+
+        def gradients(self, outputs, x):
+            return SimpleNamespace(inputs=[second], parameters={})
+
+    for check in (check_forgets, check_gradients):
+        with pytest.raises(Incorrect):
+            check(Case(), Changing(), {"x": X})
+
+
 # Masks
 
 

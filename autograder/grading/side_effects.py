@@ -5,6 +5,7 @@ order has the same results in reverse order, unless something of the first call 
 says by how much the results change when inputs and weights do, which two more calls show.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Protocol
 
@@ -28,6 +29,20 @@ class Case(Protocol):
     def wrong(self, message: str, *details: str, actual: np.ndarray | None = None) -> NoReturn: ...
 
 
+def _readable(check: Callable[..., None]) -> Callable[..., None]:
+    """A check that fails, and does not break, where a worker answers with what does not fit together."""
+
+    @functools.wraps(check)
+    def run(case: Case, *args: Any, **kwargs: Any) -> None:
+        try:
+            check(case, *args, **kwargs)
+        except (ValueError, TypeError, IndexError):
+            case.wrong("what a second call returns has another form than what the first one did")
+
+    return run
+
+
+@_readable
 def check_forgets(
     case: Case, call: Callable[..., Any], arguments: Mapping[str, Any], where: np.ndarray | None = None
 ) -> None:
@@ -37,6 +52,8 @@ def check_forgets(
         where: the elements of the first result that count.
     """
     first = _tensors(call(**arguments))
+    if any(np.isnan(result).any(where=True if where is None or n else where) for n, result in enumerate(first)):
+        case.wrong("the output holds NaN")
     rows = len(first[0]) if first and first[0].ndim else 1
     second = _tensors(call(**{name: _reversed(value, rows) for name, value in arguments.items()}))
     case.checks += 1
@@ -55,9 +72,10 @@ def check_forgets(
         infinite = np.isinf(right) & (after == right) if np.shape(after) == right.shape else False
         after, right = (np.where(infinite, 0, result) for result in (after, right))
         if wrong := compare_own("the second result", axes, after, right, limit, counted):
-            case.wrong(OTHER, KEPT_WHY, wrong.message, *wrong.details)
+            case.wrong(OTHER, KEPT_WHY, wrong.message, *wrong.details, actual=after)
 
 
+@_readable
 def check_gradients(
     case: Case,
     model: Any,
@@ -99,7 +117,7 @@ def check_gradients(
         known = [(gradients[name], steps[name]) for name in names if isinstance(gradients[name], np.ndarray)]
         told = sum(float((gradient * step).sum()) for gradient, step in known)
         length = float(np.sqrt(sum((gradient**2).sum() for gradient, _ in known)))
-        return not abs(slope - told) <= SHARE * max(length, abs(slope), 1.0)
+        return not abs(slope - told) <= SHARE * max(length, abs(slope), 0.1)
 
     case.checks += 1
     try:
@@ -109,6 +127,7 @@ def check_gradients(
     finally:
         if weights:
             model.load_state(weights)
+    call(**arguments)  # which is followed for its line
     gradient = gradients.get(name or "")
     if name is None:
         case.wrong(f"the gradients of {' and '.join(moved)} together are not right: {CUT_WHY}")

@@ -109,10 +109,10 @@ class TestGenerate(CheckingTestCase):
         with self.only_warn():
             self.check_equal_prompts(model, prompt[:1])
         with self.only_warn(), self.student.unnoted():
-            options = [0.7, None, 0.9]
+            options = [2.0, 8, 0.9]
             filtered = self.student.generate.filter_logits(model(prompt[:1])[:, -1], *options)
             self.assert_form(filtered, (1, MODEL["vocab_size"]), "the filtered logits", "B V", infinite=True)
-            self.assert_frequencies(model, prompt[:1], softmax(filtered)[0], options, 1000)
+            self.assert_frequencies(model, prompt[:1], softmax(filtered)[0], options, 4000)
 
     def check_equal_prompts(self, model: Any, prompt: np.ndarray) -> None:
         """Fail if two equal prompts of a batch are continued with the same tokens: each is drawn for itself."""

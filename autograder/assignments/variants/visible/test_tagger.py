@@ -36,9 +36,8 @@ class TestTagger(CheckingTestCase):
             self.assert_dropout(self.build, weights, call, stored, "B T tags", real[..., None])
         with self.part("too_long"):
             self.refuses(lambda: model(np.concatenate([tokens, tokens[:, :5]], axis=1), lengths), 17, 12)
-        arguments = {"tokens": tokens, "lengths": lengths}
-        inner = (np.arange(tokens.shape[1]) < lengths[:, None])[..., None]
-        self.warn_of_side_effects(model, arguments, weights=self.stored("weights"), where=inner)
+        arguments = {"tokens": tokens[:, : real.shape[1]], "lengths": lengths}
+        self.warn_of_side_effects(model, arguments, weights=self.stored("weights"), where=real[..., None])
 
     def test_tagger_padding(self):
         """More padding than the longest sequence needs, other tokens in the padding, and an empty sequence."""
