@@ -1,6 +1,6 @@
 """What the grader spends on texts that are large in one way each, beyond what it spends on the same without that.
 
-    python -m tests.bench_large_texts [--size 90000] [--hidden] [--old] [NAME ...]
+    python -m tests.bench_large_texts [--size 90000] [--hidden] [NAME ...]
 
 Each text is graded in a process of its own: seconds of the processor and the peak of memory of the grader, and of the
 search for forbidden parts, which is a process of the grader's as well. What the student's own code takes in its workers
@@ -45,7 +45,7 @@ def measured(sources: dict[str, str], workers: Workers, hidden: bool) -> dict[st
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         signal.alarm(SECONDS)
-        forbidden_parts.Student = WatchedSearch  # type: ignore[misc]
+        forbidden_parts.Student = WatchedSearch  # type: ignore[attr-defined]
         started = time.process_time()
         report = grade(
             Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")], hidden_seed=7 if hidden else None

@@ -11,7 +11,6 @@ SOLUTION = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources
 MODULE, FUNCTION = "mha", "compute_scaled_dot_product_attention"
 SLIP = "math.sqrt(self.d_k)", "math.sqrt(self.d_model)"  # wrong values, whose line is searched for
 PLACE = "        B, _, T_q, _ = x.shape\n"  # in FUNCTION, behind the slip
-COPIED = (ASSIGNMENT.standins / "mha.py").read_text(encoding="utf-8").partition("class ")[0].partition("def ")[2]
 
 
 def repeated(piece: str, size: int) -> str:
@@ -117,10 +116,6 @@ def in_function(size: int) -> dict[str, str]:
         name: "".join(f"        {line}" for line in text.splitlines(keepends=True))
         for name, text in (plain | several).items()
     }
-
-
-def submission(module_text: str) -> dict[str, str]:
-    return {**SOLUTION, MODULE: module_text}
 
 
 def wrong() -> str:
