@@ -88,7 +88,7 @@ BLOCKS: dict[str, Callable[[int], str]] = {
 }
 COPIES: dict[str, Callable[[int], str]] = {
     "copies of a function of the handout": lambda size: (
-        "from torch import nn\nimport torch\n"
+        "from collections.abc import Sequence\nimport torch\n"
         + repeated(re.sub(r"def (\w+)\(", r"def \1{n}(", handout_function(), count=1), size)
     )
 }
