@@ -35,6 +35,7 @@ from autograder.forbidden.lists import (
     USUAL,
     USUAL_DUNDERS,
 )
+from autograder.forbidden.search_budget import parsed
 
 DEPTH = 50_000  # of the search, which is Python alone: more than a syntax tree that was made can need
 LONGEST = 200  # characters of a name or of what is said, so that all that was found fits into an answer
@@ -56,7 +57,7 @@ def check_modules(
     trees, found = {}, []
     for module, text in sources.items():
         try:
-            trees[module] = without_main_block(ast.parse(text), text)
+            trees[module] = without_main_block(parsed(text), text)
         except SyntaxError:
             continue
         except (MemoryError, RecursionError, ValueError) as error:

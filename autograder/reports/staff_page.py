@@ -9,12 +9,14 @@ from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
+from pygments.lexers.special import TextLexer
 
 from autograder.grading.results import LineMark, Report
 from autograder.manifest import ROOT, Assignment
 from autograder.reports.html_pages import render
 from autograder.reports.one_cause import told_once
 
+COLOURED = 30_000  # characters of a module whose words get colours: of 100,000 that takes more than a second
 LINE = re.compile(r"\b(\w+)\.py, line (\d+)")
 
 
@@ -59,7 +61,8 @@ def code(module: str, text: str, marked: Mapping[int, list[str]]) -> Markup:
     """A module with colours and numbers; each line is an anchor, and those in `marked` stand out."""
     formatter = HtmlFormatter(linenos="inline", lineanchors=module, hl_lines=sorted(marked))
     shown = "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
-    return Markup(highlight(shown, PythonLexer(stripnl=False), formatter))  # Pygments escapes the text
+    lexer = (PythonLexer if len(shown) <= COLOURED else TextLexer)(stripnl=False)
+    return Markup(highlight(shown, lexer, formatter))  # Pygments escapes the text
 
 
 def diff(assignment: Assignment, module: str, text: str) -> list[tuple[str, str]]:

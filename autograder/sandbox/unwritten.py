@@ -3,6 +3,8 @@
 import ast
 import linecache
 
+MOST_NODES = 1_200  # of a function that is looked at; what nobody has written yet has a tenth of that
+
 
 def unwritten(error: NameError, file: str, function: str, line: int) -> bool:
     """Whether a function fails with `error` only because the part that would define the name is missing.
@@ -23,6 +25,8 @@ def unwritten(error: NameError, file: str, function: str, line: int) -> bool:
     if not name or not found:
         return False
     body = found[-1]
+    if sum(1 for _ in ast.walk(body)) > MOST_NODES:
+        return False
     names = [node for node in ast.walk(body) if isinstance(node, ast.Name)]
     stored = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}

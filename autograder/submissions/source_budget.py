@@ -10,6 +10,7 @@ import ast
 from autograder.submissions.syntax_tree import functions, kept, tree_of
 
 CHARACTERS, LINE = 50_000, 2_000
+BRACES = 1_000  # each may begin an expression in a text, for which older releases of Python parse anew
 NODES, IN_FUNCTION = 4_000, 1_200
 DEPTH = 60  # of nodes in each other, as of blocks and brackets
 
@@ -19,6 +20,8 @@ def too_large(source: str) -> str:
     """What a text has too much of to be searched; "" if nothing, or if it is no Python."""
     if len(source) > CHARACTERS:
         return f"more than {CHARACTERS:,} characters"
+    if source.count("{") > BRACES:
+        return f"more than {BRACES:,} braces"
     if any(len(line) > LINE for line in source.splitlines()):
         return f"a line of more than {LINE:,} characters"
     try:
