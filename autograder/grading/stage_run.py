@@ -68,7 +68,7 @@ class StageRun:
         self.workers, self.book, self.on_error = workers, book, on_error
         self.clock = Share(clock or Clock())
         self.lines = checked.forbidden.get(stage.name)
-        forbidden = checked.modules
+        forbidden = checked.modules.get(stage.name, frozenset())
         code = code_of_stage(submission, stage, assignment, reported, forbidden)
         # Correct code that computes a part in float32 does not run in float64; it is right in the students' own.
         self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]

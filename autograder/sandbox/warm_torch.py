@@ -14,7 +14,7 @@ def prepare_torch() -> None:
     from safetensors.torch import load, load_file, save
 
     # A confined worker cannot read them any more.
-    from autograder.sandbox import count_rows, follow, lent_names, ready_made, take_away, without_chance  # noqa: F401
+    from autograder.sandbox import count_rows, follow, lent_names, named_parts, ready_made, take_away, without_chance  # noqa: F401
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):

@@ -8,6 +8,7 @@ from autograder.authoring.audit import (
     manifest,
     mistakes,
     notebooks,
+    parts,
     release,
     seeds,
     solution,
@@ -22,6 +23,7 @@ from autograder.authoring.audit.check import Check
 CHECKS: dict[str, Check] = {
     "manifest": manifest,
     "texts": texts,
+    "parts": parts,
     "stubs": stubs,
     "solution": solution,
     "alone": alone,
