@@ -5,6 +5,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
+from autograder.sandbox.available_libraries import is_available
+
 # "import a.b as c, d" and "from a import (b, c)", also behind a semicolon or a colon.
 IMPORT = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]*))", re.MULTILINE
@@ -31,7 +33,7 @@ def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
     for name in list(wanted)[:MOST]:
         package, _, attribute = name.rpartition(".")
         known = name in sys.modules or hasattr(sys.modules.get(package), attribute)
-        if known or name.partition(".")[0] in own or NOT_OF_TORCH.match(name):
+        if known or name.partition(".")[0] in own or NOT_OF_TORCH.match(name) or not is_available(name):
             continue
         try:
             importlib.import_module(name)
