@@ -33,8 +33,9 @@ USUAL = _words(
     """__future__ abc cmath collections contextlib copy dataclasses enum functools gc inspect itertools logging math
     matplotlib numbers numpy operator random re string sys time torch types typing typing_extensions warnings"""
 )
-# What modules of a submission can import when they are graded, beside the standard library and each other.
-LIBRARIES = _words("course einops matplotlib numpy torch tqdm typing_extensions")
+# What modules of a submission can import when they are graded, beside the standard library and each other. That the
+# grader itself is not for them is another rule, which says so.
+LIBRARIES = _words("autograder course einops matplotlib numpy torch tqdm typing_extensions")
 READY_LIBRARIES = _words(
     """fairseq flash_attn flax jax keras tensorflow timm torchaudio torchtext torchtune torchvision transformers
     x_transformers xformers"""
