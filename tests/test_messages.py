@@ -50,7 +50,7 @@ def test_a_call_can_be_made_by_oneself(workers):
 def test_a_file_of_one_s_own_that_is_missing_says_which_files_are_read(workers):
     (test,) = failed(workers, "pe", "pe", "import math", "import math\nfrom utils import table")
     assert "No module named 'utils'" in test.message
-    assert "Only mha.py, pe.py, encoder.py, decoder.py, transformer.py are read" in test.message
+    assert "only mha.py, pe.py, encoder.py, decoder.py, transformer.py are read" in test.message
 
 
 # Stubs of another making, which do not raise by themselves: what is taken out of the solution, or has another name.

@@ -1,7 +1,8 @@
-"""Points that texts name: tables of the guides and introductions of notebooks say what the manifest says.
+"""Points and forbidden parts in texts: tables of the guides and introductions of notebooks say what the manifest says.
 
-A table has a column "points"; a row belongs to a stage if its first cell links to the stage's notebook or is the
-stage's name. In the introduction of a stage's notebook, "30 points" are those of the stage.
+A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
+or is the stage's name. In the introduction of a stage's notebook, "30 points" are those of the stage, and its last
+paragraph names what the stage forbids.
 """
 
 import json
@@ -13,6 +14,8 @@ from autograder.manifest import Assignment, Stage
 
 GUIDES = ("README.md", "docs/*.md")
 NUMBER = r"\d+(?:\.\d+)?"
+COLUMNS = ("points", "not allowed")
+FORBIDDEN = "**Not allowed in this stage**"
 
 
 def with_right_points(root: Path, chosen: Iterable[Assignment]) -> Iterator[tuple[Path, str]]:
@@ -43,29 +46,40 @@ def in_tables(text: str, stages: dict[str, Stage]) -> str:
     Args:
         stages: by what the first cell of a row holds.
     """
-    lines, column = text.split("\n"), -1
+    lines, columns = text.split("\n"), dict[str, int]()
     for number, line in enumerate(lines):
         cells = line.split("|")
         if len(cells) < 3:
-            column = -1
-        elif "points" in (heads := [cell.strip() for cell in cells]):
-            column = heads.index("points")
-        elif 0 < column < len(cells):
-            found = [stage for mark, stage in stages.items() if mark in cells[1]]
-            if len(found) == 1:
-                cells[column] = re.sub(rf"^(\s*){NUMBER}", rf"\g<1>{found[0].max_points:g}", cells[column])
-                lines[number] = "|".join(cells)
+            columns = {}
+        elif found := {cell.strip(): place for place, cell in enumerate(cells) if cell.strip() in COLUMNS}:
+            columns = found
+        elif len(stage := [stage for mark, stage in stages.items() if mark in cells[1]]) == 1:
+            if 0 < columns.get("points", 0) < len(cells):
+                cells[columns["points"]] = re.sub(
+                    rf"^(\s*){NUMBER}", rf"\g<1>{stage[0].max_points:g}", cells[columns["points"]]
+                )
+            if 0 < columns.get("not allowed", 0) < len(cells):
+                cells[columns["not allowed"]] = f" {forbidden(stage[0])} ".replace("  ", " ")
+            lines[number] = "|".join(cells)
     return "\n".join(lines)
 
 
+def forbidden(stage: Stage) -> str:
+    """What a stage forbids, as a list in Markdown."""
+    return ", ".join(f"`{written.replace(')', '=...)')}`" for written in stage.forbids)
+
+
 def in_introduction(text: str, stage: Stage) -> str:
-    """A notebook as JSON whose introduction names the points of its stage."""
+    """A notebook as JSON whose introduction names the points of its stage, and what it forbids."""
     notebook = json.loads(text)
     right = f"{stage.max_points:g} points"
     for cell in notebook["cells"]:
         if cell.get("id") == "introduction":
-            lines = [re.sub(rf"\b{NUMBER} points\b", right, line) for line in cell["source"]]
-            if lines != cell["source"]:
-                cell["source"] = lines
+            source = re.sub(rf"\b{NUMBER} points\b", right, "".join(cell["source"]))
+            source = source.partition(f"\n\n{FORBIDDEN}")[0]
+            if stage.forbids:
+                source += f"\n\n{FORBIDDEN}: {forbidden(stage)}, by whatever name. What they compute is what you write."
+            if source.splitlines(keepends=True) != cell["source"]:
+                cell["source"] = source.splitlines(keepends=True)
                 return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     return text

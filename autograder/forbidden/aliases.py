@@ -17,13 +17,16 @@ BINDING = (
 class Names:
     """The names of a module, wherever in it they are bound. One name can stand for several things.
 
-    `known` has for each name the dotted names of what it may be; "" is something of the module's own.
+    `known` has for each name the dotted names of what it may be; "" is something of the module's own. `others` are the
+    names of the student's modules.
     """
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.known: dict[str, set[str]] = defaultdict(set)
         self.members: set[str] = set()  # names of methods, and of attributes that are set on `self`
         self.stars: list[str] = []  # modules of which all names are imported
+        self.libraries: set[str] = set()  # what is imported as a module
+        self.others: dict[str, Names] = {}
         aliases: list[tuple[ast.expr, ast.expr]] = []
         for node in nodes:
             if not isinstance(node, BINDING):
@@ -32,6 +35,7 @@ class Names:
                 for name in node.names:
                     origin = name.name if name.asname else name.name.split(".")[0]
                     self.known[name.asname or origin].add(origin)
+                    self.libraries |= {name.name, origin}
             elif isinstance(node, ast.ImportFrom):
                 for name in node.names:
                     self.known[name.asname or name.name].add(f"{node.module or ''}.{name.name}")
@@ -70,7 +74,8 @@ class Names:
             known = self.known.get(node.id)
             return known if known else {f"builtins.{node.id}"} if node.id in BUILTINS else set()
         if isinstance(node, ast.Attribute):
-            return {f"{origin}.{node.attr}" for origin in self.resolve(node.value) if origin}
+            bases = (origin for origin in self.resolve(node.value) if origin)
+            return {meaning for origin in bases for meaning in self.member(origin, node.attr)}
         if isinstance(node, ast.NamedExpr):
             return self.resolve(node.value)
         if isinstance(node, ast.IfExp):
@@ -78,6 +83,11 @@ class Names:
         if isinstance(node, ast.BoolOp):
             return set().union(*map(self.resolve, node.values))
         return set()
+
+    def member(self, origin: str, name: str) -> set[str]:
+        """What a name stands for that is taken from a module: in one of the student's, what it stands for there."""
+        own = self.others[origin].known.get(name) if origin in self.others else None
+        return {meaning or f"{origin}.{name}" for meaning in own or {""}}
 
 
 def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -148,11 +158,19 @@ def _is_main_block(node: ast.stmt) -> bool:
     return equal and sides == {ast.dump(ast.Name("__name__", ast.Load())), ast.dump(ast.Constant("__main__"))}
 
 
-def through_stars(names: dict[str, Names]) -> None:
-    """Let each module know the names that it imports by `from ... import *` from other modules of the student.
+def through_modules(names: dict[str, Names]) -> None:
+    """Let each module know what the names stand for that it imports from other modules of the student.
 
-    Where such a chain ends at a star of a library, it stays open what a name is.
+    Where a chain of `from ... import *` ends at a star of a library, it stays open what a name is.
     """
+    for own in names.values():
+        own.others = names
+    for _ in names:  # a chain passes each of them once
+        for own in names.values():
+            for meanings in own.known.values():
+                for meaning in list(meanings):
+                    module, _, name = meaning.rpartition(".")
+                    meanings |= own.member(module, name) if module in names else set()
     for module, own in names.items():
         seen, waiting, libraries = {module}, list(own.stars), []
         while waiting:

@@ -1,6 +1,6 @@
 """What a search has found in a module, and which of it is told when there is too much."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 MAX_FINDINGS = 20  # of a module
@@ -9,10 +9,11 @@ MAX_FINDINGS = 20  # of a module
 class Finding(NamedTuple):
     """Something in a module."""
 
-    forbidden: bool
+    forbidden: bool  # wherever a manifest does not say otherwise
     line: int
     scope: str  # "Class.method", "function" or ""
     what: str
+    parts: Sequence[str] = ()  # of torch, as a manifest names them; whoever forbids one of them forbids this
 
 
 def needless(module: str) -> str:
@@ -25,7 +26,7 @@ def told_first(found: Iterable[Finding]) -> list[Finding]:
     kinds: set[str] = set()
     ordered = []
     for finding in sorted(found, key=lambda finding: finding.line):
-        ordered.append((not finding.forbidden, finding.what in kinds, finding.line, finding))
+        ordered.append((not (finding.forbidden or finding.parts), finding.what in kinds, finding.line, finding))
         kinds.add(finding.what)
     findings = [finding for *_, finding in sorted(ordered)]
     if (more := len(findings) - MAX_FINDINGS) > 0:

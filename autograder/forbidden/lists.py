@@ -17,14 +17,25 @@ OF_TORCH = re.compile(r"(?i)\w*(attention|transformer|sdpa?(_|$))\w*")  # whatev
 MASK = "generate_square_subsequent_mask"  # of nn.Transformer: no more than the course gives, so it is only noted
 PARTS_OF_TORCH = {
     f"torch.{part}"
-    for part in _words("ops _C _ops _VF _refs hub package classes library utils.cpp_extension jit.CompilationUnit")
+    for part in _words(
+        "ops _C _ops _VF _refs onnx ao hub package classes library utils.cpp_extension jit.CompilationUnit"
+    )
 }
+# The modules of torch, by the last part of their names: what else is taken from torch may be passed on.
+MODULES_OF_TORCH = _words(
+    """amp autograd backends compiler cpu cuda distributions export fft func functional futures fx init jit linalg
+    lr_scheduler masked modules mps nested nn optim overrides parallel parametrizations parametrize profiler random
+    return_types rnn signal sparse special storage testing types utils"""
+)
 UNUSUAL_IN_TORCH = {"torch.load", "torch.jit", "torch.fx", "torch.export", "torch.overrides", "torch.serialization"}
 
 USUAL = _words(
     """__future__ abc cmath collections contextlib copy dataclasses enum functools gc inspect itertools logging math
     matplotlib numbers numpy operator random re string sys time torch types typing typing_extensions warnings"""
 )
+# What modules of a submission can import when they are graded, beside the standard library and each other. That the
+# grader itself is not for them is another rule, which says so.
+LIBRARIES = _words("autograder course einops matplotlib numpy torch tqdm typing_extensions")
 READY_LIBRARIES = _words(
     """fairseq flash_attn flax jax keras tensorflow timm torchaudio torchtext torchtune torchvision transformers
     x_transformers xformers"""
@@ -46,12 +57,27 @@ FORBIDDEN_IN = {
     "typing": {"get_type_hints"},
 }
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
+# What takes a library and gives nothing of it away, or has a rule of its own.
+ASKED_ABOUT = {"hasattr", "vars", "isinstance", "issubclass", "getattr", "setattr", "delattr"}
+# Names that open files, of whatever; of libraries these two as well.
+FILES = _words(
+    """open read_text read_bytes write_text write_bytes fromfile tofile from_file loadtxt genfromtxt savetxt memmap
+    open_memmap DataSource FileHandler FileIO fopen imread urlopen load_library"""
+)
+FILES_OF_LIBRARIES = {"load", "save"}
 NAMESPACES = {"globals", "locals", "vars"}
 BY_NAME = {"getattr", "setattr", "delattr"}
 LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ get_field f_globals f_builtins f_locals f_back
-    tb_frame gi_frame attrgetter methodcaller"""
+    tb_frame gi_frame cr_frame ag_frame attrgetter methodcaller"""
 )
+# The same, unless the student's own classes have something of the name.
+LEADING_OR_OWN = _words(
+    """_C _VF _ops _refs _getframe _current_frames meta_path path_hooks settrace setprofile get_type_hints
+    builtins importlib ctypes cpp_extension CompilationUnit"""
+)
+USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
+MODULES_BEHIND = {"sys", "gc", "inspect"}  # names that are only noted, since others may have something of the name
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__
@@ -61,6 +87,6 @@ USUAL_DUNDERS = _words(
 
 # The kinds of nodes that there are rules for: the methods of `Search` with these names.
 RULES: tuple[type[ast.AST], ...] = (
-    *(ast.Import, ast.ImportFrom, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
+    *(ast.Import, ast.ImportFrom, ast.ClassDef, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
     *(ast.MatchClass, ast.Constant, ast.BinOp, ast.JoinedStr),
 )

@@ -9,20 +9,26 @@ import gc
 import json
 import re
 import sys
-from collections.abc import Iterable, Set
-from typing import Any
+from collections.abc import Iterable, Sequence, Set
+from typing import Any, NamedTuple
 
-from autograder.forbidden.aliases import Names, children, fold, is_self, through_stars, without_main_block
+from autograder.forbidden.aliases import Names, children, fold, is_self, through_modules, without_main_block
 from autograder.forbidden.findings import MAX_FINDINGS, Finding, needless, told_first
 from autograder.forbidden.fingerprints import Bag, copies
 from autograder.forbidden.lists import (
+    ASKED_ABOUT,
     BY_NAME,
     CALLS_BY_STRING,
+    FILES,
+    FILES_OF_LIBRARIES,
     FORBIDDEN_IN,
     HARMLESS_IN,
     LEADING_ANYWHERE,
     LEADING_ATTRIBUTES,
+    LEADING_OR_OWN,
     MASK,
+    MODULES_BEHIND,
+    MODULES_OF_TORCH,
     NAMESPACES,
     OF_TORCH,
     PARTS_OF_TORCH,
@@ -34,7 +40,9 @@ from autograder.forbidden.lists import (
     UNUSUAL_IN_TORCH,
     USUAL,
     USUAL_DUNDERS,
+    USUAL_PRIVATE,
 )
+from autograder.forbidden.parts import named, named_arguments
 from autograder.forbidden.search_budget import parsed
 
 DEPTH = 50_000  # of the search, which is Python alone: more than a syntax tree that was made can need
@@ -42,12 +50,13 @@ LONGEST = 200  # characters of a name or of what is said, so that all that was f
 
 
 def check_modules(
-    sources: dict[str, str], known: dict[str, Bag] | None = None
+    sources: dict[str, str], known: dict[str, Bag] | None = None, parts: Sequence[str] = ()
 ) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
     """Search modules that belong together.
 
     Args:
         known: the fingerprints of functions that nobody should hand in, by their names.
+        parts: parts of torch that a manifest names.
 
     Returns:
         What was found, with the name of the module, and each function that is nearly one of `known`, with the name of
@@ -64,22 +73,49 @@ def check_modules(
             found.append((module, Finding(False, 1, "", f"cannot be searched: {type(error).__name__}")))
     sys.setrecursionlimit(DEPTH)
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
-    names = {module: Names(node for node, _ in nodes) for module, nodes in scoped.items()}
-    through_stars(names)
+    names = {module: Names(place.node for place in places) for module, places in scoped.items()}
+    through_modules(names)
     own = {member for each in names.values() for member in each.members}
-    for module, nodes in scoped.items():
-        found += [(module, finding) for finding in Search(names[module], sources.keys(), own).run(nodes)]
+    libraries = {library for each in names.values() for library in each.libraries} - sources.keys()
+    for module, places in scoped.items():
+        search = Search(names[module], sources.keys(), own, libraries, parts)
+        found += [(module, finding) for finding in search.run(places)]
     copied = [
         (f"{module}.{name}", title) for module, tree in trees.items() for name, title in copies(tree, known or {})
     ]
     return found, copied
 
 
-def with_scopes(tree: ast.Module) -> list[tuple[ast.AST, str]]:
-    """All nodes but docstrings, each after the one that it is in, with the class and function around it."""
+VALUES = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)  # what may stand for a library
+# Where it does so without going anywhere, or where what it is in is looked at in its place.
+WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
+    *(
+        (ast.Attribute, "value"),
+        (ast.Call, "func"),
+        (ast.Expr, "value"),
+        (ast.Delete, "targets"),
+        (ast.NamedExpr, "value"),
+    ),
+    *((ast.IfExp, "test"), (ast.IfExp, "body"), (ast.IfExp, "orelse"), (ast.BoolOp, "values")),
+    *((ast.If, "test"), (ast.While, "test"), (ast.Assert, "test"), (ast.UnaryOp, "operand")),
+    *((ast.arg, "annotation"), (ast.AnnAssign, "annotation"), (ast.FunctionDef, "returns")),
+}
+
+
+class Place(NamedTuple):
+    """A node, with the class and function around it, and where in its parent it is."""
+
+    node: ast.AST
+    scope: str
+    parent: ast.AST
+    field: str
+
+
+def with_scopes(tree: ast.Module) -> list[Place]:
+    """All nodes but docstrings, each after the one that it is in."""
     classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-    nodes: list[tuple[ast.AST, str]] = [(tree, "")]
-    for node, scope in nodes:
+    places = [Place(tree, "", tree, "")]
+    for node, scope, _, _ in places:
         inside = scope
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             if not scope:
@@ -88,14 +124,16 @@ def with_scopes(tree: ast.Module) -> list[tuple[ast.AST, str]]:
                 inside = f"{scope}.{node.name}"
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             # Only a body runs when the function is called; decorators and defaults run with the module.
-            nodes += [(child, inside if field == "body" else scope) for field, child in children(node)]
-    return nodes
+            places += [
+                Place(child, inside if field == "body" else scope, node, field) for field, child in children(node)
+            ]
+    return places
 
 
-def answer(sources: dict[str, str], known: dict[str, Bag]) -> list[Any]:
+def answer(sources: dict[str, str], known: dict[str, Bag], parts: Sequence[str]) -> list[Any]:
     """What `check_modules` gives, as lists, for the process that asked."""
     gc.disable()  # syntax trees are many small objects, and the process ends soon
-    findings, copied = check_modules(sources, known)
+    findings, copied = check_modules(sources, known, parts)
     copied = [(name[:LONGEST], title) for name, title in copied[:MAX_FINDINGS]]
     return [[[module, list(finding)] for module, finding in findings], [list(pair) for pair in copied]]
 
@@ -106,34 +144,66 @@ def main() -> None:
 
 
 class Search:
-    """The search in one module. `own` are names of functions and attributes that the student has defined anywhere."""
+    """The search in one module.
 
-    def __init__(self, names: Names, modules: Set[str], own: Set[str]) -> None:
-        self.names, self.modules, self.own = names, modules, own
+    Args:
+        modules: the student's modules.
+        own: names of functions and attributes that the student has defined anywhere.
+        libraries: what is imported anywhere as a module.
+        parts: parts of torch that a manifest names.
+    """
+
+    def __init__(
+        self, names: Names, modules: Set[str], own: Set[str], libraries: Set[str], parts: Sequence[str]
+    ) -> None:
+        self.names, self.modules, self.own, self.libraries, self.parts = names, modules, own, libraries, parts
         self.found: dict[tuple[int, str], Finding] = {}
-        self.scope = ""
+        self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
         self.done: set[int] = set()  # nodes that were looked at as a part of another one
 
-    def run(self, nodes: Iterable[tuple[ast.AST, str]]) -> list[Finding]:
+    def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}
-        for node, self.scope in nodes:
+        for self.place in places:
+            node = self.place.node
+            if isinstance(node, VALUES):
+                self._value(node)
             if rule := rules.get(type(node)):
                 rule(node)
         return told_first(self.found.values())
 
-    def ready(self, node: ast.AST, name: str, forbidden: bool = True) -> None:
-        self.report(node, f"{name} is a ready-made part, and this course has you write it yourself", forbidden)
+    def ready(self, node: ast.AST, name: str, forbidden: bool = True, parts: Sequence[str] = ()) -> None:
+        self.report(node, f"{name} is a ready-made part, and this course has you write it yourself", forbidden, parts)
 
-    def report(self, node: ast.AST, what: str, forbidden: bool = True) -> None:
+    def report(self, node: ast.AST, what: str, forbidden: bool = True, parts: Sequence[str] = ()) -> None:
         line = getattr(node, "lineno", 1)
         key = (line, what)
-        self.found.setdefault(key, Finding(forbidden, line, self.scope[:LONGEST], what[:LONGEST]))
+        self.found.setdefault(key, Finding(forbidden, line, self.place.scope[:LONGEST], what[:LONGEST], parts))
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
         """The origins that are neither the student's own nor of the modules of the assignment."""
         return [origin for origin in origins if origin and origin.split(".")[0] not in self.modules]
 
+    def _value(self, node: ast.AST) -> None:
+        """A library that is put somewhere is lost sight of. A name for it is followed, and some uses keep nothing."""
+        _, _, parent, field = self.place
+        if (
+            (type(parent), field) in WITHOUT_VALUE
+            or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+            or (isinstance(parent, (ast.Assign, ast.AnnAssign)) and id(parent) not in self.done and _names_only(parent))
+            or (isinstance(parent, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops))
+            or (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ASKED_ABOUT)
+        ):
+            return
+        for origin in self._foreign(self.names.resolve(node)):
+            top, *rest = origin.split(".")
+            if origin in self.libraries or (top == "torch" and MODULES_OF_TORCH.intersection(rest[-1:])):
+                what = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
+                self.report(node, what, forbidden=False)
+
     # The rules, by the kind of node.
+
+    def _ClassDef(self, node: ast.ClassDef) -> None:
+        self.done |= set(map(id, node.body))  # names in it are attributes
 
     def _Import(self, node: ast.Import) -> None:
         for name in node.names:
@@ -167,10 +237,13 @@ class Search:
         """A name is taken from a module."""
         top, path = module.split(".")[0], f"{module}.{name}"
         if top == "torch":
+            parts = named(path, self.parts)
             if name == MASK:
                 self.report(node, f"{MASK} is taken from torch", forbidden=False)
             elif OF_TORCH.fullmatch(name) and not path.startswith("torch.backends."):
-                self.ready(node, _short(path))
+                self.ready(node, _short(path), parts=parts)
+            elif parts:
+                self.ready(node, _short(path), forbidden=False, parts=parts)
             elif path in PARTS_OF_TORCH:
                 self.report(node, f"{path} leads to ready-made parts of torch")
             elif path in UNUSUAL_IN_TORCH or (name.startswith("_") and name not in USUAL_DUNDERS | {"__dict__"}):
@@ -191,24 +264,38 @@ class Search:
             return
         if node.attr in TOLD_BY_FRAMES:
             self._frame(node.value)
-        origins = self.names.resolve(node.value)
-        foreign = self._foreign(origins)
-        for origin in foreign:
-            self._member(node, origin, node.attr)
-        if READY.fullmatch(node.attr) or READY_OR_OWN.fullmatch(node.attr):
-            of_torch = any(origin.split(".")[0] == "torch" for origin in foreign)
-            of_module = bool(origins) and origins <= self.modules
-            if not of_torch and not of_module and not (is_self(node.value) and node.attr in self.own):
-                self.ready(node, node.attr, forbidden=node.attr not in self.own)
-        elif node.attr in LEADING_ATTRIBUTES:
-            self.report(node, f"{node.attr} leads to names by a detour")
-        elif node.attr == "__dict__":
-            self.report(node, "__dict__ leads from strings to names", forbidden=bool(foreign))
-        elif node.attr == MASK and isinstance(node.value, ast.Attribute):
+        if node.attr == MASK and isinstance(node.value, ast.Attribute):
             self.report(node, f"{MASK} is taken from torch", forbidden=False)
             self.done.add(id(node.value))
-        elif re.fullmatch("__.*__", node.attr) and node.attr not in USUAL_DUNDERS:
-            self.report(node, f"{node.attr} is unusual in a module like this", forbidden=False)
+        else:
+            self._taken(node, node.value, node.attr)
+
+    def _taken(self, node: ast.AST, base: ast.expr, name: str) -> None:
+        """A name is taken from what an expression stands for, which may be anything."""
+        origins = self.names.resolve(base)
+        foreign = self._foreign(origins)
+        for origin in foreign:
+            self._member(node, origin, name)
+        own = name in self.own or is_self(base)
+        open_base = not (foreign or own or (origins and origins <= self.modules))
+        called = (type(self.place.parent), self.place.field) == (ast.Call, "func")
+        if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
+            of_torch = any(origin.split(".")[0] == "torch" for origin in foreign)
+            of_module = bool(origins) and origins <= self.modules
+            if not of_torch and not of_module and not (is_self(base) and name in self.own):
+                self.ready(node, name, name not in self.own, named(name, self.parts))
+        elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not own):
+            self.report(node, f"{name} leads to names by a detour")
+        elif name == "__dict__":
+            self.report(node, "__dict__ leads from strings to names", forbidden=bool(foreign))
+        elif re.fullmatch("__.*__", name) and name not in USUAL_DUNDERS:
+            self.report(node, f"{name} is unusual in a module like this", forbidden=False)
+        elif open_base and (name in MODULES_BEHIND or (name == "modules" and not called)):
+            self.report(node, f"{name} may lead to names by a detour", forbidden=False)
+        elif open_base and name.startswith("_") and name not in USUAL_PRIVATE | USUAL_DUNDERS:
+            self.report(node, f"{name} is private to something else", forbidden=False)
+        if not own and (name in FILES or (foreign and name in FILES_OF_LIBRARIES)):
+            self.report(node, f"{name} opens a file", forbidden=False)
 
     def _frame(self, node: ast.expr) -> None:
         """A text is taken from a frame at once; the frame itself goes nowhere."""
@@ -226,7 +313,11 @@ class Search:
         if node.id in CALLS_BY_STRING:
             self.report(node, f"{node.id} turns strings into code or names", forbidden=not known)
         elif not known and self.names.stars and (READY.fullmatch(node.id) or READY_OR_OWN.fullmatch(node.id)):
-            self.ready(node, node.id)
+            self.ready(node, node.id, parts=named(node.id, self.parts))
+        elif not known and self.names.stars and (parts := named(node.id, self.parts)):
+            self.ready(node, node.id, forbidden=False, parts=parts)
+        elif node.id == "open" and not known:
+            self.report(node, "open opens a file", forbidden=False)
         elif node.id in NAMESPACES and not known:
             self.report(node, f"{node.id}() leads from strings to names", forbidden=False)
         elif node.id in BY_NAME and not known and id(node) not in self.done:
@@ -237,6 +328,7 @@ class Search:
         self.done.add(id(node.func) if isinstance(node.func, ast.Name) else 0)
         if "builtins.vars" in called and node.args and self._foreign(self.names.resolve(node.args[0])):
             self.report(node, "vars() of a library leads from strings to names")
+        self._arguments(node, called)
         if len(node.args) >= 2 and called & {f"builtins.{name}" for name in BY_NAME}:
             self._by_name(node, node.args[0], node.args[1])
         if isinstance(node.func, ast.Attribute) and node.func.attr == "join":
@@ -244,18 +336,26 @@ class Search:
         if isinstance(node.func, ast.Attribute) and "builtins.globals" in self._called(node.func.value):
             self.report(node, "globals() leads from strings to names")
 
+    def _arguments(self, node: ast.Call, called: Set[str]) -> None:
+        """An argument that a manifest names, of a function of torch or of what is made of one: `partial(f, x=1)`."""
+        for keyword in node.keywords:
+            if not any(f"({keyword.arg})" in part for part in self.parts):
+                continue
+            functions = {origin for value in node.args for origin in self.names.resolve(value)} | called
+            if isinstance(node.func, ast.Name) and not called and self.names.stars:
+                functions.add(f"torch.{node.func.id}")
+            for path in self._foreign(functions):
+                if path.startswith("torch.") and (parts := named_arguments(path, str(keyword.arg), self.parts)):
+                    self.ready(node, f"{_short(path)}({keyword.arg}=...)", forbidden=False, parts=parts)
+
     def _by_name(self, node: ast.Call, base: ast.expr, name: ast.expr) -> None:
         """getattr, setattr or delattr."""
         text, foreign = fold(name), self._foreign(self.names.resolve(base))
-        if text is not None and (READY.fullmatch(text) or (READY_OR_OWN.fullmatch(text) and not is_self(base))):
-            self.ready(node, text)
-        elif text in LEADING_ATTRIBUTES:
-            self.report(node, f"{text} leads to names by a detour")
-        elif foreign and text is None:
+        if text is not None:
+            self._taken(node, base, text)
+        if foreign and text is None:
             self.report(node, "a name of a library is made from a string")
         elif foreign:
-            for origin in foreign:
-                self._member(node, origin, str(text))
             self.report(node, f"a name of a library is given as the string {text!r}", forbidden=False)
         elif text is None and not is_self(base):
             self.report(node, "an attribute's name is made while the program runs", forbidden=False)
@@ -275,8 +375,7 @@ class Search:
 
     def _MatchClass(self, node: ast.MatchClass) -> None:
         for name in node.kwd_attrs:
-            if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
-                self.ready(node, name)
+            self._taken(node, ast.Constant(None), name)
 
     def _Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and READY.fullmatch(node.value.rpartition(".")[2]):
@@ -296,6 +395,12 @@ class Search:
         name = (fold(node) or "").rpartition(".")[2]
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             self.report(node, f"the name of the ready-made part {name} is put together from pieces")
+
+
+def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
+    """Whether only names get the value, which `Names` follows."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return all(isinstance(target, ast.Name) for target in targets)
 
 
 def _short(path: str) -> str:

@@ -53,11 +53,8 @@ class Checked:
 
     forbidden: dict[str, list[Line]] = field(default_factory=dict)  # stage -> lines, the first of which is told
     review: tuple[str, ...] = ()
-
-    @property
-    def modules(self) -> frozenset[str]:
-        """The modules in which something is forbidden."""
-        return frozenset(line.module for lines in self.forbidden.values() for line in lines)
+    # stage -> the modules that hold what it must not use, whichever stage their lines belong to
+    modules: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 def check_submission(submission: Submission, assignment: Assignment, workers: Workers, copies: bool = False) -> Checked:
@@ -67,22 +64,38 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
         copies: look for functions of the handout too, which instructors are told of.
     """
     try:
-        findings, copied = _found_in(submission.sources, known_functions(assignment.name) if copies else {}, workers)
+        known = known_functions(assignment.name) if copies else {}
+        findings, copied = _found_in(submission.sources, known, parts_of(assignment), workers)
     except Exception as error:
         why = error.message if isinstance(error, StudentFault) else str(error)
         return Checked(review=(f"the source check did not come to an end, look at the modules: {why[:200]}",))
     forbidden: dict[str, list[Line]] = {}
+    modules: dict[str, set[str]] = {}
     review = []
     own = set(map(needless, assignment.modules))  # said of a module that was not handed in
     for module, finding in findings:
         lines = submission.sources[module].splitlines()
         text = lines[finding.line - 1].strip()[:120] if 0 < finding.line <= len(lines) else ""
-        if not finding.forbidden and finding.what not in own:
+        refused = [stage for stage in assignment.stages if is_forbidden(finding, stage)]
+        if not finding.forbidden and not finding.parts and finding.what not in own:
             review.append(f"{module}.py, line {finding.line}: {finding.what}")
-        for stage in stages_of(module, finding.scope, assignment) if finding.forbidden else ():
-            forbidden.setdefault(stage.name, []).append(Line(module, finding.line, finding.what, text))
+        for stage in refused:
+            modules.setdefault(stage.name, set()).add(module)
+            if stage in stages_of(module, finding.scope, assignment):
+                forbidden.setdefault(stage.name, []).append(Line(module, finding.line, finding.what, text))
     review += [f"{name} is nearly the same as {title}" for name, title in copied]
-    return Checked(forbidden, tuple(review))
+    return Checked(forbidden, tuple(review), {stage: frozenset(held) for stage, held in modules.items()})
+
+
+def parts_of(assignment: Assignment) -> list[str]:
+    """All parts of torch that the manifest of an assignment names."""
+    return sorted({part for stage in assignment.stages for part in (*stage.forbids, *stage.allows)})
+
+
+def is_forbidden(finding: Finding, stage: Stage) -> bool:
+    """Whether code of a stage must not hold this."""
+    refused = finding.forbidden or any(part in stage.forbids for part in finding.parts)
+    return refused and not any(part in stage.allows for part in finding.parts)
 
 
 def stages_of(module: str, scope: str, assignment: Assignment) -> list[Stage]:
@@ -111,7 +124,7 @@ def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
 
 
 def _found_in(
-    sources: dict[str, str], known: dict[str, Bag], workers: Workers
+    sources: dict[str, str], known: dict[str, Bag], parts: list[str], workers: Workers
 ) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
     """What the search gives.
 
@@ -121,7 +134,7 @@ def _found_in(
     if isinstance(workers, PlainWorkers):  # a worker would import torch first
         done = subprocess.run(
             python_command(COMMAND),
-            input=json.dumps([sources, known]),
+            input=json.dumps([sources, known, parts]),
             env=clean_environment(),
             capture_output=True,
             encoding="utf-8",
@@ -132,7 +145,7 @@ def _found_in(
     else:
         student = Student(workers, Code({}, {}, ()))
         try:
-            answer = student.request({"do": "check", "sources": sources, "known": known}, {}, "")
+            answer = student.request({"do": "check", "sources": sources, "known": known, "parts": parts}, {}, "")
         finally:
             student.close()
     findings, copied = answer

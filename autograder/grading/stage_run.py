@@ -76,7 +76,8 @@ class StageRun:
         self.stage, self.assignment, self.reported = stage, assignment, reported
         self.workers, self.book, self.on_error = workers, book, on_error
         self.clock = Share(clock)
-        self.submission, self.lines, self.forbidden = submission, checked.forbidden.get(stage.name), checked.modules
+        self.submission, self.lines = submission, checked.forbidden.get(stage.name)
+        self.forbidden = checked.modules.get(stage.name, frozenset())
         self.students: list[Student] = []
         self.error: Exception | None = None  # what has escaped from a step
         self.dtype = "float64"  # of the last test

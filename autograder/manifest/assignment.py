@@ -32,6 +32,8 @@ class Stage:
     calls: tuple[
         str, ...
     ] = ()  # those of `builds_on` whose stand-ins its functions may call; the tests need the others
+    forbids: tuple[str, ...] = ()  # parts of torch that its code must not use, beside those that no stage may
+    allows: tuple[str, ...] = ()  # parts of torch that its code may use although other stages may not
 
     @property
     def modules(self) -> tuple[str, ...]:

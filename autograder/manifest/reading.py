@@ -11,6 +11,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from autograder.forbidden.parts import WRITTEN, part
 from autograder.manifest.assignment import ROOT, Assignment, Stage
 from autograder.manifest.table import Table
 from course.config import CHECKPOINTS
@@ -58,11 +59,13 @@ def read(path: Path) -> Assignment:
     entries = table.take("stage", list)
     if not modules or not entries:
         table.wrong("stage" if modules else "modules", "must not be empty")
+    everywhere = _parts(table)
     stages: list[Stage] = []
     for number, entry in enumerate(entries, start=1):
         if type(entry) is not dict:
             table.wrong("stage", "must be a list of tables: write [[stage]]")
-        stages.append(_stage(Table(entry, f"{shown(path)}, stage {number}"), folder, number, modules, stages))
+        where = f"{shown(path)}, stage {number}"
+        stages.append(_stage(Table(entry, where), folder, number, modules, stages, everywhere))
     found = Assignment(
         name=folder.name,
         order=order,
@@ -83,8 +86,19 @@ def read(path: Path) -> Assignment:
     return found
 
 
-def _stage(table: Table, folder: Path, number: int, modules: tuple[str, ...], earlier: list[Stage]) -> Stage:
-    """A stage, checked against the earlier ones."""
+def _stage(
+    table: Table,
+    folder: Path,
+    number: int,
+    modules: tuple[str, ...],
+    earlier: list[Stage],
+    everywhere: tuple[tuple[str, ...], tuple[str, ...]],
+) -> Stage:
+    """A stage, checked against the earlier ones.
+
+    Args:
+        everywhere: the parts that the assignment forbids, and those that it allows.
+    """
     name = table.take("name", str)
     if not name.isidentifier():
         table.wrong("name", f"must be of letters, digits and _, not {name!r}")
@@ -117,23 +131,31 @@ def _stage(table: Table, folder: Path, number: int, modules: tuple[str, ...], ea
     grades = _grades(Table(table.take("grades", dict, {}), f"{table.where}, grades"), writes, points, parts)
     uses = _uses(Table(table.take("uses", dict, {}), f"{table.where}, uses"), writes)
     extra_credit = table.take("extra_credit", bool, False)
+    forbids, allows = _parts(table)  # which count more than those of the assignment
+    forbids, allows = _with(forbids, everywhere[0], allows), _with(allows, everywhere[1], forbids)
     table.end()
     return Stage(
-        folder.name,
-        number,
-        name,
-        title,
-        notebook,
-        writes,
-        tests,
-        points,
-        parts,
-        builds_on,
-        extra_credit,
-        grades,
-        uses,
-        calls,
+        *(folder.name, number, name, title, notebook, writes, tests, points, parts, builds_on, extra_credit),
+        *(grades, uses, calls, forbids, allows),
     )
+
+
+def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parts of torch that a table forbids, and those that it allows."""
+    forbids, allows = table.names("forbids", []), table.names("allows", [])
+    for key, names in (("forbids", forbids), ("allows", allows)):
+        for name in names:
+            if not WRITTEN.fullmatch(name) or (key == "allows" and "(" in name):
+                table.wrong(key, f"names {name!r}; it should be like F.layer_norm or nn.LayerNorm")
+    if both := [name for name in allows if part(name) in {*map(part, forbids)}]:
+        table.wrong("allows", f"names {both[0]}, which forbids names too")
+    return forbids, allows
+
+
+def _with(own: tuple[str, ...], everywhere: tuple[str, ...], against: tuple[str, ...]) -> tuple[str, ...]:
+    """The parts that a stage names, and those of the assignment, without those of which the stage says the opposite."""
+    known = {*map(part, own), *map(part, against)}
+    return (*own, *(name for name in everywhere if part(name) not in known))
 
 
 def _notebook(table: Table, key: str, name: str, others: Iterable[str]) -> None:

@@ -6,7 +6,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods that are taken from its stand-in},
             lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run},
-            locked: {module: functions and methods of its stand-in that the graded ones do without}, graded: these
+            locked: {module: functions and methods of its stand-in that the graded ones do without}, graded: these,
+            forbids, allows: parts of torch as the manifest names them
     import  module
     call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
             steady: whether nothing is left to chance; arguments: give these back after the call;
@@ -23,7 +24,8 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
     record  send that record, and end it
     change  module, path, text: a function runs with the code of this text until the next change (see `trials`);
             without a text the last change is taken back
-    check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known: see `rules`
+    check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known, parts: see
+            `rules`
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request that says `within` how many
 seconds it has to be answered gets a text in its place when they are over; see `where_it_was`.
@@ -71,6 +73,7 @@ class Worker:
         """Take the source texts."""
         import torch
 
+        from autograder.sandbox.named_parts import name_parts, texts_of
         from autograder.sandbox.take_away import take_away
 
         if self.finder is not None:
@@ -85,7 +88,9 @@ class Worker:
         self.finder = SourceFinder(request)
         import_all([*request["sources"].values(), *request["lent"].values()], request["sources"])
         self.end_reading()
-        take_away(text for name, text in request["sources"].items() if name not in request["own"])
+        standins = [text for name, text in request["sources"].items() if name not in request["own"]]
+        take_away([*standins, *texts_of(request["allows"])])
+        name_parts(request["forbids"], request["allows"])
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
 
@@ -272,7 +277,7 @@ class Worker:
 
     def check(self, request: dict[str, Any], body: bytes) -> Any:
         """Search the source texts for what is forbidden; for a worker in which no such text was loaded."""
-        return rules.answer(request["sources"], request["known"])
+        return rules.answer(request["sources"], request["known"], request["parts"])
 
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Do what a request asks; whatever the student's code raises becomes an error reply."""

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from autograder.sandbox.available_libraries import is_available
+
 # "import a.b as c, d" and "from a import (b, c)", also behind a semicolon or a colon.
 IMPORT = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]*))", re.MULTILINE
@@ -33,7 +35,7 @@ def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
     for name in list(wanted)[:MOST]:
         package, _, attribute = name.rpartition(".")
         known = name in sys.modules or hasattr(sys.modules.get(package), attribute)
-        if known or name.partition(".")[0] in own or not is_kept(name):
+        if known or name.partition(".")[0] in own or not is_kept(name) or not is_available(name):
             continue
         try:
             importlib.import_module(name)

@@ -11,6 +11,7 @@ from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from autograder.forbidden.aliases import without_main_block
+from autograder.sandbox.available_libraries import with_own_import
 
 if TYPE_CHECKING:
     from autograder.sandbox.lent_names import Lender
@@ -68,6 +69,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def run_own(self, module: ModuleType, text: str) -> None:
         """Run the student's text as a file that lies in the working folder."""
         module.__file__ = f"{module.__name__}.py"
+        module.__dict__["__builtins__"] = with_own_import(self.sources)
         exec(compiled(module.__file__, text), module.__dict__)
 
     def lend(self, name: str, text: str, lender: "Lender") -> ModuleType:

@@ -31,7 +31,8 @@ from autograder.sandbox.wire import FrameError, flatten
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
 MOST_SHOWN = 1000  # characters of a call
-LOADED = ("sources", "replace", "lent", "withheld", "locked", "graded")  # what a worker has to know of the code
+# What a worker has to know of the code.
+LOADED = ("sources", "replace", "lent", "withheld", "locked", "graded", "forbids", "allows")
 
 
 class Student:
@@ -93,7 +94,7 @@ class Student:
             except StudentFault as fault:
                 if fault.message.startswith("ModuleNotFoundError"):
                     files = ", ".join(f"{name}.py" for name in code.sources if not name.startswith(STANDIN))
-                    fault.message += f"\nOnly {files} are read: what they import stands in one of them or is installed."
+                    fault.message += f"\nOf your files, only {files} are read."
                 self._failed = fault
                 self.import_failure = "" if isinstance(fault, Blocked) else module
                 raise

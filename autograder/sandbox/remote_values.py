@@ -63,6 +63,8 @@ class Code:
     withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not be run
     locked: dict[str, list[str]] = field(default_factory=dict)  # module -> what of its stand-in `graded` does without
     graded: tuple[tuple[str, str], ...] = ()  # (module, "function" or "Class.method") that the stage has students write
+    forbids: tuple[str, ...] = ()  # parts of torch that the stage must not use
+    allows: tuple[str, ...] = ()  # parts of torch that it may, although others may not
 
 
 class Named:

@@ -19,6 +19,7 @@ def prepare_torch() -> None:
         follow,
         kept_modules,
         lent_names,
+        named_parts,
         plain_results,
         ready_made,
         same_refusals,

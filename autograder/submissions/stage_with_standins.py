@@ -60,6 +60,8 @@ def code_of_stage(
         withheld=withheld,
         locked=_locked(stage, assignment),
         graded=tuple((module, path) for module, _, path in (written.partition(".") for written in stage.writes)),
+        forbids=stage.forbids,
+        allows=stage.allows,
     )
 
 

@@ -9,6 +9,7 @@ from autograder.authoring.audit import (
     mistakes,
     notebooks,
     once,
+    parts,
     release,
     seeds,
     solution,
@@ -23,6 +24,7 @@ from autograder.authoring.audit.check import Check
 CHECKS: dict[str, Check] = {
     "manifest": manifest,
     "texts": texts,
+    "parts": parts,
     "stubs": stubs,
     "solution": solution,
     "alone": alone,

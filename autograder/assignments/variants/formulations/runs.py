@@ -26,14 +26,6 @@ TRAINING = [
         """,
     ),
     _training(
-        "loss-of-torch",
-        "smoothed_loss",
-        """
-        flat = logits.reshape(-1, logits.shape[-1])
-        return F.cross_entropy(flat, targets.reshape(-1), ignore_index=padding_idx, label_smoothing=smoothing)
-        """,
-    ),
-    _training(
         "loss-logsumexp",
         "smoothed_loss",
         """
@@ -91,11 +83,6 @@ TRAINING = [
         falling = floor + 0.5 * (peak - floor) * (1 + torch.cos(math.pi * done))
         return float(torch.where(rising < 1, peak * rising, falling))
         """,
-    ),
-    _training(
-        "clip-of-torch",
-        "clip_gradients",
-        "return torch.nn.utils.clip_grad_norm_(parameters, max_norm)",
     ),
     _training(
         "clip-one-vector",

@@ -1,0 +1,131 @@
+"""What the manifest forbids in a stage is refused there by any name that torch has for it; what it allows is not."""
+
+import difflib
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from autograder.authoring.audit.subject import Subject
+from autograder.forbidden.parts import named, named_arguments, part, plain
+from autograder.forbidden.rules import check_modules
+from autograder.grading.forbidden_parts import is_forbidden, parts_of, stages_of
+from autograder.manifest import Stage
+from autograder.sandbox.remote_modules import Student
+
+PROMISE = "what the manifest forbids in a stage is refused there by any name"
+QUICK = None
+# Runs in a worker of the stage: which of these names of torch are refused there. The search of the text sees none.
+PROBE = """
+import torch
+def refused():
+    answers = []
+    for path, arguments in CALLS:
+        value = (lambda library: library)(torch)
+        try:
+            for name in path.split(".")[1:]:
+                value = getattr(value, name)
+            value(**arguments)
+        except Exception as error:
+            answers.append(type(error).__name__ == "ReadyMade")
+        else:
+            answers.append(False)
+    return answers
+"""
+
+
+def items(subject: Subject) -> Iterable[str]:
+    for stage in subject.assignment.stages:
+        yield from (f"{stage.name} forbids {written}" for written in stage.forbids)
+        yield from (f"{stage.name} allows {written}" for written in stage.allows)
+
+
+def problems(subject: Subject, item: str) -> Iterator[str]:
+    name, word, written = item.split(" ", 2)
+    stage = subject.assignment.stage(name)
+    paths = names_of(written)
+    if not paths:
+        close = difflib.get_close_matches(part(written).name, {plain(path.split(".")[-1]) for path in public()})
+        yield f"torch has nothing of that name{f'; did you mean {close[0]}?' if close else ''}"
+    argument = part(written).argument
+    for path in paths:
+        for text in uses(path, argument, stage):
+            if searched(text, subject, stage) != (word == "forbids"):
+                yield f"the search of the text {'misses' if word == 'forbids' else 'refuses'} {text!r}"
+    calls = [(path, {argument: 0.5} if argument else {}) for path in paths]
+    (module, *_), probe = stage.modules, f"CALLS = {calls!r}\n{PROBE}"
+    code = subject.code(subject.solution, stage)
+    student = Student(subject.workers, replace(code, sources={**code.sources, module: probe}, modules=(module,)))
+    try:
+        answers = getattr(student, module).refused()
+    finally:
+        student.close()
+    for path, refused in zip(paths, answers, strict=True):
+        if refused != (word == "forbids"):
+            yield f"a worker {'lets' if word == 'forbids' else 'does not let'} code call {path}"
+
+
+def searched(text: str, subject: Subject, stage: Stage) -> bool:
+    """Whether a text as the first module of a stage costs the points of the stage."""
+    module, assignment = stage.modules[0], subject.assignment
+    found, _ = check_modules({module: text}, {}, parts_of(assignment))
+    return any(is_forbidden(one, stage) and stage in stages_of(module, one.scope, assignment) for _, one in found)
+
+
+def uses(path: str, argument: str, stage: Stage) -> Iterator[str]:
+    """Modules that use a part of torch in what the stage has students write, by several ways to name it."""
+    module, _, name = path.rpartition(".")
+    given = f"(x, {argument}=0.5)" if argument else "(x)"
+    *owners, function = stage.writes[0].split(".")[1:]
+    for before, used in (
+        ("import torch\n", path),
+        (f"import {module} as m\n", f"m.{name}"),
+        (f"from {module} import {name} as part\n", "part"),
+        (f"from {module} import *\n", name),
+        (f"from functools import partial\nfrom {module} import {name} as p\n", "partial(p, x)" if not argument else ""),
+    ):
+        line = f"def {function}(x):\n    return {used}{given}\n"
+        if used and name not in owners:
+            yield (
+                before
+                + "".join(f"class {owner}:\n" for owner in owners)
+                + (line if not owners else "    " + line.replace("\n    ", "\n        "))
+            )
+
+
+@cache
+def public() -> dict[str, Any]:
+    """What students find in torch, by its path; private names lead to the same things."""
+    import torch
+    import torch.masked  # noqa: F401
+
+    places = ("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.functional")
+    modules = {path: sys.modules[path] for path in list(sys.modules) if path == "torch" or path.startswith(places)}
+    return {
+        f"{path}.{name}": value
+        for path, module in modules.items()
+        if "._" not in path
+        for name, value in list(vars(module).items())
+        if not name.startswith("__")
+    }
+
+
+def names_of(written: str) -> list[str]:
+    """The paths in torch of what can be called of a part."""
+    argument, found = part(written).argument, []
+    private = written.rpartition(".")[2].startswith("_")
+    for path, value in public().items():
+        if private != path.rpartition(".")[2].startswith("_"):
+            continue
+        if argument:
+            if named_arguments(path, argument, [written]) and argument in inspect.signature(value).parameters:
+                found.append(path)
+        elif named(path, [written]) and isinstance(value, ModuleType):
+            own = [name for name, one in vars(value).items() if str(getattr(one, "__module__", "")).startswith(path)]
+            found += [f"{path}.{name}" for name in own if not name.startswith("_")]
+        elif named(path, [written]) and callable(value):
+            found.append(path)
+    return sorted(found)

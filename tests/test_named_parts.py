@@ -1,0 +1,158 @@
+"""What a manifest forbids in a stage or allows there: in the text, in the workers, and under all names."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from autograder.authoring.audit import parts
+from autograder.authoring.audit.subject import Subject
+from autograder.forbidden.parts import named, named_arguments, part
+from autograder.grading.forbidden_parts import check_submission
+from autograder.grading.grade_submission import grade
+from autograder.manifest import Assignment, assignment
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
+from autograder.submissions.read_submission import Submission, read_submission
+
+VARIANTS = assignment("variants")
+SOURCES = read_submission(VARIANTS.solution, VARIANTS).sources
+# What answers a function: the stage, the function's first line, and what is put before it.
+MEAN, GELU = "        mean = x.mean(dim=-1, keepdim=True)", "    return 0.5 * x * (1 + torch.erf"
+LOSS, CLIP, COSINE = "    surprise = -F.log_softmax", "    gradients = [parameter.grad", "    if step <= warmup:\n"
+RMS = "        return self.weight * x * torch.rsqrt"
+FLAT = "logits.flatten(0, 1), targets.flatten()"
+ANSWERS = {
+    "layer norm": ("layers", MEAN, "M.F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)"),
+    "native": ("layers", MEAN, "M.torch.native_layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)[0]"),
+    "one group": ("layers", MEAN, "M.F.group_norm(x.flatten(0, -2), 1).view_as(x) * self.weight + self.bias"),
+    "operator": ("layers", MEAN, "M.torch.ops.aten.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)"),
+    "module": ("layers", MEAN, "M.nn.LayerNorm(x.size(-1), eps=self.eps)(x) * self.weight + self.bias"),
+    "gelu": ("layers", GELU, "M.F.gelu(x)"),
+    "gelu module": ("layers", GELU, "M.nn.GELU()(x)"),
+    "loss": ("training", LOSS, f"M.F.cross_entropy({FLAT}, ignore_index=padding_idx, label_smoothing=smoothing)"),
+    "by position": ("training", LOSS, f"M.F.cross_entropy({FLAT}, None, None, padding_idx, None, 'mean', smoothing)"),
+    "loss module": (
+        "training",
+        LOSS,
+        f"M.nn.CrossEntropyLoss(ignore_index=padding_idx, **{{'label_' + 'smoothing': smoothing}})({FLAT})",
+    ),
+    "clip": ("training", CLIP, "M.nn.utils.clip_grad_norm_(parameters, max_norm)"),
+    "clip's home": ("training", CLIP, "M.nn.utils.clip_grad.clip_grad_norm_(parameters, max_norm)"),
+    "schedule": (
+        "training",
+        COSINE,
+        "M.torch.optim.lr_scheduler.CosineAnnealingLR(torch.optim.SGD([nn.Parameter(torch.ones(1))]), total)",
+    ),
+    "rms": ("modern", RMS, "M.F.rms_norm(x, self.weight.shape, self.weight, self.eps)"),
+}
+
+
+def answered(name: str, hidden: bool) -> tuple[str, Submission]:
+    """A submission in which a part of torch answers a function; hidden, no search of the text sees that it is torch."""
+    stage, line, answer = ANSWERS[name]
+    space = "import types\nM = types.SimpleNamespace(torch=torch, nn=torch.nn, F=torch.nn.functional)\n"
+    if not hidden:
+        answer, space = answer.replace("M.F", "torch.nn.functional").replace("M.nn", "torch.nn").replace("M.", ""), ""
+    text = SOURCES[stage]
+    assert text.count(line) == 1
+    indent = line[: len(line) - len(line.lstrip())]
+    text = text.replace(line, f"{indent}return {answer}\n{line}").replace("import torch\n", f"import torch\n{space}", 1)
+    return stage, Submission("", {**SOURCES, stage: text})
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if name not in ("by position", "loss module")])
+def test_the_search_names_the_line(name, workers):
+    stage, submission = answered(name, hidden=False)
+    found = check_submission(submission, VARIANTS, workers)
+    assert list(found.forbidden) == [stage]
+    assert "return torch" in found.forbidden[stage][0].text
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_worker_refuses_what_the_search_does_not_find(name, workers):
+    stage, submission = answered(name, hidden=True)
+    report = grade(submission, VARIANTS, workers, [VARIANTS.stage(stage)])
+    (first, *_) = [test for test in report.tests if test.status != "passed"]
+    assert first.status == "forbidden"
+    assert "is a ready-made part" in first.message
+    assert report.review
+    assert 0 < report.points < VARIANTS.stage(stage).max_points  # nothing else is lost
+
+
+def test_other_stages_may_use_it(workers):
+    text = SOURCES["language_model"]
+    line = "        return F.linear(self.norm(x), self.token_embedding.weight)"
+    assert text.count(line) == 1
+    text = text.replace(line, f"        x = F.layer_norm(x, x.shape[-1:]) * 0 + F.gelu(x) * 0 + x\n{line}")
+    submission = Submission("", {**SOURCES, "language_model": text})
+    assert check_submission(submission, VARIANTS, workers).forbidden == {}
+    report = grade(submission, VARIANTS, workers, [VARIANTS.stage("lm")])
+    assert report.points == VARIANTS.stage("lm").max_points
+
+
+def test_a_module_with_it_lends_nothing_to_the_stage_that_forbids_it(workers):
+    helper = "\n\ndef normal(x, weight, bias, eps):\n    return F.layer_norm(x, weight.shape, weight, bias, eps)\n"
+    call = "from language_model import normal\n        return normal(x, self.weight, self.bias, self.eps)"
+    changed = {"language_model": SOURCES["language_model"] + helper}
+    changed["layers"] = SOURCES["layers"].replace(MEAN, f"        {call}\n{MEAN}")
+    report = grade(Submission("", {**SOURCES, **changed}), VARIANTS, workers, [VARIANTS.stage("layers")])
+    assert "holds something that is not allowed" in report.tests[0].message
+
+
+def with_parts(name: str, stage: str, **changes: Any) -> Assignment:
+    chosen = assignment(name)
+    stages = tuple(replace(one, **changes) if one.name == stage else one for one in chosen.stages)
+    return replace(chosen, stages=stages)
+
+
+ALLOWED = """
+import torch
+from torch import nn
+def attend():
+    x = torch.ones(1, 3, 4)
+    return [nn.MultiheadAttention(4, 2, batch_first=True).eval()(x, x, x)[0].shape[1]]
+def layer():
+    return [nn.TransformerEncoderLayer(4, 2, 8).eval()(torch.ones(3, 1, 4)).shape[0]]
+"""
+
+
+def test_what_is_allowed_works_in_the_text_and_in_a_worker(workers):
+    chosen = with_parts("transformer", "mha", allows=("nn.MultiheadAttention",))
+    submission = Submission("", {"mha": ALLOWED})
+    assert "nn.TransformerEncoderLayer" in check_submission(submission, chosen, workers).forbidden["mha"][0].what
+    only = Submission("", {"mha": ALLOWED.partition("def layer")[0]})
+    assert check_submission(only, chosen, workers).forbidden == {}
+    assert list(check_submission(only, assignment("transformer"), workers).forbidden) == ["mha"]
+    student = Student(workers, Code({"mha": ALLOWED}, {}, ("mha",), allows=("nn.MultiheadAttention",)))
+    try:
+        assert student.mha.attend() == [3]
+        with pytest.raises(Exception, match="TransformerEncoderLayer is a ready-made part"):
+            student.mha.layer()
+    finally:
+        student.close()
+
+
+def test_the_audit_finds_names_that_torch_does_not_have_or_that_are_let_through(workers, monkeypatch):
+    subject = Subject(with_parts("variants", "layers", forbids=("F.gelu", "F.layernrom")))
+    subject.once("workers", lambda: workers)
+    assert list(parts.items(subject))[:2] == ["layers forbids F.gelu", "layers forbids F.layernrom"]
+    assert list(parts.problems(subject, "layers forbids F.gelu")) == []
+    (problem, *_) = parts.problems(subject, "layers forbids F.layernrom")
+    assert "did you mean layernorm?" in problem
+    monkeypatch.setattr(parts, "is_forbidden", lambda *_: False)
+    assert "the search of the text misses" in next(parts.problems(subject, "layers forbids F.gelu"))
+
+
+def test_names_of_one_part():
+    for path in ("torch.layer_norm", "torch.nn.LayerNorm", "torch.native_layer_norm", "torch.nn.functional.layer_norm"):
+        assert named(path, ["F.layer_norm"])
+        assert named(path, ["nn.LayerNorm"])
+    for path in ("torch.nn.LocalResponseNorm", "torch.norm", "torch.nn.functional", "torch.nn.functional.group_norm"):
+        assert named(path, ["F.layer_norm"]) == ()
+    smoothing = ["F.cross_entropy(label_smoothing)"]
+    assert named("torch.nn.functional.cross_entropy", smoothing) == ()
+    for path in ("torch.nn.CrossEntropyLoss", "torch.nn.functional.linear_cross_entropy"):
+        assert named_arguments(path, "label_smoothing", smoothing)
+        assert not named_arguments(path, "weight", smoothing)
+    assert part("nn.BatchNorm1d") == part("F.batch_norm")

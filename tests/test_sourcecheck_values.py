@@ -1,0 +1,169 @@
+"""The source check and libraries as values: what goes where no name can be followed is noted, whatever takes it."""
+
+import itertools
+
+import pytest
+
+from autograder.forbidden.rules import check_modules
+
+HEAD = "import sys\nimport os.path\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+# Where a library can be put, with the words that lead to it again.
+PLACES = {
+    "list": ("", "[{}][0]"),
+    "dict": ("", "{{'a': {}}}['a']"),
+    "tuple": ("", "({}, 1)[0]"),
+    "set": ("", "next(iter({{{}}}))"),
+    "argument": ("def f(m):\n    return m\n", "f({})"),
+    "keyword": ("def f(m):\n    return m\n", "f(m={})"),
+    "stars": ("def f(*m):\n    return m[0]\n", "f(*[{}])"),
+    "lambda": ("", "(lambda: {})()"),
+    "lambda with a default": ("", "(lambda m={}: m)()"),
+    "comprehension": ("", "[{} for _ in range(1)][0]"),
+    "returned": ("def f():\n    return {}\n", "f()"),
+    "yielded": ("def f():\n    yield {}\n", "next(f())"),
+    "attribute": ("class A: pass\nA.m = {}\n", "A.m"),
+    "class": ("class A:\n    m = {}\n", "A.m"),
+    "annotated class": ("class A:\n    m: object = {}\n", "A.m"),
+    "default": ("def f(m={}):\n    return m\n", "f()"),
+    "one of two, in a list": ("", "[{} if sys else None][0]"),
+    "or, in a list": ("", "[None or {}][0]"),
+    "named, in a list": ("", "[(m := {})][0]"),
+    "item": ("d = dict()\nd['a'] = {}\n", "d['a']"),
+    "compared": ("class A:\n    def __eq__(self, m):\n        self.m = m\na = A()\na == {}\n", "a.m"),
+    "in a class statement": ("class A:\n    def __class_getitem__(cls, m):\n        return m\n", "A[{}]"),
+}
+LIBRARIES = ["sys", "torch", "nn", "F", "torch.nn", "torch.nn.functional", "torch.optim", "os"]
+CRITICAL = ["_C", "_VF", "meta_path", "_getframe", "__globals__", "__subclasses__", "scaled_dot_product_attention"]
+NOTED = ["modules", "__dict__", "__code__", "_call_impl", "_anything", "sys", "builtins", "importlib"]
+HONEST = """
+import functools, math, sys
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+try:
+    import numpy as np
+except ImportError:
+    np = None
+functional = nn.functional
+activation = F.relu
+table = {"relu": F.relu, "tanh": torch.tanh, torch.float32: 1}
+act = functional.gelu if hasattr(F, "gelu") and torch is not None else F.relu
+class A(nn.Module):
+    norm = nn.LayerNorm
+    kind: type = torch.Tensor
+    def __init__(self, size, act=F.relu, kind=nn.Linear, pi=math.pi):
+        super().__init__()
+        self.act, self.kind, self._hidden = act, kind, [kind(size, size)]
+        self.parts = nn.ModuleList(kind(size, size) for _ in range(2))
+    def forward(self, x, drop=None):
+        if np and not torch.is_grad_enabled():
+            x = functools.partial(F.dropout, p=0.1)(x)
+        for module in self.modules():
+            assert isinstance(module, nn.Module)
+        for module in self.parts[0].modules():
+            module._modules, module._hidden
+        counts = sum(1 for model in self.parts for _ in model.modules())
+        with torch.no_grad():
+            x = map(self.act, [x])
+        return self._run(list(x)[0])
+    def _run(self, x):
+        return functional.softmax(x, dim=-1), torch.backends.mps.is_available(), x.device, x._version
+"""
+
+
+def found(text: str) -> tuple[list[str], list[str]]:
+    findings, _ = check_modules({"decoder": text, "mha": "import torch\nt = torch\n", "encoder": ""})
+    forbidden = [finding.what for _, finding in findings if finding.forbidden]
+    return forbidden, [finding.what for _, finding in findings if not finding.forbidden]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_library_that_is_put_somewhere_is_noted(place):
+    before, used = PLACES[place]
+    for library in LIBRARIES:
+        text = before.replace("{}", library) if "{}" in before else before
+        text = f"{HEAD}{text}x = {used.format(library)}.something\n"
+        compile(text, "decoder.py", "exec")
+        _, review = found(text)
+        assert any("used as a value" in what for what in review), text
+
+
+@pytest.mark.parametrize("name", CRITICAL)
+def test_a_critical_name_is_forbidden_whatever_stands_before_the_dot(name):
+    for before in ("x()", "[sys][0]", "d['a']", "self.m", "(lambda: m)()", "m", "model.layers[0]"):
+        assert found(f"{HEAD}def f(self, m):\n    return {before}.{name}\n")[0], before
+    assert found(f"{HEAD}def f(m):\n    return getattr(m, {name!r})\n")[0]
+    assert found(f"{HEAD}def f(m):\n    match m:\n        case object({name}=x):\n            return x\n")[0]
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_a_doubtful_name_is_noted_whatever_stands_before_the_dot(name):
+    for before in ("x()", "d['a']", "m", "model.layers[0]"):
+        forbidden, review = found(f"{HEAD}def f(m):\n    return {before}.{name}\n")
+        assert forbidden or review, before
+
+
+def test_names_of_the_student_s_own_are_no_doubt():
+    own = "class A:\n    def __init__(self):\n        self._C = self.modules = self.sys = 1\n    def _x(self): pass\n"
+    for name in ("_C", "modules", "sys", "_x"):
+        assert found(f"{own}def f(a):\n    return a.{name}\n") == ([], []), name
+
+
+def test_honest_uses_of_libraries_are_no_doubt():
+    assert found(HONEST) == ([], [])
+
+
+WAYS = (
+    "import mha\nx = mha.t.{}",
+    "from mha import t\nx = t.{}",
+    "from mha import t as u\nx = u.{}",
+    "import mha as m\nx = m.t.{}",
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_library_under_the_name_of_another_module_is_followed(way):
+    assert found(way.format("ops"))[0]
+    assert found(way.format("_C._nn"))[0]
+
+
+FILES = [
+    "open('/etc/passwd')",
+    "print(open)",
+    "np.load('x')",
+    "np.fromfile('x')",
+    "np.loadtxt('x')",
+    "numpy.memmap('x')",
+    "np.lib.format.open_memmap('x')",
+    "torch.load('x')",
+    "torch.save(x, 'x')",
+    "torch.from_file('x')",
+    "Path('/etc/passwd').read_text()",
+    "path.read_bytes()",
+    "x.tofile('y')",
+    "io.open('x')",
+    "logging.FileHandler('x')",
+    "getattr(np, 'fromfile')('x')",
+    "[io][0].open('x')",
+]
+
+
+@pytest.mark.parametrize("way", FILES)
+def test_a_file_that_is_opened_is_noted(way):
+    _, review = found(
+        f"import io, logging\nimport numpy\nimport numpy as np\nimport torch\ndef f(x, path):\n    return {way}\n"
+    )
+    assert any("opens a file" in what or "torch.load" in what for what in review)
+
+
+def test_methods_of_one_s_own_open_no_file():
+    text = "class A:\n    def open(self): pass\n    def load(self): pass\n"
+    assert found(f"{text}    def f(self, a):\n        a.open(), self.load()\n") == ([], [])
+
+
+@pytest.mark.parametrize(("depth", "way"), list(itertools.product((1, 4), ("list", "attribute", "class"))))
+def test_aliases_before_it_change_nothing(depth, way):
+    names = "m0 = torch.nn\n" + "".join(f"m{n + 1} = m{n}\n" for n in range(depth))
+    before, used = PLACES[way]
+    text = f"{HEAD}{names}{before.replace('{}', f'm{depth}')}x = {used.format(f'm{depth}')}\n"
+    assert any("used as a value" in what for what in found(text)[1]), text
