@@ -15,7 +15,7 @@ from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
-from autograder.sandbox.student_faults import Place, Raised, StudentFault
+from autograder.sandbox.student_faults import Forbidden, Place, Raised, StudentFault
 from autograder.submissions.stage_with_standins import with_standins
 
 Outcome = tuple[BaseException | None, int]  # what ended a part, and the number of checks until then
@@ -77,21 +77,23 @@ def run_test(
     worth = stage.parts.get(name, {})
     error, printed = _outcome(case)
     tried, ended = dict(case.outcomes), _of_parts(case, error, worth)
-    wrong = [part for part, (found, _) in ended.items() if found is not None]
-    if _is_own(error) and not alone:
-        for function in dict.fromkeys(stage.graded_by(name, part) for part in wrong):
+    wrong = {part: stage.graded_by(name, part) for part, (found, _) in ended.items() if found is not None}
+    refused = any(isinstance(found, Forbidden) for found, _ in ended.values())  # which is no slip
+    if _is_own(error) and not alone and not refused:
+        for function in dict.fromkeys(wrong.values()):
             if (used := stage.uses.get(function)) and not case.student.import_failure:
-                error, more = _with_code(case, with_standins(case.student.code, stage, used))
-                printed += more
-                again = _of_parts(case, error, worth)
-                for part in wrong:
-                    if stage.graded_by(name, part) == function:
-                        ended[part] = again[part]
-                        tried |= {part: case.outcomes[part]} if part in case.outcomes else {}
+                behind, more = _with_code(case, with_standins(case.student.code, stage, used))
+                again = _of_parts(case, behind, worth)
+                told = not {*case.doubted, *wrong.values()}.isdisjoint(used)  # else its own code shows the same, better
+                own = [part for part in wrong if wrong[part] == function and (told or not again[part][0])]
+                if own:
+                    error, printed = behind, printed + more
+                ended |= {part: again[part] for part in own}
+                tried |= {part: case.outcomes[part] for part in own if part in case.outcomes}
     case.outcomes = tried
-    behind = error, case.checks  # what failed behind all parts costs nothing, but is told
+    last = error, case.checks  # what failed behind all parts costs nothing, but is told
     faults = (found for found in ended.values() if not _is_own(found[0]))
-    error, case.checks = next(faults, next((found for found in ended.values() if found[0]), behind))
+    error, case.checks = next(faults, next((found for found in ended.values() if found[0]), last))
     if isinstance(error, Unanswered):
         case.answers = None
         return run_test(name, case, stage, alone)
@@ -100,9 +102,9 @@ def run_test(
         calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
         for warning in case.warnings:
             _, text, shown = _told(warning)
-            last = shown[1:] if isinstance(warning, StudentFault) else shown[1:3]
+            rest = shown[1:] if isinstance(warning, StudentFault) else shown[1:3]
             kept = (KEPT,) if KEPT in text else ()
-            calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
+            calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *rest))
         told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
         message, details = told[0].replace("and:", "passes, but:", 1), (*told[1:], JUDGED)
     first: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
