@@ -14,15 +14,17 @@ class PatchEmbedding(nn.Module):
 
     def __init__(self, img_size: int | tuple[int, int], patch_size: int, channels: int, d_model: int) -> None:
         super().__init__()
-        self.size = (img_size, img_size) if isinstance(img_size, int) else tuple(img_size)
+        # The names are those of the given constructor: `forward` also stands in the student's class.
+        self.height, self.width = (img_size, img_size) if isinstance(img_size, int) else img_size
         self.patch_size = patch_size
-        self.num_patches = (self.size[0] // patch_size) * (self.size[1] // patch_size)
+        self.num_patches = self.height // patch_size * (self.width // patch_size)
         self.projection = nn.Linear(channels * patch_size * patch_size, d_model)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """(B, C, height, width) -> (B, N, d_model)."""
-        if tuple(images.shape[2:]) != self.size:
-            raise ValueError(f"images of {tuple(images.shape[2:])} pixels, wanted are {self.size}")
+        size = self.height, self.width
+        if tuple(images.shape[2:]) != size:
+            raise ValueError(f"images of {tuple(images.shape[2:])} pixels, wanted are {size}")
         columns = F.unfold(images, self.patch_size, stride=self.patch_size)  # (B, C * P * P, N)
         return self.projection(columns.mT)
 
@@ -43,8 +45,8 @@ class ViTBlock(Block):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
         """(B, 1 + N, d_model) -> (B, 1 + N, d_model)."""
-        # The layer of the language model is not there while this stage is graded. Of torch's layer only the order of the
-        # steps is wanted: its own parts are replaced.
+        # The layer of the language model is not there while this stage is graded. Only the order of torch's steps is
+        # wanted: its own parts are replaced.
         layer = nn.TransformerEncoderLayer(1, 1, 1, dropout=0.0, batch_first=True, norm_first=True, device="meta")
         layer.activation = nn.Identity()
         parts = {"norm1": self.norm1, "norm2": self.norm2, "linear1": self.feed_forward, "linear2": nn.Identity()}
