@@ -84,8 +84,8 @@ def run_test(
             if (used := stage.uses.get(function)) and not case.student.import_failure:
                 behind, more = _with_code(case, with_standins(case.student.code, stage, used))
                 again = _of_parts(case, behind, worth)
-                told = not {*case.doubted, *wrong.values()}.isdisjoint(used)  # else its own code shows the same, better
-                own = [part for part in wrong if wrong[part] == function and (told or not again[part][0])]
+                doubted = {*case.doubted, *wrong.values()} & {*used}  # else its own code shows the same, better
+                own = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
                 if own:
                     error, printed = behind, printed + more
                 ended |= {part: again[part] for part in own}
