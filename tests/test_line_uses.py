@@ -1,4 +1,4 @@
-"""Lines that write into what nothing uses, that go on without a module, that repeat an earlier round, and NaN."""
+"""Lines that write into what nothing uses, that go on without a module, and NaN."""
 
 import ast
 import textwrap
@@ -41,21 +41,6 @@ def test_what_is_written_into_last(body, written):
     [function] = parse(f"def f(self, x):\n{textwrap.indent(body, '    ')}\n").body
     assert isinstance(function, ast.FunctionDef)
     assert last_writes(function) == written
-
-
-def test_a_line_that_makes_the_same_as_in_an_earlier_round(workers, without_trials):
-    """The first row of the mask lets the new position see the first one only, which is what that has seen."""
-    tests, line = failed(
-        workers,
-        "transformer",
-        "inference",
-        "decoder",
-        "last_mask = self_attn_mask[:, -1:]",
-        "last_mask = self_attn_mask[:, :1]",
-    )
-    test = next(test for test in tests if test.name == "test_decoder_inference_cache_extra_credit")
-    assert wrong_lines(test) == [line + 1]
-    assert "makes the same as in an earlier round, although it is given something else:" in told([test])
 
 
 def test_a_helper_goes_on_without_the_module_that_is_never_called(workers, without_trials):

@@ -81,7 +81,7 @@ def test_lines_before_the_wrong_one_are_said_to_be_right_with_their_steps(worker
 def test_a_call_of_the_wrong_module_is_named(workers):
     old = "attended = self.encoder_attn(x, encoder_out, encoder_out"
     sources, line = changed("decoder", old, old.replace("encoder_attn", "self_attn"))
-    test = failed(workers, "decoder", sources)[1]
+    test = failed(workers, "decoder", sources)[0]
     assert [mark.line for mark in test.marks if mark.state == "wrong"] == [line]
     assert "It calls self_attn with what encoder_attn should be called with." in test.pointed
 

@@ -98,24 +98,27 @@ def test_what_a_function_uses_does_not_answer_it(workers):
 # Functions of a stage that answer each other.
 SIBLINGS = {
     "heads": (
-        "heads",
-        "\n\nMultiHeadAttentionEfficient.forward = lambda self, *_: no_such_name\n"
-        "\n\nAttentionHead.forward = lambda self, x, mask=None: MultiHeadAttentionEfficient.forward(self, x, mask)\n"
-        "\n\nMultiHeadAttentionSimple.forward = AttentionHead.forward\n",
+        "variants",
+        """
+MultiHeadAttentionEfficient.forward = lambda self, *_: no_such_name
+AttentionHead.forward = lambda self, x, mask=None: MultiHeadAttentionEfficient.forward(self, x, mask)
+MultiHeadAttentionSimple.forward = AttentionHead.forward
+""",
     ),
     "scoring": (
         "attention",
-        "\n\nDotProductAttention.forward = lambda self, *_: no_such_name\n"
-        "\n\nBilinearAttention.forward = lambda self, q, k, v, n=None: DotProductAttention()(q @ self.M, k, v, n)\n",
+        """
+DotProductAttention.forward = lambda self, *_: no_such_name
+BilinearAttention.forward = lambda self, q, k, v, n=None: DotProductAttention()(q @ self.M, k, v, n)
+""",
     ),
 }
 
 
 @pytest.mark.parametrize("stage", SIBLINGS)
 def test_a_function_gets_no_stand_in_of_one_that_would_answer_it(workers, stage):
-    name = "variants" if stage == "heads" else "attention"
-    module = "heads" if stage == "heads" else "scoring"
-    found = points(workers, name, stage, {module: lambda text: text + SIBLINGS[stage][1]})
+    name, more = SIBLINGS[stage]
+    found = points(workers, name, stage, {stage: lambda text: text + more})
     kept = {"heads": set(), "scoring": {"test_masked_softmax", "test_additive_attention"}}[stage]
     chosen = assignment(name).stage(stage)
     wanted = {part for test in kept for part in chosen.parts[test]}

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import unittest
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -46,6 +46,7 @@ class StageTestCase(unittest.TestCase):
     measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
     explains = True  # look for the reason of wrong numbers
     few: int | None = None  # only so many of the stored sentences, for a look that gives no points
+    doubted: Collection[str] = ()  # functions of the stage of which a test, or a part of one, has failed
     outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
     warnings: list[Warned]  # what the test does not judge
     side_effect: Incorrect | None = None  # of a call whose result is right; see `minor`

@@ -15,7 +15,7 @@ from autograder.manifest import Stage, package_of
 from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
-from autograder.sandbox.student_faults import Place, Raised, StudentFault, needs_booleans
+from autograder.sandbox.student_faults import Forbidden, Place, Raised, StudentFault, needs_booleans
 from autograder.submissions.stage_with_standins import with_standins
 
 Outcome = tuple[BaseException | None, int]  # what ended a part, and the number of checks until then
@@ -83,17 +83,19 @@ def run_test(
     worth = stage.parts.get(name, {})
     error, printed = _outcome(case)
     tried, ended = dict(case.outcomes), _of_parts(case, error, worth)
-    wrong = [part for part, (found, _) in ended.items() if found is not None]
-    if _is_own(error) and not alone:
-        for function in dict.fromkeys(stage.graded_by(name, part) for part in wrong):
+    wrong = {part: stage.graded_by(name, part) for part, (found, _) in ended.items() if found is not None}
+    refused = any(isinstance(found, Forbidden) for found, _ in ended.values())  # which is no slip
+    if _is_own(error) and not alone and not refused:
+        for function in dict.fromkeys(wrong.values()):
             if (used := stage.uses.get(function)) and not case.student.import_failure:
-                error, more = _with_code(case, with_standins(case.student.code, stage, used))
-                printed += more
-                again = _of_parts(case, error, worth)
-                for part in wrong:
-                    if stage.graded_by(name, part) == function:
-                        ended[part] = again[part]
-                        tried |= {part: case.outcomes[part]} if part in case.outcomes else {}
+                behind, more = _with_code(case, with_standins(case.student.code, stage, used))
+                again = _of_parts(case, behind, worth)
+                doubted = {*case.doubted, *wrong.values()} & {*used}  # else its own code shows the same, better
+                own = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
+                if own:
+                    error, printed = behind, printed + more
+                ended |= {part: again[part] for part in own}
+                tried |= {part: case.outcomes[part] for part in own if part in case.outcomes}
         elsewhere = stage.used_by(name) if case.warnings and not wrong else ()
         if elsewhere:  # is what it warns of graded elsewhere?
             passing = case.checks, case.outcomes, case.warnings
@@ -102,9 +104,9 @@ def run_test(
             if any(found for found, _ in _of_parts(case, again_error, worth).values()):
                 case.checks, case.outcomes, case.warnings = passing
     case.outcomes = tried
-    behind = error, case.checks  # what failed behind all parts costs nothing, but is told
+    last = error, case.checks  # what failed behind all parts costs nothing, but is told
     faults = (found for found in ended.values() if not _is_own(found[0]))
-    error, case.checks = next(faults, next((found for found in ended.values() if found[0]), behind))
+    error, case.checks = next(faults, next((found for found in ended.values() if found[0]), last))
     if isinstance(error, Unanswered):
         case.answers = None
         return run_test(name, case, stage, alone)

@@ -193,6 +193,11 @@ class StageRun:
         """Run a test with one of the students."""
         case.student = self.students[number]
         case.reference = self.references[number] if self.references else None
+        failed = [
+            (test, part.name) for test, one in self.tests.items() for part in one.parts if part.status != "passed"
+        ]
+        failed += [(test, "") for test, one in self.tests.items() if not one.parts and one.status != "passed"]
+        case.doubted = {self.stage.graded_by(*one) for one in failed}
         if self.book and self.book.ahead and case.hidden:
             case.answers = self.book.of(self.stage, name, case.student.dtype)
         try:

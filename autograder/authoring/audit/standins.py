@@ -9,7 +9,7 @@ from autograder.authoring.audit.subject import SEED, Subject
 from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_values import Code
 from autograder.submissions.read_submission import Submission
-from autograder.submissions.stage_with_standins import code_of_all
+from autograder.submissions.stage_with_standins import code_of_all, with_standins
 from autograder.submissions.syntax_tree import functions
 
 PROMISE = "stand-ins equal the solution on the calls of the stages"
@@ -28,6 +28,7 @@ def items(subject: Subject) -> Iterable[str]:
         *(f"interface of {module}" for module in subject.assignment.modules),
         *(f"solution around {name}" for name in names),
         *(f"stand-ins as {name}" for name in names),
+        *(f"what is used by {function}" for stage in subject.assignment.stages for function in stage.uses),
     )
 
 
@@ -35,6 +36,13 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     kind, _, name = item.rpartition(" ")
     if kind == "interface of":
         yield from _interface(subject, name)
+        return
+    if kind == "what is used by":
+        stage = next(stage for stage in subject.assignment.stages if name in stage.uses)
+        for ran in subject.run(with_standins(subject.code(subject.solution, stage), stage, stage.uses[name]), stage):
+            for part in ran.result.parts or (ran.result,):
+                if part.status != "passed" and stage.graded_by(ran.result.name, part.name) == name:
+                    yield f"with stand-ins for what {name} uses, {ran}"
         return
     stage = subject.assignment.stage(name)
     sources = subject.solution

@@ -17,11 +17,14 @@ class TestInference(ModelTestCase):
     # Whole sentences
 
     def test_decoder_inference_outputs_extra_credit(self):
-        """One step of a layer; sentences that end at once, in the middle and never, with other sos and eos."""
+        """Steps with all kinds of masks; sentences that end at once, in the middle and never; other sos and eos."""
         with self.part("one step"):
             self.check_layer_step()
             self.check_turns()
             self.check_time()
+        with self.part("stack"):
+            self.check_stack(no_encoder_attn=True, output_layer_size=None)
+            self.check_stack(no_encoder_attn=False, output_layer_size=13)
         with self.part("translations"):
             self.check_translations()
 
@@ -138,12 +141,8 @@ class TestInference(ModelTestCase):
     # Single steps
 
     def test_decoder_inference_cache_extra_credit(self):
-        """Step by step in stacks, with masks of all kinds; caches of `inference`."""
-        with self.part("stack"):
-            self.check_stack(no_encoder_attn=True, output_layer_size=None)
-            self.check_stack(no_encoder_attn=False, output_layer_size=13)
-        with self.part("caches"):
-            self.check_caches()
+        """Caches of `inference`, for sentences of other lengths."""
+        self.check_caches()
 
     def step_masks(self, B: int, T: int) -> tuple[np.ndarray, np.ndarray]:
         """A padding mask with padding between the tokens, where it shows, and a causal mask."""

@@ -44,6 +44,8 @@ class TestInference(TrainedTestCase):
             with self.only_warn():
                 self.check_first_step()
             self.warn_of_step()
+        with self.part("stack"):
+            self.check_steps_of_all()
         with self.part("translations"), self.shown_by(self.check_tiny):
             self.check_translations()
             with self.only_warn():
@@ -136,9 +138,7 @@ class TestInference(TrainedTestCase):
 
     def test_decoder_inference_cache_extra_credit(self):
         """Return the cache: for each sentence the outputs of every decoder layer."""
-        with self.part("stack"):
-            self.check_steps_of_all()
-        with self.part("caches"), self.shown_by(self.check_tiny):
+        with self.shown_by(self.check_tiny):
             _, caches = self.translate()
             self.check_caches(caches, self.stored("sentences"))
         with self.only_warn():
