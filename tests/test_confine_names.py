@@ -33,9 +33,7 @@ def test_innocent_programs_unconfined(both, program):
     run(both[1], PREFIX + program)
 
 
-@pytest.mark.parametrize(
-    ("reason", "program"), [(reason, program) for reason, programs in REFUSED.items() for program in programs]
-)
+@pytest.mark.parametrize(("reason", "program"), REFUSED)
 def test_what_neither_does(both, reason, program):
     for workers in both:
         with pytest.raises(Raised):

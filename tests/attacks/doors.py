@@ -70,7 +70,8 @@ def attends(call, names):
             given[name] = OTHERS.get(name)
     # One of what has a default may choose another way to compute it.
     others = [{**given, name: 1} for name, default in names if name not in given]
-    ways = [(list(given.values()), {}), ([Q, K, V], {}), ([None, Q, K, V], {}), *(([], way) for way in (given, *others))]
+    ways = [(list(given.values()), {}), ([Q, K, V], {}), ([None, Q, K, V], {})]
+    ways += [([], way) for way in (given, *others)]
     for arguments, keywords in ways:
         try:
             if answers(call(*arguments, **keywords)):
