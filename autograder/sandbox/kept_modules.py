@@ -14,6 +14,7 @@ import functools
 import importlib
 import importlib.abc
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,10 @@ NAMES = frozenset(word for word in WORDS if not word.endswith(".*"))
 PACKAGES = frozenset(word.removesuffix(".*") for word in WORDS if word.endswith(".*"))
 FOLDER = torch.__path__[0] + os.sep
 WHY = "is a part of torch that graded code cannot use"
+# What a module of a student can import beside the standard library, if it is installed; see README.md.
+LIBRARIES = frozenset(("torch", "numpy", "matplotlib", "mpl_toolkits", "einops", "tqdm", "course", "functorch"))
+LIBRARIES |= {"typing_extensions", "pylab", "autograder", "safetensors", "__main__"}
+STUDENT = re.compile(r"\w+\.py")  # their modules are made from text and have no folder
 
 HIDDEN: dict[str, ModuleType] = {}
 LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded when first asked for
@@ -48,6 +53,12 @@ def is_kept(name: str) -> bool:
             return True
         name = name.rpartition(".")[0]
     return False
+
+
+def is_there(name: str) -> bool:
+    """Whether a student's code finds a module when it is graded, if it is installed."""
+    library = name.partition(".")[0]
+    return is_kept(name) and (library in LIBRARIES or library in sys.stdlib_module_names)
 
 
 def hide() -> None:
@@ -111,11 +122,24 @@ def _serve(package: ModuleType, name: str) -> None:
 
 
 class Refusing(importlib.abc.MetaPathFinder):
-    """Refuses the modules of torch that are not kept, whether they are loaded or not."""
+    """Refuses modules of torch that are not kept, and to students what is not there in the graded run."""
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> None:
         if not _showing and not is_kept(fullname):
             raise ModuleNotFoundError(f"{fullname} {WHY}", name=fullname)
+        if not is_there(fullname) and _from_student():
+            there = "Python's own, torch, numpy, matplotlib, einops and tqdm"
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r} in the graded run: there are {there}", name=fullname
+            )
+
+
+def _from_student() -> bool:
+    """Whether an import is one of a student's module, and not of a library that it imports."""
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_code.co_filename.startswith(("<frozen importlib", __file__)):
+        frame = frame.f_back
+    return STUDENT.fullmatch(frame.f_code.co_filename) is not None
 
 
 @functools.cache

@@ -26,14 +26,14 @@ def imported(text: str) -> Iterator[str]:
 
 def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
     """Import what these texts do and what is installed; `own` names are those of the submission."""
-    from autograder.sandbox.kept_modules import is_kept  # which imports torch
+    from autograder.sandbox.kept_modules import is_there  # which imports torch
 
     texts = list(texts)
     wanted = dict.fromkeys(name for text in texts for name in imported(text))
     for name in list(wanted)[:MOST]:
         package, _, attribute = name.rpartition(".")
         known = name in sys.modules or hasattr(sys.modules.get(package), attribute)
-        if known or name.partition(".")[0] in own or not is_kept(name):
+        if known or name.partition(".")[0] in own or not is_there(name):
             continue
         try:
             importlib.import_module(name)
