@@ -18,7 +18,7 @@ from autograder.sandbox.limits import CPU_SECONDS
 from autograder.sandbox.student_faults import Crashed, Raised
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
-from tests.confining import ROOT, needs_confinement, run, start
+from tests.confining import ROOT, WITHOUT_REFUSALS, needs_confinement, run, start
 from tests.test_seccomp import DANGEROUS
 
 EXPECTED = ROOT / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
@@ -93,10 +93,6 @@ FORBIDDEN = {
     "make a pair of sockets": "socket.socketpair(); return 1",
     "own signals of a descriptor": "import fcntl; fcntl.fcntl(1, fcntl.F_SETOWN, os.getpid()); return 1",
 }
-
-
-# What an unconfined worker refuses, it refuses in Python, to say so in time.
-WITHOUT_REFUSALS = "sys.modules['autograder.sandbox.same_refusals'].allow_again()\n"
 
 
 @needs_confinement
