@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from autograder.sandbox import kept_modules
 from autograder.sandbox.kept_modules import STUDENT
 
 FILES = "graded code can neither read nor write files"
@@ -43,22 +44,23 @@ def refuse() -> None:
         _refusing = True
         sys.addaudithook(_look)
         # Neither is reported: threads only by the newest Pythons, and the files that torch writes itself.
-        threading.Thread.start = _refuse_thread  # type: ignore[method-assign]
-        torch._C.PyTorchFileWriter = _Writer
+        setattr(threading.Thread, "start", _refuse_thread)  # noqa: B010 - mypy knows both as other kinds
+        setattr(torch._C, "PyTorchFileWriter", _Writer)  # noqa: B010
 
 
 def allow_again() -> None:
     """End this, for tests of what confinement itself refuses."""
     global _refusing
     _refusing = False
-    threading.Thread.start = _start  # type: ignore[method-assign]
+    setattr(threading.Thread, "start", _start)  # noqa: B010
+    kept_modules.all_libraries = True
 
 
 def _refuse_thread(thread: threading.Thread) -> NoReturn:
     raise RuntimeError("graded code cannot start threads")
 
 
-class _Writer(torch._C.PyTorchFileWriter):  # type: ignore[misc]
+class _Writer(torch._C.PyTorchFileWriter):
     def __init__(self, target: Any, *arguments: Any, **options: Any) -> None:
         if _refusing and isinstance(target, str):
             raise PermissionError(errno.EPERM, FILES, target)
