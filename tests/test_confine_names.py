@@ -11,7 +11,7 @@ from tests.confining import needs_confinement, run, start
 from tests.innocent_lines import PREFIX, PROGRAMS, REFUSED, lines, public_names, text_of, wanted
 
 pytestmark = needs_confinement
-AT_ONCE = 60  # names in a worker
+AT_ONCE = 10  # names in a worker
 
 
 @pytest.fixture(scope="module")
