@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 needs_confinement = pytest.mark.skipif(bool(confine.unsupported()), reason=confine.unsupported() or "supported")
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux")
 
+# What an unconfined worker refuses, it refuses in Python, to say so in time.
+WITHOUT_REFUSALS = "sys.modules['autograder.sandbox.same_refusals'].allow_again()\n"
+
 
 def start(workers, source):
     return Student(workers, Code({"own": source}, replace={}, modules=("own",)))

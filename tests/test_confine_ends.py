@@ -10,7 +10,7 @@ import pytest
 
 from autograder.sandbox.student_faults import Crashed, Raised
 from autograder.sandbox.worker_processes import make_workers
-from tests.confining import ROOT, needs_confinement, needs_linux, run, start
+from tests.confining import ROOT, WITHOUT_REFUSALS, needs_confinement, needs_linux, run, start
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_what_a_worker_leaves_behind_is_ended(unconfined):
         "os.wait()\n"
         "return int(os.read(reading, 20))"
     )
-    daemon = run(unconfined, body)
+    daemon = run(unconfined, WITHOUT_REFUSALS + body)
     with pytest.raises(ProcessLookupError):
         os.kill(daemon, 0)
     assert run(unconfined, "return 1") == 1

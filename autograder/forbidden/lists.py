@@ -35,7 +35,9 @@ USUAL = _words(
 )
 # What modules of a submission can import when they are graded, beside the standard library and each other. That the
 # grader itself is not for them is another rule, which says so.
-LIBRARIES = _words("autograder course einops matplotlib numpy torch tqdm typing_extensions")
+LIBRARIES = _words(
+    "autograder course einops functorch matplotlib mpl_toolkits numpy pylab torch tqdm typing_extensions"
+)
 READY_LIBRARIES = _words(
     """fairseq flash_attn flax jax keras tensorflow timm torchaudio torchtext torchtune torchvision transformers
     x_transformers xformers"""

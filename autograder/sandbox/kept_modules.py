@@ -14,6 +14,7 @@ import functools
 import importlib
 import importlib.abc
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
+from torch._library.custom_ops import CustomOpDef
 
 from autograder.sandbox import take_away
 
@@ -31,6 +33,7 @@ NAMES = frozenset(word for word in WORDS if not word.endswith(".*"))
 PACKAGES = frozenset(word.removesuffix(".*") for word in WORDS if word.endswith(".*"))
 FOLDER = torch.__path__[0] + os.sep
 WHY = "is a part of torch that graded code cannot use"
+STUDENT = re.compile(r"\w+\.py")  # their modules are made from text and have no folder
 
 HIDDEN: dict[str, ModuleType] = {}
 LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded when first asked for
@@ -140,33 +143,35 @@ def _put_hooks() -> None:
     sys.meta_path.insert(0, Refusing())
 
 
-def looks_like_attention(name: str, function: FunctionType) -> bool:
+def looks_like_attention(function: FunctionType) -> bool:
     """Whether a function is called attention, or takes queries, keys and values."""
-    code = function.__code__
+    code, name = function.__code__, function.__qualname__.lower()
     if "attention" in name or "attn" in name or "sdpa" in name:
         return True
-    names = {one.lower() for one in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = {one.lower() for one in code.co_varnames[:count]} if count > 2 else set()
     return {"query", "key", "value"} <= names or {"q", "k", "v"} <= names
 
 
-def functions_of(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
-    """The functions that a module defines, with those of its classes and those behind decorators."""
-    for name, value in list(vars(module).items()):
-        for path, function in [(name, value)] if not issubclass(type(value), type) else _methods(module, name, value):
+def functions_of(module: ModuleType) -> Iterator[FunctionType]:
+    """The functions that a module defines, also in classes and tables, as operators and behind decorators."""
+    for value in list(vars(module).values()):
+        if issubclass(type(value), type):
+            own = vars(value).values() if value.__module__ == module.__name__ else ()
+            inner = [getattr(one, "__func__", one) for one in own]
+        elif type(value) is dict:
+            inner = list(value.values())
+        else:
+            inner = [getattr(value, "_init_fn", value) if type(value) is CustomOpDef else value]
+        for function in inner:
             while type(function) is FunctionType:
                 if function.__module__ == module.__name__:
-                    yield path, function
+                    yield function
                 function = function.__dict__.get("__wrapped__")
-
-
-def _methods(module: ModuleType, name: str, kind: type) -> Iterator[tuple[str, Any]]:
-    if kind.__module__ == module.__name__:
-        for inner, value in list(vars(kind).items()):
-            yield f"{name}.{inner}", getattr(value, "__func__", value)
 
 
 def _empty(module: ModuleType) -> None:
     """Let the functions of a hidden module that look like attention refuse."""
-    for path, function in functions_of(module):
-        if looks_like_attention(path.lower(), function):
-            take_away.empty(path, function)
+    for function in functions_of(module):
+        if looks_like_attention(function):
+            take_away.empty(function.__qualname__, function)

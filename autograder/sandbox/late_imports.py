@@ -5,7 +5,6 @@ import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from autograder.sandbox.available_libraries import is_available
 
@@ -48,10 +47,10 @@ def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
 
 def read_fonts() -> None:
     """Have matplotlib open the fonts that drawings use without being told; each fork closes what was open before."""
-    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.backends import backend_agg
     from matplotlib.font_manager import FontProperties
 
-    renderer: Any = RendererAgg(1, 1, 72)
+    renderer = vars(backend_agg)["RendererAgg"](1, 1, 72)
     for style in ("normal", "italic"):
         for weight in ("normal", "bold"):
             renderer.get_text_width_height_descent("x", FontProperties(style=style, weight=weight), False)

@@ -6,7 +6,6 @@ process or a thread would work, and fail in the graded run. Python reports such 
 
 import errno
 import os
-import re
 import sys
 import sysconfig
 import threading
@@ -14,6 +13,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import torch
+
+from autograder.sandbox.kept_modules import STUDENT
 
 FILES = "graded code can neither read nor write files"
 PROCESSES = "graded code cannot start processes"
@@ -27,7 +28,6 @@ EVENTS = {
 }
 READING = {"open", "os.listdir", "os.scandir"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-STUDENT = re.compile(r"\w+\.py")  # modules that are made from text have no folder
 
 PACKAGES = tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 TAKES_NAMES = tuple(os.path.join(folder, name, "") for folder in PACKAGES for name in ("torch", "numpy"))
@@ -43,22 +43,22 @@ def refuse() -> None:
         _refusing = True
         sys.addaudithook(_look)
         # Neither is reported: threads only by the newest Pythons, and the files that torch writes itself.
-        threading.Thread.start = _refuse_thread  # type: ignore[method-assign]
-        torch._C.PyTorchFileWriter = _Writer
+        setattr(threading.Thread, "start", _refuse_thread)  # noqa: B010 - mypy knows both as other kinds
+        setattr(torch._C, "PyTorchFileWriter", _Writer)  # noqa: B010
 
 
 def allow_again() -> None:
     """End this, for tests of what confinement itself refuses."""
     global _refusing
     _refusing = False
-    threading.Thread.start = _start  # type: ignore[method-assign]
+    setattr(threading.Thread, "start", _start)  # noqa: B010
 
 
 def _refuse_thread(thread: threading.Thread) -> NoReturn:
     raise RuntimeError("graded code cannot start threads")
 
 
-class _Writer(torch._C.PyTorchFileWriter):  # type: ignore[misc]
+class _Writer(torch._C.PyTorchFileWriter):
     def __init__(self, target: Any, *arguments: Any, **options: Any) -> None:
         if _refusing and isinstance(target, str):
             raise PermissionError(errno.EPERM, FILES, target)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -25,6 +26,7 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import archives, escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
 from tests.attacks.world import ROOT, World
+from tests.confining import WITHOUT_REFUSALS
 from tests.quick import some
 from tests.worth import FULL
 
@@ -176,7 +178,8 @@ def free_workers(world):
 @pytest.mark.parametrize("name", HARMLESS)
 def test_without_confinement_an_attack_works(name, world, free_workers, unchecked):
     # The hidden inputs do not fit what is stored for the visible test; the solution fits all.
-    report = attacked(free_workers, world, HARMLESS[name], SEED if "solution" in name else None)
+    attack = replace(HARMLESS[name], text="import sys\n" + WITHOUT_REFUSALS + HARMLESS[name].text)
+    report = attacked(free_workers, world, attack, SEED if "solution" in name else None)
     assert report.points == (FULL["pe"] if name in ("read an expected file", "run the solution") else 0)
     assert "SUCCEEDED" in report.tests[0].printed or report.tests[0].hidden  # what was printed is told once
     assert (world.secret in report.tests[0].printed) == ("submissions" in name)

@@ -1,0 +1,43 @@
+"""No door in a worker leads to a ready-made attention of torch, whatever the words of a text have made it load."""
+
+import pytest
+
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.kept_modules import is_kept
+from autograder.sandbox.worker_processes import OPTIONAL, make_workers
+from tests.attacks import doors
+from tests.confining import start
+
+pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
+
+
+@pytest.fixture(scope="module", params=["as it starts", "with all that words load"])
+def student(request):
+    workers = make_workers(confined=True)
+    text = doors.TEXT if request.param == "as it starts" else doors.LOADS + doors.TEXT
+    student = start(workers, text)
+    yield student
+    student.close()
+    workers.close()
+
+
+def test_the_search_knows_attention_when_it_sees_it(student):
+    assert student.own.public_attention() is True
+
+
+@pytest.mark.parametrize(("search", "least"), [("by_attributes", 20), ("by_memory", 80), ("by_operators", 10)])
+def test_nothing_attends(student, search, least):
+    count, found = getattr(student.own, search)()
+    assert count >= least
+    assert found == []
+
+
+def test_only_kept_modules_are_left(student):
+    assert [name for name in student.own.torch_modules() if not is_kept(name)] == []
+
+
+def test_words_load_all():
+    import re
+
+    for name, words in OPTIONAL.items():
+        assert re.search(words, doors.LOADS) or not name.startswith("torch"), name
