@@ -1,7 +1,7 @@
 """What of torch a student's code can reach: the modules of a list, and no other.
 
 Much of torch is written in Python, attention as well: in what translates, traces or quantizes models. Such a module is
-loaded with torch, or when an optimizer is used. A list of bad ones would never be complete, so `kept_modules.txt` lists
+loaded with torch, or when an optimizer is used. A list of bad ones would never be complete, so `modules_of_torch` lists
 the good ones. All other modules of torch are hidden in a worker: they are neither in `sys.modules` nor attributes of
 the packages that hold them, and importing one fails. torch itself still gets them, because some of its functions import
 what they need when they are called: whoever asks from one of torch's own files is served.
@@ -18,7 +18,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -26,11 +25,10 @@ import torch
 from torch._library.custom_ops import CustomOpDef
 
 from autograder.sandbox import take_away
+from autograder.sandbox.modules_of_torch import KEPT
 
-LIST = Path(__file__).with_suffix(".txt")
-WORDS = [line for line in LIST.read_text(encoding="utf-8").split("\n") if line and not line.startswith("#")]
-NAMES = frozenset(word for word in WORDS if not word.endswith(".*"))
-PACKAGES = frozenset(word.removesuffix(".*") for word in WORDS if word.endswith(".*"))
+NAMES = frozenset(word for word in KEPT if not word.endswith(".*"))
+PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith(".*"))
 FOLDER = torch.__path__[0] + os.sep
 WHY = "is a part of torch that graded code cannot use"
 STUDENT = re.compile(r"\w+\.py")  # their modules are made from text and have no folder
