@@ -153,15 +153,16 @@ def _found_in(
     return found, [(str(name), title) for name, title in copied if title in known]
 
 
-def _finding(forbidden: Any, line: Any, scope: Any, what: Any) -> Finding:
+def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Finding:
     """A finding of an answer, if it has its form.
 
     Raises:
         ValueError: if it has not.
     """
-    if not (isinstance(forbidden, bool) and type(line) is int and isinstance(scope, str) and isinstance(what, str)):
+    texts = isinstance(parts, list) and all(isinstance(one, str) for one in (scope, what, *parts))
+    if not (isinstance(forbidden, bool) and type(line) is int and texts):
         raise ValueError("the answer of the source check is none")
-    return Finding(forbidden, line, scope, what)
+    return Finding(forbidden, line, scope, what, tuple(parts))
 
 
 @cache
