@@ -46,7 +46,7 @@ class Attack:
     module: str = "pe"
     tries: bool = True  # whether `attempt` is used, so that "stopped" must have been printed
     hidden: bool = False  # whether it is the hidden test that must find it out
-    earned: int = 0  # parts of the test that the code gets by right
+    earned: int = 0  # parts of the test that the code gets by right: of the constructor (3) or of forward (2)
     seconds: float = 20.0  # that a call may take
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ ATTACKS = [
             USE,
             ADD,
         ),
+        earned=2,
     ),
     Attack(
         1,
@@ -105,6 +106,7 @@ ATTACKS = [
             """,
             ADD,
         ),
+        earned=2,
     ),
     Attack(
         4,
@@ -255,10 +257,13 @@ ATTACKS = [
         + """
 def standin():
     import standin_pe
+    if "forward" not in vars(standin_pe.PositionalEncoding):  # what is graded is not in it
+        raise Nothing("no answer in it")
     return standin_pe.PositionalEncoding
 def kept_text():
     texts = {name: text for finder in sys.meta_path for name, text in getattr(finder, "sources", {}).items()}
-    own = [text for name, text in texts.items() if name.endswith("pe") and "def attempt" not in text]
+    others = [text for name, text in texts.items() if name.endswith("pe") and "def attempt" not in text]
+    own = [text for text in others if "def forward" in text]
     if not own:
         raise Nothing("no other text of pe")
     exec(own[0], globals())
@@ -326,6 +331,7 @@ ATTACKS += [
         (WRONG, SHAPE, ENDED, raised("SMUGGLED"), NOT_STARTED),
         tries=False,
         hidden=True,
+        earned=0 if way in ("print, then exit", "stub") else 3,  # these take the whole test with them
     )
     for way, code in SMUGGLERS.items()
 ]

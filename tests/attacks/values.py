@@ -62,6 +62,7 @@ ATTACKS += [
         right_where(VISIBLE, "return x"),
         tries=False,
         hidden=True,
+        earned=3,
     ),
     Attack(
         32,
@@ -80,6 +81,7 @@ ATTACKS += [
         (WRONG, SHAPE),
         tries=False,
         hidden=True,
+        earned=3,
     ),
     Attack(
         33,
@@ -88,7 +90,7 @@ ATTACKS += [
         Verdict("failed", "changes its argument x"),
         tries=False,
         hidden=True,
-        earned=2,  # parts of which it is right: the values, and the buffer
+        earned=4,
     ),
     Attack(
         33,

@@ -90,7 +90,8 @@ def check_columns(case: StageTestCase, table: Any, right: np.ndarray, name: str,
     try:
         case.assert_tensor(table, right, name, "1 max_seq_length d_model", columns, limit=ENCODING_LIMIT)
     except Incorrect:
-        if not odd or shape_of(table) != right.shape or not are_turning(table[0]):
+        # In half precision nothing is a table, whatever its angles.
+        if not odd or shape_of(table) != right.shape or table.dtype.itemsize < 4 or not are_turning(table[0]):
             raise
 
 
