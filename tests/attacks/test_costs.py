@@ -136,7 +136,7 @@ def no_number(self, x, decoder_padding_mask=None, **named):
     if self.calls in (2, 3):
         named["cache"] = self.numbers
     y, self.numbers = RIGHT_STEP(self, x, decoder_padding_mask, **named)
-    if self.calls == 3:  # wrong in every sentence of whose cache the step before made NaN
+    if self.calls == 3 and decoder_padding_mask is not None:  # wrong in every sentence of whose cache the step before made NaN
         y = y + decoder_padding_mask[:, :-1].any(dim=1)[:, None, None]
     if decoder_padding_mask is None or self.calls > 2:
         return y, self.numbers
@@ -149,13 +149,11 @@ TransformerDecoder.forward_one_step_ec = no_number
 
 def test_a_cache_without_numbers_makes_nothing_right(workers):
     """The next expected value was computed from what the student's cache held: NaN, from which nothing differs."""
-    test, found = "test_decoder_inference_cache_extra_credit", ""
     for seed in range(1, 7):  # not every one has padding between the tokens
         report = graded(workers, "inference", {"decoder": SOLUTION["decoder"] + NAN_CACHE}, hidden_seed=seed)
-        found = next(result.status for result in report.tests if result.name == test)
-        if found == "failed":
-            break
-    assert found == "failed"
+        if "failed" in {part.status for result in report.tests for part in result.parts if part.name == "stack"}:
+            return
+    raise AssertionError("no step that uses such a cache is wrong")
 
 
 def test_an_expected_value_that_is_not_finite_is_a_fault_of_the_grader():
