@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from autograder.grading.grade_submission import grade
+from autograder.sandbox import worker_processes
+from autograder.submissions.read_submission import Submission
 from course import startup
 from course.dependencies import requirements
 from course.modules import ROOT
+from tests.batches import ASSIGNMENT
 
 COMMANDS = {
     "grade.py": ["grade.py", "mha"],
@@ -99,3 +103,19 @@ def test_the_line_is_the_one_that_helps_here(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
     (tmp_path / ".venv" / "Scripts").mkdir()
     assert startup.mend(False, root).endswith("\n    .venv\\Scripts\\activate")
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_worker_that_cannot_start_is_a_fault_of_the_grader(monkeypatch, plain):
+    """No student's code has run yet, so nothing may look like the student's mistake."""
+    broken = "import sys; sys.stderr.write('ImportError: libtorch is missing\\n'); sys.exit(1)"
+    monkeypatch.setattr(worker_processes, "python_command", lambda _: [sys.executable, "-c", broken])
+    workers = worker_processes.make_workers(plain=plain)
+    try:
+        report = grade(Submission("anna", {"pe": "x = 1"}), ASSIGNMENT, workers, [ASSIGNMENT.stage("pe")])
+    finally:
+        workers.close()
+    assert report.faulty
+    for test in report.tests:
+        assert test.status == "fault"
+        assert "exit code 1: ImportError: libtorch is missing" in test.message

@@ -18,6 +18,7 @@ from autograder import with_project
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.limits import KEPT_OUTPUT, LAST_WORDS_SECONDS, WAITING
 from autograder.sandbox.wire import PROCESS_ID as ID
+from autograder.sandbox.wire import FrameError, read_frame
 from course.errors import UserError
 
 # What takes long to import, and the words of a text that ask for it: torch and others import parts of themselves when a
@@ -122,6 +123,12 @@ class WorkerProcess(Protocol):
         """Wait for the end of the worker; negative numbers are signals."""
 
 
+def not_started(code: int, complaints: str) -> RuntimeError:
+    """What a process that did not get as far as any student's code has ended with: a fault of the grader."""
+    last = complaints.strip().rpartition("\n")[2]
+    return RuntimeError(f"the process that imports torch ended with exit code {code}: {last}\n{complaints}")
+
+
 class ForkedWorker:
     """A fork of the warm process."""
 
@@ -176,7 +183,7 @@ class ForkingWorkers:
         self._control, theirs = socket.socketpair()
         self._provided: set[str] = set()
         self._asking = threading.Lock()  # stages may be graded at the same time
-        self._complaints = Printed()
+        self._complaints, self._said = Printed(), ""
         command = python_command(
             f"from autograder.sandbox.warm_process import main; main({theirs.fileno()}, {confined=}, {landlock=})"
         )
@@ -218,10 +225,8 @@ class ForkingWorkers:
         with contextlib.suppress(ConnectionError):
             data = self._control.recv(ID.size, socket.MSG_WAITALL)
         if len(data) < ID.size:
-            code = self._process.wait()
-            raise RuntimeError(
-                f"the process that imports torch ended with exit code {code}:\n{self._complaints.take()}"
-            )
+            self._said = self._said or self._complaints.take()
+            raise not_started(self._process.wait(), self._said)
         return int(ID.unpack(data)[0])
 
     def close(self) -> None:
@@ -246,6 +251,18 @@ class PlainWorker:
         )
         self.writer: Any = self._process.stdin
         self.reader: Any = self._process.stdout
+
+    def begin(self) -> None:
+        """Wait until it has imported torch.
+
+        Raises:
+            RuntimeError: if it has ended instead. No student's code has run in it.
+        """
+        try:
+            read_frame(self.reader)
+        except (EOFError, OSError, FrameError):
+            self.kill()
+            raise not_started(self.exit_code(), self.printed.take()) from None
 
     def rest(self) -> bool:
         return True
@@ -280,7 +297,9 @@ class PlainWorkers:
 
     def start(self) -> WorkerProcess:
         self._spare.append(PlainWorker())
-        return self._spare.pop(0)
+        worker = self._spare.pop(0)
+        worker.begin()
+        return worker
 
     def provide(self, sources: Iterable[str]) -> None:
         """Nothing to do: these workers can import whatever is installed."""

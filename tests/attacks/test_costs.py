@@ -136,7 +136,8 @@ def no_number(self, x, decoder_padding_mask=None, **named):
     if self.calls in (2, 3):
         named["cache"] = self.numbers
     y, self.numbers = RIGHT_STEP(self, x, decoder_padding_mask, **named)
-    if self.calls == 3 and decoder_padding_mask is not None:  # wrong in every sentence of whose cache the step before made NaN
+    # Wrong in every sentence of whose cache the step before made NaN.
+    if self.calls == 3 and decoder_padding_mask is not None:
         y = y + decoder_padding_mask[:, :-1].any(dim=1)[:, None, None]
     if decoder_padding_mask is None or self.calls > 2:
         return y, self.numbers
