@@ -191,7 +191,7 @@ def own_folder(chosen: Assignment) -> Path:
     """
     here = Path.cwd()
     in_it = any((here / f"{module}.py").is_file() for module in chosen.modules)
-    return here if in_it else ROOT / "notebooks" / chosen.name
+    return here if in_it else chosen.released
 
 
 def hidden_seed(args: argparse.Namespace, chosen: Assignment) -> int | None:

@@ -167,3 +167,22 @@ def test_aliases_before_it_change_nothing(depth, way):
     before, used = PLACES[way]
     text = f"{HEAD}{names}{before.replace('{}', f'm{depth}')}x = {used.format(f'm{depth}')}\n"
     assert any("used as a value" in what for what in found(text)[1]), text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'def f(a: "torch._C._VariableFunctions.layer_norm"): return a',
+        'W = "{0.forward.__globals__[torch]}"',
+        'np.testing.measure("box.append(torch._C)")',
+        '@dispatch.register\ndef g(a: "box.append(sys._getframe()) or int"): return a',
+    ],
+)
+def test_code_in_a_string_is_noted(line):
+    """Annotations, formats and some functions run what a string says."""
+    assert any("a string names" in words for words in found(line)[1])
+
+
+def test_a_docstring_may_speak_of_anything():
+    text = '"""This is not torch._C, nor __globals__."""\ndef f(a):\n    """Nor sys._getframe."""\n    return a\n'
+    assert found(text) == ([], [])

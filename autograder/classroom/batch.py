@@ -177,6 +177,7 @@ def grade_class(
                 if outcome.fault:
                     faults[outcome.student] = outcome.fault
                     progress.say(f"the grader failed on {outcome.student}: {outcome.fault.splitlines()[-1]}")
+    records.drop_renamed(found)
     records.write_pages(found, fresh)
     records.write_grades(found, chosen)
     records.write_report(found, str(left_out))

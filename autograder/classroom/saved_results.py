@@ -10,6 +10,7 @@ review.csv             what the staff decided, written by people; see reports/re
 report.html            for the instructor
 """
 
+import contextlib
 import csv
 import hashlib
 import io
@@ -163,6 +164,15 @@ class Records:
         report = from_json(entry["report"])
         decisions = self.review.get(found.student)
         return with_review(report, decisions) if decisions else report
+
+    def drop_renamed(self, students: Sequence[Found]) -> None:
+        """Delete results under a name of a file that a student no longer has, since the class has changed."""
+        expected = {self._path(found) for found in students}
+        names = {found.student for found in students}
+        for path in set((self.folder / "results").glob("*.json")) - expected:
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                if json.loads(path.read_bytes())["student"] in names:
+                    path.unlink()
 
     def write_pages(self, students: Sequence[Found], fresh: Container[str]) -> None:
         """Write the pages of the staff, and of the students about whom the staff decided something.

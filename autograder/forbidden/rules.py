@@ -45,6 +45,7 @@ from autograder.forbidden.lists import (
 from autograder.forbidden.parts import named, named_arguments
 from autograder.forbidden.search_budget import parsed
 
+WORD = re.compile(r"\w+")
 DEPTH = 50_000  # of the search, which is Python alone: more than a syntax tree that was made can need
 LONGEST = 200  # characters of a name or of what is said, so that all that was found fits into an answer
 
@@ -380,6 +381,10 @@ class Search:
     def _Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and READY.fullmatch(node.value.rpartition(".")[2]):
             self.report(node, f"the string {node.value[:60]!r} is the name of a ready-made part", forbidden=False)
+        elif isinstance(node.value, str) and not isinstance(self.place.parent, ast.Expr):  # which is a docstring
+            # Annotations, formats and some functions run what a string says.
+            for name in sorted({*WORD.findall(node.value)} & (LEADING_ATTRIBUTES | LEADING_OR_OWN)):
+                self.report(node, f"a string names {name}, which leads to names by a detour", forbidden=False)
 
     def _BinOp(self, node: ast.BinOp) -> None:
         self._text(node)

@@ -1,6 +1,6 @@
 """How the assignments stand that are not graded now, as far as the text of the modules tells."""
 
-from autograder.manifest import ROOT, Assignment, Stage, assignments, broken
+from autograder.manifest import Assignment, Stage, assignments, broken
 
 
 def others(chosen: Assignment) -> str:
@@ -17,7 +17,7 @@ def standing(assignment: Assignment) -> str:
 
 
 def _unwritten(assignment: Assignment, stage: Stage) -> bool:
-    folder = ROOT / "notebooks" / assignment.name
+    folder = assignment.released
     files = [folder / f"{module}.py" for module in stage.modules]
     mark = f'raise NotImplementedError("Stage {stage.number}'
     return any(not file.is_file() or mark in file.read_text(encoding="utf-8", errors="replace") for file in files)

@@ -98,6 +98,11 @@ class Assignment:
         """The folder of the reference modules; it is not part of what students get."""
         return ROOT / "solutions" / self.name
 
+    @property
+    def released(self) -> Path:
+        """The folder with what students receive."""
+        return ROOT / "notebooks" / self.name
+
     def stage(self, name: str) -> Stage:
         """The stage of a name.
 

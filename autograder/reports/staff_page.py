@@ -12,7 +12,7 @@ from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 
 from autograder.grading.results import LineMark, Report
-from autograder.manifest import ROOT, Assignment
+from autograder.manifest import Assignment
 from autograder.reports.html_pages import render
 from autograder.reports.one_cause import told_once
 
@@ -67,7 +67,7 @@ def code(module: str, text: str, marked: Mapping[int, list[str]]) -> Markup:
 
 def diff(assignment: Assignment, module: str, text: str) -> list[tuple[str, str]]:
     """What was handed in against the stub: (kind, line), where kind is "add", "del", "place" or ""."""
-    stub = ROOT / "notebooks" / assignment.name / f"{module}.py"
+    stub = assignment.released / f"{module}.py"
     before = stub.read_text(encoding="utf-8").splitlines() if stub.is_file() else []
     lines = list(difflib.unified_diff(before, text.splitlines(), lineterm="", n=2))[2:]
     kinds = {"+": "add", "-": "del", "@": "place"}

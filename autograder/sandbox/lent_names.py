@@ -6,9 +6,10 @@ text, which is run when the first such name is asked for. So a module that canno
 costs nothing in the stages that do not need its helpers.
 """
 
+import ast
+import functools
 import inspect
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -61,7 +62,8 @@ class Lender:
             try:
                 return nn.Module.__getattr__(model, name)
             except AttributeError:
-                if name.startswith("__") or not re.search(rf"\b{name}\b", self.text):
+                # Constructors ask for names that nobody has (`register_buffer`): no reason to run the text.
+                if name.startswith("__") or name not in self.members:
                     raise
                 theirs = getattr(self.borrow(name), kind.__name__, None)
                 value = inspect.getattr_static(theirs, name, None)
@@ -70,6 +72,14 @@ class Lender:
             return value.__get__(model, type(model)) if hasattr(value, "__get__") else value
 
         kind.__getattr__ = of_object
+
+    @functools.cached_property
+    def members(self) -> frozenset[str]:
+        """The names that classes of the student's text give their objects; none if the text is no Python."""
+        try:
+            return frozenset(members(ast.parse(self.text)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return frozenset()
 
     def borrow(self, name: str) -> ModuleType:
         """The student's module, run now if it was not.
@@ -88,3 +98,23 @@ class Lender:
         if self.borrowed is None:
             raise ImportError(f"{self.why}, so its {name!r} is missing here") from None
         return self.borrowed
+
+
+def members(tree: ast.Module) -> Iterator[str]:
+    """The methods and attributes that classes define, in their bodies or from outside (`Layer.merge = ...`)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for inner in ast.walk(node):
+                if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                    yield inner.name
+                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    yield inner.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_class(node.value):
+            yield node.attr
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
+            yield from (one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str))
+
+
+def _is_class(node: ast.expr) -> bool:
+    """Whether something is a name, and not that of the object in a method."""
+    return isinstance(node, ast.Name) and node.id != "self"

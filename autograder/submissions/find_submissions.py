@@ -132,7 +132,7 @@ def _file(path: Path, part: str) -> Tree | None:
         return None if (path / part).is_dir() else OneFile(path, part)
     download = _open_download(path, os.getpid())
     own = download.members_of(part)
-    return Archive(download.archive, own, 1) if {one.path for one in own} == {part} else None
+    return Archive(download.archive, own, 0) if {one.path for one in own} == {part} else None
 
 
 def _open(path: Path, part: str) -> Tree:
@@ -141,10 +141,10 @@ def _open(path: Path, part: str) -> Tree:
         download = _open_download(path, os.getpid())
         own = download.members_of(part)
         if {one.path for one in own} != {part}:
-            return Archive(download.archive, [one.below(tuple(part.split("/"))) for one in own], 1)
+            return Archive(download.archive, [one.below(tuple(part.split("/"))) for one in own], 0)
         if part.lower().endswith(OTHER_ARCHIVES):
             raise Unreadable(NO_ZIP)
-        file = Archive(download.archive, own, 1)
+        file = Archive(download.archive, own, 0)  # the class's own zip takes the place of a folder
         if why := file.listing().files.get(part, "its name is ignored"):
             raise Unreadable(why)
         return open_zip(file, part)

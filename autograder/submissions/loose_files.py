@@ -31,9 +31,11 @@ TWICE = "was handed in in two places under one name"
 
 
 def without_number(name: str) -> tuple[str, int]:
-    """The name of a file without the number of a second upload, and the number, or 0."""
-    found = NUMBERED.fullmatch(name)
-    return (found["name"] + found["ending"], int(found["canvas"] or found["browser"])) if found else (name, 0)
+    """The name of a file without the numbers of second uploads and downloads, and the last of them, or 0."""
+    number = 0
+    while found := NUMBERED.fullmatch(name):
+        name, number = found["name"] + found["ending"], number or int(found["canvas"] or found["browser"])
+    return name, number
 
 
 def is_module(name: str, modules: Collection[str]) -> bool:

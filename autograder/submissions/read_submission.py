@@ -105,8 +105,20 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         missing = _missing(assignment, listing.files)
         return Submission(name, {}, missing, review, unread, _left(listing, set(), assignment))
 
-    def rank(folder: str) -> tuple[bool, int, bool]:
-        return PurePosixPath(folder).name == assignment.name, len(folders[folder]), folder == "."
+    def rank(folder: str) -> tuple[bool, bool, int, bool]:
+        named = PurePosixPath(folder).name == assignment.name
+        return len(folders) == 1 or not untouched(folder), named, len(folders[folder]), folder == "."
+
+    def untouched(folder: str) -> bool:
+        """Whether a folder holds modules as they were handed out: work that lies elsewhere counts more."""
+        try:
+            return all(
+                _text(tree, str(PurePosixPath(folder, file)))
+                == (assignment.released / f"{module}.py").read_text(encoding="utf-8")
+                for module, file in folders[folder].items()
+            )
+        except (Unreadable, OSError):
+            return False
 
     best = max(map(rank, folders))
     chosen, *others = sorted(folder for folder in folders if rank(folder) == best)

@@ -1,5 +1,6 @@
 """What the tests run beside the student's code, where it runs: optimizers, generators and gradients cannot be sent."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -24,8 +25,12 @@ class Momentum:
                 else:
                     parameter.grad.zero_()
 
-    def step(self) -> None:
-        """Move the parameters against their gradients."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Move the parameters against their gradients, which the closure computes, if there is one; its result."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
         every = [(one, group["lr"]) for group in self.param_groups for one in group["params"]]
         with torch.no_grad():  # as a decorator it would hide the call
             for parameter, rate in every:
@@ -33,6 +38,7 @@ class Momentum:
                     kept = self.state.get(parameter, torch.zeros_like(parameter))
                     self.state[parameter] = self.momentum * kept + parameter.grad
                     parameter -= rate * self.state[parameter]
+        return loss
 
 
 class Curve(nn.Module):
