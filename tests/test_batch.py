@@ -77,7 +77,8 @@ def test_each_grade_is_the_one_that_the_submission_gets_alone(graded):
 
 def test_what_is_written(graded):
     assert {path.name for path in graded.out.iterdir()} - {".lock"} == {
-        *("batch.json", "results", "feedback", "staff", "grades.csv", "review.csv", "review.html", "report.html")
+        *("batch.json", "results", "feedback", "staff", "grades.csv", "not-graded.csv", "review.csv"),
+        *("review.html", "report.html"),
     }
     entry = recorded(graded.out)["anna"]
     assert entry["fault"] == ""
