@@ -40,7 +40,7 @@ LEFT_OUT = re.compile(
     r"|DisableTorchFunction\w*|list_gpu_processes|opcheck|wrap_triton|sym_\w+|set_default_tensor_type|Generator)"
     r"|course\.(ask|check|explore_\w+|exploring|load|overview|own_modules|show_errors|trained|working_on)"
     r"|timeit\.\w+|typing\.reveal_type|logging\.(shutdown|disable)|torch\.distributed\.(breakpoint|init\w*|rendezvous)"
-    r"|torch\.Tensor\.(xpu|cuda|mtia|ipu|hpu|module_load|share_memory_)"
+    r"|torch\.nn\.Module\.share_memory|torch\.Tensor\.(xpu|cuda|mtia|ipu|hpu|module_load|share_memory_)"
 )
 
 # What a module needs to do with every value, and what the names in the lines stand for. No word of OPTIONAL is in it.

@@ -129,13 +129,13 @@ def test_visible_tests_cannot_tell_what_hidden_ones_gave_in(workers):
     new = (
         "        self.__class__.seen = [*getattr(self.__class__, 'seen', []), query.sum().item()]\n"
         "        print(self.__class__.seen)\n"
-        "        if query.size(-2) == 10 and key.size(-2) == 20:\n            return value\n" + old
+        "        if key_padding_mask is not None:\n            return value\n" + old
     )
     printed = []
     for seed in (None, 1):
-        first, *_, last = graded(workers, "mha", "mha", old, new, seed).tests
+        first, second, *_ = graded(workers, "mha", "mha", old, new, seed).tests
         assert (first.status, first.hidden) == ("passed", seed is not None)
-        assert (last.status, last.hidden) == ("failed", False)
-        printed.append(last.printed)
+        assert (second.status, second.hidden) == ("failed", False)
+        printed.append(second.printed)
     assert printed[0]
     assert printed[0] == printed[1]
