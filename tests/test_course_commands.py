@@ -12,7 +12,7 @@ import pytest
 from course import evaluate, translate
 from course.checkpoint import load_checkpoint
 from course.config import CHECKPOINTS, CONFIG, WEIGHTS
-from course.errors import UserError, run_command
+from course.errors import run_command
 from course.modules import MODULE_NAMES, ROOT, default_folder
 
 STUB = 'raise NotImplementedError("Stage 5: write the loop of inference")'

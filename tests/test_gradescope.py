@@ -23,7 +23,7 @@ from autograder.sandbox.worker_processes import make_workers
 from course.errors import UserError
 from tests.containers import ASSIGNMENT, SECONDS, SEED, UNCONFINED, Container, needs_bash, pack, statuses
 from tests.pages import make_report, make_test
-from tests.worth import FULL, PROJECTIONS, TOTAL
+from tests.worth import FULL, TOTAL
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTION, STUBS = ROOT / "solutions" / ASSIGNMENT.name, ROOT / "notebooks" / ASSIGNMENT.name

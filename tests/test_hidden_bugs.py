@@ -37,12 +37,12 @@ class Bug:
 
 
 BUGS = [
-    Bug("size of the visible test", "mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(15)", 4, "wrong values"),
+    Bug("size of the visible test", "mha", "mha", "math.sqrt(self.d_k)", "math.sqrt(15)", 3, "wrong values"),
     Bug(
         "some numbers only", "mha", "mha", KEY_MASK, f"({KEY_MASK.replace('!= 0', '> -3')}) & ({KEY_MASK})", 1, "wrong"
     ),
     Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 1, "changes its argument"),
-    Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 3, "forbidden keys have weight"),
+    Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 2, "forbidden keys have weight"),
     Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward has the right shape but wrong"),
     Bug("size of the visible test", "pe", "pe", "/ d_model)", "/ 32)", 1, "wrong values"),
     Bug("one row short", "pe", "pe", "T > self.max_seq_length", "T >= self.max_seq_length", 1, "ValueError"),

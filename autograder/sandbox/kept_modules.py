@@ -30,6 +30,7 @@ from autograder.sandbox.modules_of_torch import KEPT
 NAMES = frozenset(word for word in KEPT if not word.endswith(".*"))
 PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith(".*"))
 FOLDER = torch.__path__[0] + os.sep
+ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
 STUDENT = re.compile(r"\w+\.py")  # their modules are made from text and have no folder
 
@@ -144,7 +145,7 @@ def _put_hooks() -> None:
 def looks_like_attention(function: FunctionType) -> bool:
     """Whether a function is called attention, or takes queries, keys and values."""
     code, name = function.__code__, function.__qualname__.lower()
-    if "attention" in name or "attn" in name or "sdpa" in name:
+    if ATTENDS.search(name):
         return True
     count = code.co_argcount + code.co_kwonlyargcount
     names = {one.lower() for one in code.co_varnames[:count]} if count > 2 else set()
