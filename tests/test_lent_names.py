@@ -150,7 +150,7 @@ def test_what_other_stages_grade_is_not_lent(workers):
     """Wrong attention under a helper that is right costs its own points only."""
     sources = changed(SHARED, "mha", ("math.sqrt(self.d_k)", "math.sqrt(self.d_model)"))
     lent = points(graded(workers, sources, seed=4))
-    assert lent["mha"] < 15
+    assert lent["mha"] < FULL["mha"]
     assert lent == {**FULL, "mha": lent["mha"]}
     # Also where a class of the student's own inherits it.
     inherited = changed(
@@ -213,4 +213,4 @@ def test_the_stand_in_of_a_later_stage_computes_nothing(workers):
     sources = changed(SOURCES, "encoder", (body, step))
     stub = "    def forward(self, *_, **__):\n        raise NotImplementedError\n"
     sources["decoder"] = "from torch import nn\n\n\nclass TransformerDecoderLayer(nn.Module):\n" + stub
-    assert points(graded(workers, sources, ["encoder"])) == {"encoder": 0}
+    assert points(graded(workers, sources, ["encoder"])) == {"encoder": 18}  # of the model, which is right

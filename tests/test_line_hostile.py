@@ -249,7 +249,7 @@ def test_forged_records_with_thousands_of_dropouts_cost_little():
 @pytest.mark.parametrize("tampering", some(TAMPERING, every=1, also_slow=LONG))
 def test_a_forged_trace_changes_no_point_and_brings_nothing_in(workers, tampering, monkeypatch):
     # The search for what is forbidden would find it; here it got past.
-    passed = SimpleNamespace(forbidden={}, modules=set(), review=())
+    passed = SimpleNamespace(forbidden={}, modules={}, review=())
     monkeypatch.setattr("autograder.grading.grade_submission.check_submission", lambda *_, **__: passed)
     asked: list[Any] = []
     aside = Student.aside

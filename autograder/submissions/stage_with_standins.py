@@ -43,7 +43,7 @@ def code_of_stage(
             **standins,
             **student,
             **{
-                STANDIN + module: ungraded(assignment.standins, module, stage.writes)
+                STANDIN + module: ungraded(assignment.standins, module, (*stage.writes, *unneeded))
                 for module in stage.modules
                 if module in replaced
             },
