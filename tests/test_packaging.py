@@ -193,7 +193,7 @@ STUBS_FAIL = 'case "$*" in *notebooks*) exit {code};; esac'
 
 
 def test_make_grade_shows_the_solution_and_the_stubs(make):
-    code, ran, _ = make("grade", script=STUBS_FAIL.format(code=1))
+    code, ran, _ = make("grade", script=STUBS_FAIL.format(code=4))
     assert code == 0
     assert ran == ["ran grade.py --submission solutions/transformer", "ran grade.py --submission notebooks/transformer"]
 

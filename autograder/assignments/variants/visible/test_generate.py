@@ -110,7 +110,9 @@ class TestGenerate(CheckingTestCase):
             self.check_equal_prompts(model, prompt[:1])
         with self.only_warn(), self.student.unnoted():
             options = [2.0, 8, 0.9]
-            filtered = self.student.generate.filter_logits(model(prompt[:1])[:, -1], *options)
+            logits = model(prompt[:1])
+            self.assert_form(logits, (*prompt[:1].shape, MODEL["vocab_size"]), "the logits", "B T V")
+            filtered = self.student.generate.filter_logits(logits[:, -1], *options)
             self.assert_form(filtered, (1, MODEL["vocab_size"]), "the filtered logits", "B V", infinite=True)
             self.assert_frequencies(model, prompt[:1], softmax(filtered)[0], options, 4000)
 
