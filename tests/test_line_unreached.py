@@ -214,6 +214,7 @@ def test_what_fills_a_list_goes_in_where_this_is_used(workers, without_trials):
     assert f"outputs (lines {line - 3} and {line})" in told([test])
 
 
+@pytest.mark.xfail(strict=True, reason="no line, since functions are graded one by one")
 def test_a_number_in_the_place_of_a_tensor_is_told_where_it_is_returned(workers):
     case = "attention", "bahdanau", "seq2seq", "return logits, state, weights", "return logits, state, 3"
     tests, line = failed(workers, *case)

@@ -134,6 +134,7 @@ def test_of_several_missing_layers_the_loop_is_told(workers, without_trials):
     assert "runs less often than it should: " in told(tests)
 
 
+@pytest.mark.xfail(strict=True, reason="no line, since functions are graded one by one")
 def test_of_two_lines_that_may_write_into_an_argument_both_are_told(workers):
     text = source("transformer", "decoder")
     text = text.replace("        new_cache = []\n", "        new_cache = [] if cache is None else cache\n", 1)
