@@ -123,6 +123,7 @@ def test_a_property_is_changed_in_trials_like_a_method(workers):
     assert f"With a small change of line {line}" in told(tests)
 
 
+@pytest.mark.xfail(strict=True, reason="not yet, since functions are graded one by one")
 def test_a_batch_that_is_put_back_by_sorting_it_again(workers, monkeypatch):
     monkeypatch.setattr("autograder.grading.mending_lines.OPERATIONS", 26_000)  # it takes more than a verdict may cost
     text = slips.source("attention", "seq2seq")

@@ -1,5 +1,7 @@
 """What is told of a line beside a known mistake or an exception: nothing that these say better, and nothing false."""
 
+import pytest
+
 from tests.slips import failed, failed_text, line_of, source, told, wrong_lines
 
 
@@ -65,6 +67,7 @@ def test_a_line_that_raises_has_no_result_that_is_not_right(workers):
     assert "is not right" not in told([test])
 
 
+@pytest.mark.xfail(strict=True, reason="not yet, since functions are graded one by one")
 def test_what_a_line_makes_that_a_change_mends_is_not_right_so_far(workers):
     """The first step of a translation has one row of the mask only: its line is right there, and what it makes."""
     text = source("transformer", "decoder")

@@ -1,5 +1,7 @@
 """The line that gives something wrong to what a `return` only passes on: a name, a list, or what came back before."""
 
+import pytest
+
 from tests.slips import failed, told, wrong_lines
 
 
@@ -24,6 +26,7 @@ def test_something_else_is_put_into_one_of_two_lists(workers, monkeypatch):
     assert "puts something else than it should into the list" in told(tests)
 
 
+@pytest.mark.xfail(strict=True, reason="not yet, since functions are graded one by one")
 def test_the_first_position_comes_back_in_each_round(workers, monkeypatch):
     """The list beside it is as it should be."""
     monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})

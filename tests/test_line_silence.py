@@ -62,6 +62,7 @@ def test_a_loop_that_goes_on_too_long_accuses_no_call(workers, instead):
     assert wrong <= {loop if instead == "pass" else instead}  # on which nothing in the loop has any effect
 
 
+@pytest.mark.xfail(strict=True, reason="not yet, since functions are graded one by one")
 def test_a_test_of_decoded_tokens_leaves_the_line_to_the_others(workers):
     old = "model.token_embedding(tokens) + model.position_embedding"
     assert old in SOURCES["generate"]
@@ -95,6 +96,7 @@ def test_before_an_exception_only_numbers_are_called_right(workers):
     assert not any(" is right:" in one or " are right:" in one for one in told)
 
 
+@pytest.mark.xfail(strict=True, reason="not yet, since functions are graded one by one")
 def test_what_an_exception_kept_from_being_made_is_not_left_out_by_who_called(workers):
     """The cache of the first sentence is there when the second one begins."""
     old, new = "cache: list[torch.Tensor] | None = None", "cache = None if b == 0 else cache"
