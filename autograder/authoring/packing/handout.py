@@ -28,7 +28,8 @@ ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograde
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
     *("grading/named_steps.py", "reports/item_analysis.py", "reports/gradescope_results.py", "reports/write_files.py"),
-    *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py", "reports/term_page.py"),
+    *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py"),
+    "reports/term_page.py",
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
