@@ -202,7 +202,7 @@ def test_a_line_of_a_solution_is_found_in_a_notebook_of_another_assignment(cours
     line = max((line for line in solution_lines() if '"' not in line and "#" not in line), key=len)
     path = course / "solutions" / "variants" / "1_layers.ipynb"
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    notebook["cells"][0]["source"].append(f"\n\tFor example `{line}`")
+    notebook["cells"][1]["source"].append(f"\n\tFor example `{line}`")
     path.write_text(json.dumps(notebook), encoding="utf-8")
     with pytest.raises(UserError, match=re.escape(f"variants/1_layers.ipynb: {line}")):
         run_release(monkeypatch, course)

@@ -110,6 +110,9 @@ def run_test(
     if isinstance(error, Unanswered):
         case.answers = None
         return run_test(name, case, stage, alone)
+    graded = {stage.graded_by(name, part) for part in worth or ("",)}
+    if {*case.doubted} & {*graded, *(one for function in graded for one in stage.uses.get(function, ()))}:
+        case.warnings = []  # of what has failed already
     status, message, details = _told(error)
     if error is None and case.warnings:
         told = [line for graded in (True, False) for line in _warned(case, graded)]

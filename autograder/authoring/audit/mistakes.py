@@ -39,7 +39,12 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """What a warning says is so: the hidden test of the same name takes points, or it takes none."""
+    """What a warning says is so: the hidden test of the same name takes points, or it takes none.
+
+    Beside a test that fails, warnings of the same function are not told; see `run_test`.
+    """
+    if not all(ran.passed for ran in visible):
+        return
     for number, ran in enumerate(visible):
         if not ran.passed or not ran.result.message:
             continue
