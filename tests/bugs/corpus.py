@@ -13,7 +13,7 @@ from autograder.manifest import assignment, every_assignment
 from autograder.submissions.read_submission import read_submission
 
 HERE = Path(__file__).parent
-PROGRAMS = HERE / "programs"
+PROGRAMS = HERE / "programs.json"  # assignment -> program -> module -> text
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def program(name: str, title: str) -> Mapping[str, str]:
     solution = read_submission(chosen.solution, chosen).sources
     if title == "solution":
         return solution
-    if (PROGRAMS / name / title).is_dir():
-        return solution | read_submission(PROGRAMS / name / title, chosen).sources
+    if texts := json.loads(PROGRAMS.read_text(encoding="utf-8")).get(name, {}).get(title):
+        return {**solution, **texts}
     return _formulations(name)[title]
 
 
