@@ -7,7 +7,10 @@ from tests.stress_parsing import errors_of
 
 ROOT = Path(__file__).resolve().parent.parent
 # In a worker, or in the process of the search, there is one thread.
-ALONE = {"sandbox/unwritten.py", "sandbox/modules_from_text.py", "sandbox/statements.py", "forbidden/search_budget.py"}
+ALONE = {
+    *("sandbox/unwritten.py", "sandbox/modules_from_text.py", "sandbox/statements.py", "forbidden/search_budget.py"),
+    *("sandbox/lent_names.py", "authoring/audit/parts.py"),
+}
 
 
 def test_threads_that_parse_at_once_do_not_disturb_each_other():
