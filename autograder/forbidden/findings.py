@@ -13,7 +13,7 @@ class Finding(NamedTuple):
     line: int
     scope: str  # "Class.method", "function" or ""
     what: str
-    parts: Sequence[str] = ()  # of torch, as a manifest names them; whoever forbids one of them forbids this
+    parts: Sequence[str] = ()  # of torch, as a manifest names them; forbidding one forbids this
 
 
 def needless(module: str) -> str:

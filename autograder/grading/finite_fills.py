@@ -47,7 +47,7 @@ def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage)
 
 
 def without_infinity(code: Code) -> Code | None:
-    """The code with a large number in the place of infinity; None if there is none."""
+    """The code with infinity replaced by a large number; None if it has no infinity."""
     changed = {}
     for module in code.modules:
         try:
@@ -62,7 +62,7 @@ def without_infinity(code: Code) -> Code | None:
 
 
 class Finite(ast.NodeTransformer):
-    """Puts a large number in the place of `math.inf`, `torch.inf`, `float("inf")`, `inf`, `1e999` and the like."""
+    """Replaces by a large number `math.inf`, `torch.inf`, `float("inf")`, `inf`, `1e999` and the like."""
 
     replaced = 0
 

@@ -4,7 +4,7 @@ Much of torch is written in Python, attention as well: in what translates, trace
 loaded with torch, or when an optimizer is used. A list of bad ones would never be complete, so `modules_of_torch` lists
 the good ones. All other modules of torch are hidden in a worker: they are neither in `sys.modules` nor attributes of
 the packages that hold them, and importing one fails. torch itself still gets them, because some of its functions import
-what they need when they are called: whoever asks from one of torch's own files is served.
+what they need when they are called: code in one of torch's own files finds them.
 
 Functions in hidden modules that look like attention are emptied as well, whatever leads to them.
 """
@@ -91,7 +91,7 @@ def _from_torch(depth: int) -> bool:
 
 
 def _serve(package: ModuleType, name: str) -> None:
-    """Have a package give its hidden modules to torch itself, in the place of attributes."""
+    """Let torch itself still reach the hidden modules of a package as attributes."""
     before = vars(package).get("__getattr__")
     if hasattr(before, "serves_torch"):
         return
