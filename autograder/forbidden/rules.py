@@ -47,6 +47,7 @@ from autograder.forbidden.search_budget import parsed
 
 WORD = re.compile(r"\w+")
 DEPTH = 50_000  # of the search, which is Python alone: more than a syntax tree that was made can need
+MAX_LARGE = 3  # statements that are named, of those that are not searched
 LONGEST = 200  # characters of a name or of what is said, so that all that was found fits into an answer
 
 
@@ -67,7 +68,9 @@ def check_modules(
     trees, found = {}, []
     for module, text in sources.items():
         try:
-            trees[module] = without_main_block(parsed(text), text)
+            tree, large = parsed(text)
+            trees[module] = without_main_block(tree, text)
+            found += [(module, Finding(False, line, "", "is too long to be searched")) for line in large[:MAX_LARGE]]
         except SyntaxError:
             continue
         except (MemoryError, RecursionError, ValueError) as error:

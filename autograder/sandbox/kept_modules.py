@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -33,6 +34,8 @@ FOLDER = torch.__path__[0] + os.sep
 ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
 STUDENT = re.compile(r"\w+\.py")  # their modules are made from text and have no folder
+
+names_of = ModuleType.__dict__["__dict__"].__get__  # of a module, whatever its class says
 
 HIDDEN: dict[str, ModuleType] = {}
 LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded when first asked for
@@ -54,12 +57,11 @@ def is_kept(name: str) -> bool:
 def hide() -> None:
     """Hide all modules of torch that are loaded by now and not kept."""
     _put_hooks()
-    found = [name for name in list(sys.modules) if not is_kept(name)]
-    for name in found:
-        module = sys.modules[name]
-        if getattr(getattr(module, "__spec__", None), "_initializing", False):
-            continue  # its import goes on, and ends with a look at sys.modules
-        del sys.modules[name]
+    # All names go first: what code has put under one of them may be anything, and fail below.
+    found = {name: sys.modules.pop(name) for name in list(sys.modules) if type(name) is str and _goes(name)}
+    for name, module in found.items():
+        if not issubclass(type(module), ModuleType):
+            continue  # put there by a student's code
         if name not in HIDDEN:
             HIDDEN[name] = module
             _empty(module)
@@ -68,6 +70,13 @@ def hide() -> None:
         if package is not None and vars(package).get(child) is module:
             delattr(package, child)
             _serve(package, parent)
+
+
+def _goes(name: str) -> bool:
+    """Whether a module is to be hidden. The import of one that is being loaded ends with a look at `sys.modules`."""
+    module = sys.modules[name]
+    spec = names_of(module).get("__spec__") if issubclass(type(module), ModuleType) else None
+    return not is_kept(name) and not (type(spec) is ModuleSpec and getattr(spec, "_initializing", False))
 
 
 @contextmanager

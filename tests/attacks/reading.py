@@ -19,8 +19,13 @@ ATTACKS = [
         pe(
             """
             def steal():
-                from safetensors.torch import load_file
-                return load_file(ROOT + "/autograder/assignments/transformer/expected/pe.safetensors")["pe/table"]
+                import json
+                with open(ROOT + "/autograder/assignments/transformer/expected/pe.safetensors", "rb") as file:
+                    header = json.loads(file.read(int.from_bytes(file.read(8), "little")))["pe/table"]
+                    first, last = header["data_offsets"]
+                    file.read(first)
+                    data = bytearray(file.read(last - first))
+                return torch.frombuffer(data, dtype=torch.float64).view(header["shape"])
             STOLEN = attempt("expected tensors", steal)
             """,
             USE,

@@ -36,6 +36,27 @@ def test_only_kept_modules_are_left(student):
     assert [name for name in student.own.torch_modules() if not is_kept(name)] == []
 
 
+@pytest.mark.parametrize("made", ["5", "types.SimpleNamespace(f=len)", "Odd('odd')"])
+def test_what_stands_under_a_name_of_torch_shows_no_other(made):
+    """An import in torch's files shows the hidden modules for a moment; what fails then must not leave them shown."""
+    text = doors.TEXT + (
+        "class Odd(types.ModuleType):\n    __dict__ = __spec__ = __name__ = property(lambda self: 1 / 0)\n"
+        f"sys.modules['torch.odd'] = {made}\n"
+        "def load():\n    torch.nn.Linear(2, 2).share_memory()\n    torch.compile(len)\n    torch.hub.list\n"
+        "def after():\n"
+        "    try:\n        importlib.import_module('torch.ao')\n    except BaseException:\n        pass\n"
+        "    try:\n        load()\n    except BaseException:\n        pass\n"
+        "    return torch_modules()\n"
+    )
+    workers = make_workers(confined=True)
+    student = start(workers, "import importlib\n" + text)
+    try:
+        assert [name for name in student.own.after() if not is_kept(name)] in ([], ["torch.odd"])
+    finally:
+        student.close()
+        workers.close()
+
+
 def test_words_load_all():
     import re
 

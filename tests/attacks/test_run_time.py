@@ -288,7 +288,8 @@ def test_a_stand_in_answers_neither_later_nor_around_what_is_graded(kind, worker
     stage = graded(
         workers, "decoder", {"decoder": SOLUTION["decoder"] + text, **changes}, 4 if kind == "whole" else None
     )
-    assert stage.points == 0, [(test.name, test.points, test.message) for test in stage.tests]
+    earned = {part.name for test in stage.tests for part in test.parts if part.points}
+    assert earned <= {"model"}, earned  # which is the solution's, and graded beside a stand-in of the layer
 
 
 def test_a_ready_made_layer_is_charged_to_the_stage_that_runs_it(workers, unchecked):
