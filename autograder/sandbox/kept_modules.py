@@ -35,7 +35,7 @@ ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
 STUDENT = re.compile(r"\w+\.py")  # their modules are made from text and have no folder
 
-names_of = ModuleType.__dict__["__dict__"].__get__  # of a module, whatever its class says
+names_of = vars(ModuleType)["__dict__"].__get__  # of a module, whatever its class says
 
 HIDDEN: dict[str, ModuleType] = {}
 LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded when first asked for
