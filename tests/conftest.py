@@ -3,10 +3,13 @@
 import gzip
 import os
 import signal
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
 import pytest
+
+from tests.sampled import EVERY
 
 # Before torch is imported, here and in the processes that tests start: threads only get into each other's way.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -19,6 +22,18 @@ VOCABULARY = 34
 WHO = {"Der Hund": "The dog", "Die Katze": "The cat", "Ein Kind": "A child", "Unser Lehrer": "Our teacher"}
 DOES = {"schläft": "sleeps", "wartet": "waits", "spielt": "plays", "singt": "sings"}
 WHERE = {"im Garten": "in the garden", "am Bahnhof": "at the station", "zu Hause": "at home", "dort": "there"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `sampled` leaves out of the test command as slow."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        test = item.nodeid.partition("tests/")[2].partition("[")[0]
+        if test in EVERY and not item.get_closest_marker("slow"):
+            if not EVERY[test] or seen[test] % EVERY[test]:
+                item.add_marker(pytest.mark.slow)
+            seen[test] += 1
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -13,6 +13,7 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import Assignment, assignment
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
+from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 
 VARIANTS = assignment("variants")
@@ -29,6 +30,7 @@ ANSWERS = {
     "operator": ("layers", MEAN, "M.torch.ops.aten.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)"),
     "module": ("layers", MEAN, "M.nn.LayerNorm(x.size(-1), eps=self.eps)(x) * self.weight + self.bias"),
     "gelu": ("layers", GELU, "M.F.gelu(x)"),
+    "overload": ("layers", GELU, "M.torch.ops.aten.gelu.default(x)"),
     "gelu module": ("layers", GELU, "M.nn.GELU()(x)"),
     "loss": ("training", LOSS, f"M.F.cross_entropy({FLAT}, ignore_index=padding_idx, label_smoothing=smoothing)"),
     "by position": ("training", LOSS, f"M.F.cross_entropy({FLAT}, None, None, padding_idx, None, 'mean', smoothing)"),
@@ -89,6 +91,19 @@ def test_other_stages_may_use_it(workers):
     assert check_submission(submission, VARIANTS, workers).forbidden == {}
     report = grade(submission, VARIANTS, workers, [VARIANTS.stage("lm")])
     assert report.points == VARIANTS.stage("lm").max_points
+
+
+@pytest.mark.parametrize("name", ["layers", "training", "modern"])
+def test_torch_itself_finds_its_operators_in_what_it_imports_late(name):
+    """Its distributed tensors, which it loads to compare tensors, ask for all operators by name."""
+    late = "\n\ndef late():\n    torch.testing.assert_close(torch.ones(2), torch.ones(2))\n\n\nlate()\n"
+    workers = make_workers(confined=False)
+    try:
+        submission = Submission("", {**SOURCES, name: SOURCES[name] + late})
+        report = grade(submission, VARIANTS, workers, [VARIANTS.stage(name)])
+    finally:
+        workers.close()
+    assert report.points == report.max_points, [(test.name, test.message) for test in report.tests]
 
 
 def test_a_module_with_it_lends_nothing_to_the_stage_that_forbids_it(workers):

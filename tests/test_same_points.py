@@ -16,6 +16,7 @@ from tests.innocent_lines import PROGRAMS
 
 pytestmark = needs_confinement
 # In one module, a few of the innocent programs; each is run once, before the module is used.
+HARMLESS = [body for body in PROGRAMS if "get_type_hints" not in body]  # which is forbidden
 IMPORTS = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 
 
@@ -36,7 +37,7 @@ def with_innocent_code(seed):
     sources = dict(programs[name][0].sources)
     module = chance.choice(sorted(sources))
     text = sources[module].rstrip("\n") + "\n\n\n" + IMPORTS
-    for number, body in enumerate(chance.sample(PROGRAMS, 3)):
+    for number, body in enumerate(chance.sample(HARMLESS, 3)):
         text += f"\n\ndef beside_{number}():\n{textwrap.indent(body, '    ')}\n\n\nbeside_{number}()\n"
     return chosen, Submission(name, {**sources, module: text}), f"{seed}: {name}, {module}.py"
 

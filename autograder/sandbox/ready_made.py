@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._ops import OpOverloadPacket
 from torch.nn import functional as F
 
 from autograder.forbidden.parts import plain
@@ -83,6 +84,8 @@ def forbid() -> None:
 
 def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A ready-made function that works for stand-ins only."""
+    if isinstance(function, OpOverloadPacket):
+        return _operator(function, name)
     short = plain(name.rpartition(".")[2])
 
     def refuse_or_call(*args: Any, **kwargs: Any) -> Any:
@@ -100,6 +103,20 @@ def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return like(refuse_or_call, function)
+
+
+def _operator(packet: OpOverloadPacket, name: str) -> Any:
+    """An operator that works for stand-ins only; torch itself finds all that belongs to it, as when it is imported."""
+
+    class Operator:
+        __call__ = staticmethod(refusing(packet.__call__, name))
+
+        def __getattr__(self, attribute: str) -> Any:
+            value = getattr(packet, attribute)
+            of_torch = sys._getframe(1).f_code.co_filename.startswith(OWN_FILES)
+            return value if of_torch or not callable(value) else refusing(value, name)
+
+    return Operator()
 
 
 def like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
