@@ -52,9 +52,9 @@ def graded_tests() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def patient_trials() -> None:
     """Let what trials may cost be counted in operations only: beside other tests a machine is slow."""
-    from autograder.grading import mending_lines
+    from autograder.localization import repair
 
-    mending_lines.SECONDS, mending_lines.CALL_SECONDS = 60.0, 2.0
+    repair.SECONDS, repair.CALL_SECONDS = 60.0, 2.0
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ ASSIGNMENT = assignment("transformer")
 TOP = f"{ASSIGNMENT.name}-student"
 # What the students' modules import late, for instructors only.
 INSTRUCTORS = {
-    *("autograder.diagnosis.mistakes", "autograder.grading.named_steps", "autograder.submissions.find_submissions")
+    *("autograder.diagnosis.mistakes", "autograder.localization.named_steps", "autograder.submissions.find_submissions")
 }
 
 

@@ -11,8 +11,8 @@ from autograder.grading.function_text import functions_of
 from autograder.grading.grade_submission import grade
 from autograder.grading.likely_changes import MOST_CHANGES, _changes
 from autograder.grading.wrong_loops import _loop_around
+from autograder.localization.trace import Line
 from autograder.manifest import assignments
-from autograder.sandbox.traces import Line
 from autograder.sandbox.unwritten import MOST_NODES
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission

@@ -14,10 +14,11 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.classroom.feedback_export import place_of
+from autograder.diagnosis.line_verdict import LineMark
 from autograder.gradebooks import class_grades
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.grading_policy import Policy, grade_of
-from autograder.grading.results import LineMark, PartResult, Report, StageResult, TestResult, to_json
+from autograder.grading.results import PartResult, Report, StageResult, TestResult, to_json
 from autograder.reports.review_file import COLUMNS, read_review, with_review
 from autograder.reports.staff_page import spoken_of, staff_html
 from course.errors import UserError

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import torch
 
-from autograder.diagnosis.known_steps import LIMIT, ORDERED
+from autograder.localization.reference import LIMIT, ORDERED
 from autograder.sandbox.signature_weights import BLOCK
 from autograder.sandbox.signatures import looked_at, signature
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from autograder.authoring import stored_steps, stored_tensors
-from autograder.diagnosis.known_steps import stored_calls, stored_file
-from autograder.grading.named_steps import named_reference, read_names
 from autograder.grading.run_test import stage_tests
+from autograder.localization.named_steps import named_reference, read_names
+from autograder.localization.reference import stored_calls, stored_file
 from autograder.manifest import assignment, every_assignment
 from autograder.sandbox.remote_modules import Student
 

@@ -12,16 +12,16 @@ import numpy as np
 
 from autograder.authoring.formulations import correct_submissions
 from autograder.authoring.spelled_out import spelled_out
-from autograder.diagnosis.known_steps import LIMIT, Known, known_from, no_tensor, pack, stored_file
-from autograder.grading.named_steps import given_functions, named_reference, read_names
-from autograder.grading.point_at_line import followed
 from autograder.grading.run_test import run_test, stage_tests
+from autograder.localization.named_steps import given_functions, named_reference, read_names
+from autograder.localization.reference import LIMIT, ReferenceTrace, no_tensor, pack, stored_file, trace_of_reference
+from autograder.localization.replay import followed
+from autograder.localization.trace import Trace, Unreadable
 from autograder.manifest import Assignment, Stage
 from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
-from autograder.sandbox.traces import Trace, Unreadable
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
@@ -88,7 +88,7 @@ def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
     return {name: code_of_stage(submission, stage, assignment, {}) for name, submission in others.items()}
 
 
-def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, Known]:
+def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, ReferenceTrace]:
     """What correct code computes in the calls of the visible tests of a stage."""
     reference = named_reference(assignment, stage)
     calls = recipes(stage, reference, workers)
@@ -102,7 +102,7 @@ def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, K
     ]
     given, written = given_functions(assignment), {path for one in assignment.stages for path in one.writes}
     return {
-        digest: known_from(trace, [one[digest] for one in others if digest in one], given, written)
+        digest: trace_of_reference(trace, [one[digest] for one in others if digest in one], given, written)
         for digest, trace in right.items()
     }
 

@@ -1,6 +1,5 @@
 """Find the known mistakes that explain the failed tests of a stage."""
 
-import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -48,7 +47,7 @@ def find_mistakes(
     passed = [name for name, test in tests.items() if test.hidden or test.status == "passed"]
     known = {name: known_signatures(assignment.name, name) for name in tests}
     all_names = name_mistakes(visible, passed, known, dtype)
-    names = {name: one for name, one in all_names.items() if not _mended_alike(tests, name, one.not_in)}
+    names = {name: one for name, one in all_names.items() if not _fixed_alike(tests, name, one.not_in)}
     for name in shown.keys() - visible.keys():
         assert book is not None
         # A mistake that a visible test shows is not the one of code that passes it.
@@ -64,25 +63,22 @@ def find_mistakes(
     return names
 
 
-LINE = re.compile(r"\b[Ll]ines? (\d+)(?: and (\d+))?")
-MENDS = re.compile(r"With a small change of line (\d+)")
-
-
-def _mended_alike(tests: dict[str, TestResult], name: str, others: Iterable[str]) -> bool:
-    """Whether a change of one line mends a test and one of the others, in which its known mistake looks different.
+def _fixed_alike(tests: dict[str, TestResult], name: str, others: Iterable[str]) -> bool:
+    """Whether the same line is wrong in a test and in one of the others, in which its known mistake looks different.
 
     Decoded tokens may be those of another mistake by chance.
     """
-    lines, *of_others = [set(MENDS.findall(" ".join(tests[test].pointed))) for test in (name, *others)]
+    lines, *of_others = [_wrong_lines(tests[test]) for test in (name, *others)]
     return any(not lines.isdisjoint(found) for found in of_others)
 
 
+def _wrong_lines(test: TestResult) -> set[tuple[str, int]]:
+    return {(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"}
+
+
 def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
-    """The result of a test that a known mistake explains, with what is told of its lines beside that, if it is sure."""
-    pointed = test.pointed if test.pointed_beside is None or not named.sure else test.pointed_beside
-    told = {int(one) for sentence in pointed for numbers in LINE.findall(sentence) for one in numbers if one}
-    marks = tuple(mark for mark in test.marks if mark.state != "wrong" or pointed is test.pointed or mark.line in told)
-    return replace(test, mistake=named.mistake, hints=hints(assignment, named), pointed=pointed, marks=marks)
+    """The result of a test that a known mistake explains."""
+    return replace(test, mistake=named.mistake, hints=hints(assignment, named))
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:

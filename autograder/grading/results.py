@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from autograder.diagnosis.line_verdict import LineMark, LineVerdict
+
 # What can become of a test. "fault" is a failure of the grader itself, never of the student.
 STATUSES = ("passed", "failed", "not started", "error", "timed out", "no file", "forbidden", "blocked", "fault")
 
@@ -19,17 +21,6 @@ class PartResult:
     max_points: float
     message: str = ""
     hidden: bool = False  # whether a hidden test gave this outcome
-
-
-@dataclass(frozen=True)
-class LineMark:
-    """A line of the student's code in a failed test, and what is known of what it computes."""
-
-    file: str
-    line: int
-    text: str
-    state: str  # "right", "wrong": the first that is not, "after": computed from what is wrong
-    steps: tuple[str, ...] = ()  # the named steps of the assignment that are made there
 
 
 @dataclass(frozen=True)
@@ -54,9 +45,12 @@ class TestResult:
     reviewed: str = ""  # what the staff said about it, or how they changed its points
     parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
     pointed: tuple[str, ...] = ()  # which lines are right and which is the first that is not, in sentences
-    pointed_beside: tuple[str, ...] | None = None  # what of that is told beside a known mistake, if not all of it
     marks: tuple[LineMark, ...] = ()  # the same, line by line
     fault_step: str = ""  # the named step that the first wrong line should make
+
+    def pointing(self, verdict: LineVerdict) -> "TestResult":
+        """This outcome with what is said of lines."""
+        return replace(self, pointed=verdict.pointed, marks=verdict.marks, fault_step=verdict.step)
 
     def guarded_by(self, hidden: "TestResult") -> "TestResult":
         """This outcome of a visible test together with that of the hidden test that guards its points.
@@ -146,7 +140,7 @@ def from_json(entry: dict[str, Any]) -> Report:
         parts = tuple(PartResult(**part) for part in fields.get("parts", ()))  # older reports have none
         marks = tuple(LineMark(**{**mark, "steps": tuple(mark["steps"])}) for mark in fields.get("marks", ()))
         lists = {name: tuple(fields.get(name, ())) for name in ("details", "hints", "pointed")}
-        return TestResult(**{**fields, **lists, "pointed_beside": None, "parts": parts, "marks": marks})
+        return TestResult(**{**fields, **lists, "parts": parts, "marks": marks})
 
     def stage(fields: dict[str, Any]) -> StageResult:
         return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})

@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.diagnosis.mistake_signatures import Signature, signature
@@ -24,6 +24,9 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.source_budget import too_large
 from autograder.submissions.stage_with_standins import code_of_stage, with_own_methods
+
+if TYPE_CHECKING:
+    from autograder.localization import Failure
 
 FILLED = (
     "The NaN is a consequence: you fill with -inf, and where a mask leaves a query no key, the softmax divides 0 by 0. "
@@ -86,7 +89,6 @@ class StageRun:
         self.told: set[str] = set()  # of what was warned
         self.finite: Code | None = None  # without infinities, if a test ended with NaN
         self.filled: set[str] = set()  # tests that end with NaN, but not without infinities
-        self.calls: dict[Any, Any] = {}  # that were followed
         self.references: list[Student] = []
         self.named: Student | None = None  # the reference with names of its steps, once it is needed
 
@@ -126,9 +128,8 @@ class StageRun:
 
     def run(self, tests: Iterable[tuple[str, StageTestCase]]) -> None:
         """Run tests; a hidden one together with the outcome of the visible one of its name."""
-        failed: list[Any] = []
+        failed: list[Failure] = []
         passing: dict[str, Callable[[Student], bool]] = {}
-        calls: dict[str, str] = {}  # the last ones of the tests that pass
         for name, case in tests:
             visible = self.tests.get(name)
             if visible is not None and (visible.status == "fault" or not visible.points):
@@ -146,22 +147,20 @@ class StageRun:
             # Where a mask is no boolean one, the exception says the line, and no step is missing.
             elif isinstance(error, (Incorrect, Raised)) and not needs_booleans(error):
                 with _only_explains():
-                    from autograder.grading.point_at_line import point_at_line  # with much that nobody else needs
+                    from autograder.localization import Failure  # with much that correct code does not need
 
                     case.take_smaller(error)
-                    steps = self.steps_of(case)
-                    result, followed = point_at_line(result, error, case.student, steps, self.stage, self.calls)
-                    if followed and not case.hidden:
-                        further = functools.partial(gets_further, case, error, checks)
-                        failed.append((name, followed, case.student, further, error.smaller is not None))
+                    further = None if case.hidden else functools.partial(gets_further, case, error, checks)
+                    failed.append(Failure(name, error, case.student, self.steps_of(case), further))
             if error is None and result.message and not case.hidden and not self.unsearched:
                 with _only_explains():
-                    from autograder.grading.warned_lines import with_warned_line
+                    from autograder.localization import Failure, localize_warning
 
-                    warned = [warning.error for warning in case.warnings]
-                    result = with_warned_line(result, warned, case.student, self.stage, self.calls)
+                    warned = [Failure(name, warning.error, case.student) for warning in case.warnings]
+                    if verdict := localize_warning(self.stage, warned):
+                        result = replace(result.pointing(verdict), fault_step="")  # counted of tests that fail
             if error is None and not case.hidden:
-                passing[name], calls[name] = functools.partial(passes, case), case.student.last_call
+                passing[name] = functools.partial(passes, case)
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)
             if (found := signature(error, checks)) is not None:
@@ -175,12 +174,10 @@ class StageRun:
             self.tests[name] = replace(result, title=title)
         if failed:
             with _only_explains():
-                from autograder.grading.mending_lines import Failed, mended
-                from autograder.grading.tested_functions import called_directly, with_callers
+                from autograder.localization import localize
 
-                tested = {called_directly(call): name for name, call in calls.items() if called_directly(call)}
-                self.tests, told = with_callers(self.tests, [Failed(*one) for one in failed], tested)
-                self.tests |= mended(self.tests, told, passing)
+                verdicts = localize(self.stage, failed, passing)
+                self.tests |= {name: self.tests[name].pointing(verdict) for name, verdict in verdicts.items()}
 
     @functools.cached_property
     def unsearched(self) -> str:
@@ -210,7 +207,7 @@ class StageRun:
         if not case.hidden:
             return None
         if self.named is None:
-            from autograder.grading.named_steps import named_reference  # students have none
+            from autograder.localization.named_steps import named_reference  # students have none
 
             self.named = Student(self.workers, named_reference(self.assignment, self.stage), self.dtype)
         return self.named
@@ -245,7 +242,7 @@ class StageRun:
         self.tests |= {name: with_mistake(self.tests[name], one, self.assignment.name) for name, one in named.items()}
         for name in self.filled & named.keys():
             self.tests[name] = replace(self.tests[name], hints=(*self.tests[name].hints, FILLED))
-        tests = tuple(replace(test, pointed_beside=None) for test in self.tests.values())
+        tests = tuple(self.tests.values())
         return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tests)
 
     @property

@@ -11,7 +11,8 @@ from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 
-from autograder.grading.results import LineMark, Report
+from autograder.diagnosis.line_verdict import LineMark
+from autograder.grading.results import Report
 from autograder.manifest import Assignment
 from autograder.reports.html_pages import render
 from autograder.reports.one_cause import told_once

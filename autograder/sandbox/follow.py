@@ -24,10 +24,9 @@ from autograder.sandbox.function_calls import FunctionCalls, numbers_of
 from autograder.sandbox.limits import TRACE_NODES, TRACE_SECONDS
 from autograder.sandbox.plain_values import REPEATED, Series, is_array, plain
 from autograder.sandbox.ready_made import is_trusted, methods
-from autograder.sandbox.record import GIVEN, MADE, Record
-from autograder.sandbox.signatures import COLUMNS, looked_at, signature, tensors_in, turns
+from autograder.sandbox.record import GIVEN, GRADIENT, MADE, TRAINED, Record
+from autograder.sandbox.signatures import COLUMNS, looked_at, signature, tensors_in
 from autograder.sandbox.tensor_memory import memory_of, version_of
-from autograder.sandbox.traces import GRADIENT, TRAINED
 
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {
@@ -43,20 +42,12 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(np.array(array, dtype=np.float64))  # torch knows fewer types
 
 
-def _opposite(mask: torch.Tensor) -> torch.Tensor:
-    with torch._C.DisableTorchFunction():
-        return ~mask if mask.dtype == torch.bool else 1 - mask
-
-
 class Tracer(Record, TorchFunctionMode):
     """Sees what some calls compute, and writes it down."""
 
-    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS, turned: int = -1, opposite: int = -1) -> None:
+    def __init__(self, files: set[str], seconds: float = TRACE_SECONDS) -> None:
         TorchFunctionMode.__init__(self)
         Record.__init__(self, files, seconds)
-        self.turned = turned  # the node that is looked at with its axes in every order, too
-        self.opposite = opposite  # the node of a mask in whose place its opposite is used
-        self.blind = False  # from then on only the results are looked at
         self._now: dict[int, tuple[int, int]] = {}  # of a tensor's id: its node, and its version at that time
         self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
         self._sharing: dict[int, list[torch.Tensor]] = {}
@@ -84,8 +75,6 @@ class Tracer(Record, TorchFunctionMode):
         """The result of a call; those of several calls come one behind the other."""
         if self.whole:
             self.raised = None  # what did, before an attribute is read, is over
-            if self.blind:
-                self.blind, self._now = False, {}
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
             if plain(value):
@@ -131,9 +120,6 @@ class Tracer(Record, TorchFunctionMode):
         if made or changed:
             others = [one for one in (*args, *kwargs.values()) if type(one) is float or is_array(one)]
             self._operation(name, used, before, made, changed, others)
-            if self.opposite >= 0 and made and made[0] is value and self._node(value) == self.opposite:
-                self.opposite, self.blind, value = -1, True, _opposite(value)
-                self._know(value, self._add(MADE, name, self.place(sys._getframe(1)), [self._node(made[0])], value))
         return value
 
     def _count(self, name: str, used: Iterable[torch.Tensor], value: Any) -> None:
@@ -215,12 +201,10 @@ class Tracer(Record, TorchFunctionMode):
         found, nan = (float("nan"),) * COLUMNS, False
         # Weights are given, and what is empty has no numbers yet: to look at them would cost most of the time.
         weight = kind == GIVEN and isinstance(tensor, torch.nn.Parameter)
-        if label not in EMPTY and not weight and not self.blind:
+        if label not in EMPTY and not weight:
             with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
                 found, nan = looked_at(tensor)
         self.bytes += tensor.numel() * tensor.element_size()
-        if len(self.nodes) == self.turned:
-            self.turns = turns(tensor)
         return self.append(kind, label, place, inputs, found, nan)
 
     # Numbers, texts and lists

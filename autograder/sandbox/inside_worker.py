@@ -252,7 +252,7 @@ class Worker:
         """Record what the calls that come compute."""
         from autograder.sandbox.follow import Tracer
 
-        self.tracer = Tracer(set(request["files"]), request["seconds"], request["turned"], request["opposite"])
+        self.tracer = Tracer(set(request["files"]), request["seconds"])
 
     def record(self, request: dict[str, Any], body: bytes) -> Any:
         """The record of the calls since `follow`."""

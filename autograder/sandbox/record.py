@@ -12,13 +12,14 @@ from typing import Any
 import torch
 
 from autograder.sandbox.function_calls import numbers_of
-from autograder.sandbox.limits import TRACE_BYTES, TRACE_NODES
+from autograder.sandbox.limits import MOST_LINES, MOST_RAN, TRACE_BYTES, TRACE_NODES
 from autograder.sandbox.signatures import COLUMNS
 from autograder.sandbox.statements import Statement, statements
-from autograder.sandbox.traces import MOST_LINES, MOST_RAN
 
 Means = tuple[float, ...]
 GIVEN, MADE = 0, 1  # kinds of nodes
+TRAINED = "trained weights"  # the operation that changes a weight in place, whatever its name is
+GRADIENT = "gradient"  # the operation that reads the gradient of a weight
 
 
 class Record:
@@ -39,7 +40,6 @@ class Record:
         self.calls: list[list[Any]] = []
         self.results: list[int] = []
         self.shapes: list[list[int]] = []  # of the results
-        self.turns: list[list[Any]] = []  # of one node, with its axes in every order
         self.raised: list[int] | None = None  # what went into the operation that raised an exception
         self.raised_at = -1
         self.whole = True
@@ -103,7 +103,6 @@ class Record:
             self.raised if self.raised is None else [self.raised_at, *self.raised[:1000]],
             [[place, name, value] for place, found in self.numbers.items() for name, value in found.items()],
             self.shapes,
-            self.turns,
             min(self.ran, MOST_RAN),
             [list(line) for line in sorted(self.begun)[:MOST_LINES]],
         ]

@@ -1,19 +1,15 @@
 """Short signatures of tensors, by which one is known again whatever its name is and wherever it was made."""
 
 from collections.abc import Iterator
-from itertools import permutations
-from math import factorial
 from typing import Any
 
 import numpy as np
 import torch
 
-from autograder.sandbox.limits import TURNED_AXES
 from autograder.sandbox.signature_weights import BLOCK, PRIME, STEPS, WEIGHTS
 
 COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
-TURNED = 24 * WHOLE  # elements of a tensor in all orders of its axes
 NESTED = 4  # lists in lists
 LARGE = 1e30
 SIGN, TWO = np.uint32(1 << 31), np.float32(2)
@@ -75,13 +71,6 @@ def _means(elements: np.ndarray) -> list[float]:
             ]
             sums = [one + more for one, more in zip(sums, found, strict=True)]
     return [float(one) / n for one in sums]
-
-
-def turns(tensor: torch.Tensor) -> list[list[Any]]:
-    """The signatures of a tensor with its axes in every order, each behind that order; none if these are many."""
-    if tensor.dim() > TURNED_AXES or factorial(tensor.dim()) * tensor.numel() > TURNED:
-        return []
-    return [[list(axes), list(signature(tensor.permute(axes)))] for axes in permutations(range(tensor.dim()))]
 
 
 def signed(value: Any) -> list[list[Any]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from autograder.grading import mending_lines
+from autograder.localization import repair
 from autograder.manifest import Assignment, Stage, assignment, every_assignment
 from autograder.sandbox.worker_processes import make_workers
 from tests.mutants import caught
@@ -40,7 +40,7 @@ def main() -> None:
     known = {}
     if args.out.is_file():
         known = {(entry := json.loads(line))["id"]: entry for line in args.out.read_text().splitlines()}
-    mending_lines.SECONDS, mending_lines.CALL_SECONDS = 60.0, 2.0  # the verdicts of an idle machine
+    repair.SECONDS, repair.CALL_SECONDS = 60.0, 2.0  # the verdicts of an idle machine
     workers = make_workers()
     results = []
     try:

@@ -1,0 +1,206 @@
+"""Fault localisation: after a failed test, find the faulty line by aligned values, and prove it by repeated calls.
+
+`localize` is the pipeline: record the failed call, align its values with those of correct code, suspect the lines where
+right inputs become something wrong, try small edits there, and say what the evidence supports.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.line_verdict import LineVerdict
+from autograder.localization import reruns
+from autograder.localization.arbitrate import Confidence, Diagnosis, arbitrate
+from autograder.localization.case import Case
+from autograder.localization.render import rendered
+from autograder.localization.repair import RepairSearch
+from autograder.localization.replay import followed, own_files, reference_trace
+from autograder.localization.source import Source
+from autograder.localization.suspects import suspects
+from autograder.localization.trace import Line, Unreadable
+from autograder.manifest import Stage
+from autograder.sandbox.last_call import KEPT
+from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.student_faults import Raised, StudentFault
+
+FAULTS = (StudentFault, Unreadable, LookupError)  # of a call that cannot be repeated
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed test, or a warning of one that passes."""
+
+    test: str
+    error: BaseException | None
+    student: Student
+    reference: Student | None = None  # runs the reference with named steps, for a hidden test
+    further: Callable[[Student, bool], tuple[bool, str]] | None = None  # see `Case`
+
+
+def localize(
+    stage: Stage, failures: Sequence[Failure], passing: Mapping[str, Callable[[Student], bool]]
+) -> dict[str, LineVerdict]:
+    """What is said of the lines behind the failed tests of a stage.
+
+    Args:
+        passing: the tests that pass, and whether they do with another student.
+    """
+    found: dict[str, LineVerdict] = {}
+    cases: list[tuple[Case, Failure]] = []
+    for failure in failures:
+        source, diagnosis = _source(failure), None
+        try:
+            diagnosis = _repeated(failure, stage, source)
+            if diagnosis is None and (case := _case(failure, stage)):
+                cases.append((case, failure))
+        except FAULTS:
+            continue
+        if diagnosis:
+            found[failure.test] = rendered(diagnosis, None, source)
+    return found | _by_values(cases, passing)
+
+
+def _by_values(
+    cases: Sequence[tuple[Case, Failure]], passing: Mapping[str, Callable[[Student], bool]]
+) -> dict[str, LineVerdict]:
+    found: dict[str, LineVerdict] = {}
+    search = RepairSearch(passing)
+    try:
+        ordered = sorted(cases, key=lambda one: one[0].trace.ran)  # cheap calls first: their repairs serve the others
+        for number, (case, failure) in enumerate(ordered):
+            suspected = suspects(case.alignment, case.source)
+            share = len({one.recipe.digest for one, _ in ordered[number:]})
+            diagnosis = arbitrate(suspected, search.repairs(case, suspected, min(share, 3)))
+            found[case.test] = rendered(diagnosis or _of_form(case, failure.error), case, case.source)
+    finally:
+        search.close()
+    return found
+
+
+def localize_warning(stage: Stage, warnings: Sequence[Failure]) -> LineVerdict | None:
+    """What is said of the lines behind the first of some warnings for which that is sure."""
+    for failure in warnings:
+        source = _source(failure)
+        try:
+            if isinstance(failure.error, Incorrect) and "gradient" in failure.error.wrong.message:
+                diagnosis = _gradient(failure, source)
+            else:
+                diagnosis = _repeated(failure, stage, source)
+                if diagnosis is None and (case := _case(failure, stage)):
+                    diagnosis = arbitrate(suspects(case.alignment, source), [])
+        except FAULTS:
+            continue
+        if diagnosis:
+            return rendered(diagnosis, None, source)
+    return None
+
+
+def _source(failure: Failure) -> Source:
+    recipe = getattr(failure.error, "recipe", None)
+    return Source(own_files(recipe.code if recipe else failure.student.code))
+
+
+def _case(failure: Failure, stage: Stage) -> Case | None:
+    error = failure.error
+    recipe = error.recipe if isinstance(error, (Incorrect, Raised)) else None
+    known = reference_trace(recipe, failure.reference, stage) if recipe else None
+    if recipe is None or known is None:
+        return None
+    student = _student(failure, recipe)
+    try:
+        trace = followed(recipe, student)
+        if not trace.results and trace.raised is None and recipe.earlier:  # an earlier call kept what it needs
+            trace = followed(recipe, student, earlier=True)
+    finally:
+        _end(student, failure)
+    actual = error.actual if isinstance(error, Incorrect) else None
+    whole = isinstance(actual, np.ndarray) and actual.dtype.kind in "iu"
+    source = Source(own_files(recipe.code), known.given)
+    return Case(
+        failure.test, recipe, failure.student, trace, known, source, isinstance(error, Raised), whole, failure.further
+    )
+
+
+def _student(failure: Failure, recipe: Recipe) -> Student:
+    return failure.student if recipe.code is failure.student.code else failure.student.with_code(recipe.code)
+
+
+def _end(student: Student, failure: Failure) -> None:
+    if student is not failure.student:
+        student.close()
+
+
+def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | None:
+    """The diagnosis of what values do not show, by what the test says."""
+    error = failure.error
+    if not isinstance(error, (Incorrect, Raised)) or (recipe := error.recipe) is None:
+        return None
+    student = _student(failure, recipe)
+    try:
+        if isinstance(error, Raised):
+            if KEPT not in error.message:
+                return None
+            lines = reruns.kept_lines(followed(recipe, student), followed(recipe, student, earlier=True))
+            return _claim(lines, "kept")
+        if unsteady := _unsteady(error):
+            first = followed(recipe, student)
+            if unsteady == "random":
+                return _claim(reruns.random_lines(first, followed(recipe, student)), "random")
+            if unsteady == "unfilled":
+                return _claim(reruns.unfilled_lines(first), "unfilled")
+            return _claim(reruns.kept_lines(first, followed(recipe, student, earlier=True)), "kept")
+        if error.changes:
+            return _claim(reruns.argument_lines(followed(recipe, student), source), "argument", error.changes)
+        if error.made_by and not error.operation:
+            return _claim(
+                reruns.using_lines(followed(recipe, student), error.made_by), "output", " and ".join(error.made_by)
+            )
+        if error.operation and not error.made_by:
+            return _claim(
+                reruns.operation_lines(followed(recipe, student), error.operation), "misplaced", error.operation
+            )
+        if error.operation and (known := reference_trace(recipe, failure.reference, stage)):
+            trace = followed(recipe, student)
+            lines = reruns.misplaced_lines(trace, known, error.made_by, error.operation)
+            return _claim(lines, "misplaced", error.operation)
+        return None
+    finally:
+        _end(student, failure)
+
+
+def _unsteady(error: Incorrect) -> str:
+    """Whether a test says that a call changes from time to time, and why: "random", "unfilled", "kept" or ""."""
+    said = " ".join((error.wrong.message, *error.wrong.details))
+    if not said.startswith(("two calls with the same inputs", "the result depends on earlier calls")):
+        return ""
+    return "kept" if said.startswith("the result") else "unfilled" if "without values" in said else "random"
+
+
+def _gradient(failure: Failure, source: Source) -> Diagnosis | None:
+    recipe = getattr(failure.error, "recipe", None)
+    if recipe is None:
+        return None
+    student = _student(failure, recipe)
+    try:
+        lines, claim = reruns.graph_lines(followed(recipe, student), dict(source.texts))
+    finally:
+        _end(student, failure)
+    return _claim(lines, claim)
+
+
+def _of_form(case: Case, error: BaseException | None) -> Diagnosis | None:
+    """The diagnosis of a result with right values and a wrong type."""
+    message = error.wrong.message if isinstance(error, Incorrect) else ""
+    if message.endswith("has the wrong dtype"):
+        return _claim(reruns.making_lines(case.trace), "dtype")
+    if message.endswith("has the wrong type"):
+        return _claim(reruns.returning_lines(case.trace), "type")
+    return None
+
+
+def _claim(lines: tuple[Line, ...], claim: str, name: str = "") -> Diagnosis | None:
+    confidence = Confidence.PROBABLE if len(lines) == 1 else Confidence.POSSIBLE
+    return Diagnosis(lines, confidence, claim=claim, name=name) if lines else None

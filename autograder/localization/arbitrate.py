@@ -1,0 +1,70 @@
+"""What the evidence about a failed call supports: one line or several, and how sure that is.
+
+| evidence | verdict |
+|---|---|
+| an edit of a suspected line fixes the call | the line is wrong |
+| an edit of one other line fixes the call, and no suspect stands against it | the line is probably wrong |
+| edits of two lines fix it | one of them may be wrong |
+| a suspect whose inputs are right by strong evidence | the line is probably wrong |
+| a suspect with inputs that may be right by chance | that line or those of its inputs may be wrong |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from autograder.localization.repair import Repair
+from autograder.localization.suspects import Suspect
+from autograder.localization.trace import Line
+
+MOST_LINES = 3  # of which one may be wrong
+
+
+class Confidence(Enum):
+    """How sure a diagnosis is, in the words of a verdict."""
+
+    PROVED = "is wrong"
+    PROBABLE = "is probably wrong"
+    POSSIBLE = "may be wrong"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One of these lines is wrong."""
+
+    lines: tuple[Line, ...]
+    confidence: Confidence
+    suspect: Suspect | None = None
+    repair: Repair | None = None
+    claim: str = ""  # what a repeated call has shown, a key of `render.CLAIMS`
+    name: str = ""  # the argument, module or operation of that
+
+
+def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnosis | None:
+    """The diagnosis that the evidence supports; None if it supports none."""
+    by_line = {suspect.line: suspect for suspect in suspects}
+    whole = [repair for repair in repairs if not repair.breaks]
+    agreeing = [repair for repair in whole if repair.line in by_line]
+    if agreeing:
+        return _repaired(agreeing[0], by_line, Confidence.PROVED)
+    if len(whole) == 1:
+        return _repaired(whole[0], by_line, Confidence.PROBABLE)
+    if len(whole) == 2 and whole[0].line.file == whole[1].line.file:
+        lines = tuple(sorted((repair.line for repair in whole), key=lambda line: line.number))
+        return Diagnosis(lines, Confidence.POSSIBLE)
+    partly = [repair for repair in repairs if repair.breaks and repair.line in by_line]
+    if partly:
+        return _repaired(partly[0], by_line, Confidence.PROBABLE)
+    discarded = [one for one in suspects if one.kind == "discarded"]
+    strong = discarded or [one for one in suspects if one.founded and not one.sources and one.kind != "exception"]
+    if strong:
+        return Diagnosis((strong[0].line,), Confidence.PROBABLE, strong[0])
+    for suspect in suspects:
+        lines = (suspect.line, *suspect.sources)
+        if len(lines) <= MOST_LINES and suspect.founded and suspect.kind != "exception":
+            return Diagnosis(lines, Confidence.POSSIBLE, suspect)
+    return None
+
+
+def _repaired(repair: Repair, by_line: dict[Line, Suspect], confidence: Confidence) -> Diagnosis:
+    return Diagnosis((repair.line,), confidence, by_line.get(repair.line), repair)

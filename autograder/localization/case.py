@@ -1,0 +1,43 @@
+"""A failed call with all that is known of it: its trace, the reference's trace, the source, and what the test said."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from autograder.localization.alignment import Alignment, align
+from autograder.localization.reference import ReferenceTrace
+from autograder.localization.source import Source
+from autograder.localization.trace import Trace
+from autograder.sandbox.limits import MOST_LINES
+from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.remote_modules import Student
+
+
+@dataclass(frozen=True)
+class Case:
+    """A failed call."""
+
+    test: str
+    recipe: Recipe
+    student: Student
+    trace: Trace
+    reference: ReferenceTrace
+    source: Source
+    raised: bool  # whether the call ended with an exception
+    whole_numbers: bool  # whether it returned whole numbers, such as tokens
+    # Whether the test gets further with another student, passing to its end if asked; and which part then fails.
+    further: Callable[[Student, bool], tuple[bool, str]] | None = None  # None where nothing is repeated
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """The values of the call beside those of correct code."""
+        return align(self.trace, self.reference)
+
+    def ran(self, file: str, statement: ast.stmt) -> bool:
+        """Whether a statement was reached; True if that is not known."""
+        if not self.trace.whole or len(self.trace.begun) >= MOST_LINES or not self.trace.begun:
+            return True
+        body = getattr(statement, "body", None)
+        last = max(statement.lineno, body[0].lineno - 1) if isinstance(body, list) and body else statement.end_lineno
+        return any((file, line) in self.trace.begun for line in range(statement.lineno, (last or 0) + 1))

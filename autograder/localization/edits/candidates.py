@@ -1,0 +1,196 @@
+"""Small changes of a function's text, such as would mend a slip: another name, axis, sign, operator, argument.
+
+Changes of this kind are how programs are tested for what their tests see; here they find the statement to mend, as in
+"Ask the Mutants" (Moon, Kim, Kim, Yoo 2014): a change that makes a wrong call right stands in a suspicious place.
+"""
+
+import ast
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeGuard
+
+from autograder.localization.edits.confusable_operators import ARITHMETIC
+from autograder.localization.edits.expressions import Edit, ExpressionEdits
+from autograder.localization.edits.statements import moves
+from autograder.localization.edits.training_calls import training_calls
+from autograder.localization.edits.unused_names import passed_on, unused_arguments
+from autograder.submissions.syntax_tree import Offsets, statements, tree_of
+
+
+class Place(NamedTuple):
+    """Where a function stands in the text of its module."""
+
+    head: str  # what is compiled before it: empty lines, and the head of its class
+    source: str
+    begin: int
+    end: int
+
+    def changed(self, start: int, end: int, text: str) -> str:
+        """The function alone, with a text in the place of a piece of it."""
+        return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallChange:
+    """A piece of a module's text that gives way to another one."""
+
+    module: str
+    path: str  # "Class.method" or "function"
+    line: int  # the first line of the statement
+    start: int  # offsets in the text of the module
+    end: int
+    text: str
+    function: "Place"
+    names: bool = False  # whether it only puts a name in the place of another one
+    moves: bool = False  # whether it changes where a statement stands
+    steers: bool = False  # whether it changes when a loop is left, or the order of its statements
+    other: int = 0  # the line of the statement with which that of `line` is exchanged, or of the loop that it goes into
+    renews: bool = False  # whether it makes something anew in each round of a loop
+    adds: str = ""  # the call that it adds before the statement
+    completes: bool = False  # whether it adds a name to a sum or a product
+
+    @property
+    def unit(self) -> str:
+        """What is compiled: the changed function alone, on its lines."""
+        return self.function.changed(self.start, self.end, self.text)
+
+    @property
+    def negates(self) -> bool:
+        """Whether it puts a sign before an expression that is no number."""
+        return self.text.startswith("(-") and not self.text[2:-1].isdigit()
+
+    def adds_or_subtracts(self, source: str) -> bool:
+        """Whether it puts a sum in the place of a difference, or the other way round."""
+        old, kinds = source[self.start : self.end], (" + ", " - ")
+        return any(one in old and f"){other}(" in self.text for one, other in (kinds, kinds[::-1]))
+
+    def apply(self, source: str) -> str:
+        """The changed text of the module."""
+        return source[: self.start] + self.text + source[self.end :]
+
+
+def small_changes(
+    module: str, source: str, path: str, function: ast.FunctionDef, idle: Collection[str] = (), numbers: bool = False
+) -> Iterator[SmallChange]:
+    """All small changes of a function, statement by statement.
+
+    Args:
+        path: "Class.method" or "function".
+        function: its node in the tree of `source`.
+        idle: modules of its object that are never called, so that a call of one may be missing.
+        numbers: whether to add a name to sums and products, as where numbers alone come back.
+    """
+    text, unused = Offsets(source), unused_arguments(function)
+    first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+    begin, end = text.starts[first - 1], text.end(function)
+    owner = path.rpartition(".")[0]
+    head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
+    whole = Place(head, source, begin, end)
+    editor, seen = _Edits(text, function, tree_of(source), idle), set[int]()
+    for statement in statements(function.body):
+        given = [text.place(one, name) for name in unused for one in passed_on(statement)]
+        for start, stop, new in () if editor.is_step(statement) else (*given, *editor.of_statement(statement)):
+            if new != source[start:stop] and (unit := hash(whole.changed(start, stop, new))) not in seen:
+                seen.add(unit)
+                place, steers = (module, path, statement.lineno, start, stop), editor.steers(statement)
+                yield SmallChange(*place, new, whole, names=new in editor.names, steers=steers)
+        for start, stop, new in editor.completed(statement) if numbers and not hasattr(statement, "body") else ():
+            yield SmallChange(module, path, statement.lineno, start, stop, new, whole, completes=True)
+    for move in moves(function.body, text):
+        place = module, path, move.line, move.start, move.end
+        yield SmallChange(*place, move.text, whole, False, True, move.steers, move.other, move.renews)
+    for statement, call in training_calls(function, text):
+        at, line = text.start(statement), text.starts[statement.lineno - 1]
+        new = f"{call}\n{source[line:at]}"
+        if not source[line:at].strip():
+            yield SmallChange(module, path, statement.lineno, at, at, new, whole, adds=call)
+
+
+class _Edits(ExpressionEdits):
+    def __init__(self, text: Offsets, function: ast.FunctionDef, tree: ast.Module, idle: Collection[str]) -> None:
+        super().__init__(text, function, tree, idle)
+        self.loops, self.again = (
+            {id(one) for node in ast.walk(function) if isinstance(node, kinds) for one in statements(node.body)}
+            for kinds in (ast.While, (ast.While, ast.For))
+        )
+        left = [node.test for node in statements(function.body) if isinstance(node, ast.While) or self._leaves(node)]
+        self.leaving = {one.id for test in left for one in ast.walk(test) if isinstance(one, ast.Name)}
+
+    def is_step(self, node: ast.stmt) -> bool:
+        """Whether a statement counts the rounds of a `while`, which would run for ever with another one."""
+        counter = node.target if isinstance(node, ast.AugAssign) and id(node) in self.loops else None
+        return isinstance(counter, ast.Name) and counter.id in self.leaving
+
+    def steers(self, node: ast.stmt) -> bool:
+        """Whether a statement is a condition on which a loop is left, or makes in the loop what this uses."""
+        if isinstance(node, ast.While):
+            return True
+        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
+            return id(node) in self.again and target.id in self.leaving
+        return self._leaves(node)
+
+    def _leaves(self, node: ast.stmt) -> TypeGuard[ast.If]:
+        last = node.body[-1] if isinstance(node, ast.If) and id(node) in self.again else None
+        return isinstance(last, (ast.Break, ast.Return))
+
+    def of_statement(self, statement: ast.stmt) -> Iterator[Edit]:
+        makers: dict[type, Callable[..., Iterator[Edit]]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Constant: self._constant,
+            ast.UnaryOp: self._unary,
+            ast.BinOp: self._binary,
+            ast.Compare: self._comparison,
+            ast.Call: self._call,
+            ast.Subscript: self._subscript,
+            ast.BoolOp: self._bool,
+            ast.IfExp: self._choice,
+        }
+        type_hint = getattr(statement, "annotation", None)
+        parts = [one for one in ast.iter_child_nodes(statement) if one is not type_hint]
+        waiting: list[ast.AST] = [one for one in parts if isinstance(one, (ast.expr, ast.keyword))]
+        while waiting:
+            node = waiting.pop(0)
+            if isinstance(node, (ast.JoinedStr, ast.Lambda)):
+                continue
+            waiting += ast.iter_child_nodes(node)
+            if (make := makers.get(type(node))) and not isinstance(getattr(node, "ctx", None), ast.Store):
+                yield from make(node)
+            if isinstance(node, (ast.Name, ast.Call, ast.BinOp)) and id(node) not in self.called:
+                yield from self._through(node)
+        yield from self._sorted_back(statement)
+        yield from self._of_whole(statement)
+
+    def _of_whole(self, node: ast.stmt) -> Iterator[Edit]:
+        if isinstance(node, (ast.If, ast.While)):
+            yield self._whole(node.test, f"(not ({self.text.of(node.test)}))")
+        if isinstance(node, ast.If):
+            yield self._whole(node.test, "True")
+            yield self._whole(node.test, "False")
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and self.splits:
+            yield self._whole(node.value, f"{node.value.id}.transpose(1, 2)")
+        value = node.value if isinstance(node, (ast.Assign, ast.Return)) else None
+        if isinstance(value, ast.Call) and "log" in self.text.of(value):  # the sign of a logarithm
+            yield self._whole(value, f"(-{self.text.of(value)})")
+        place = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(place, ast.Subscript) and isinstance(place.slice, (ast.Name, ast.Compare)):  # a mask, perhaps
+            yield self._whole(place.slice, f"~({self.text.of(place.slice)})")
+        # Without a step of a `while` it would run for ever.
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
+            yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))
+        if isinstance(node, ast.Assign) and id(node) in self.again and self._is_new(node):
+            own = ("|=", "&=") if isinstance(node.value, ast.Compare) else ("+=",)  # gathered in all rounds of the loop
+            for one in own:
+                yield self.text.end(node.targets[0]), self.text.start(node.value), f" {one} "
+        if isinstance(node, ast.AugAssign) and (symbol := ARITHMETIC.get(type(node.op))):
+            start, end = self.text.end(node.target), self.text.start(node.value)
+            for other in ARITHMETIC.values():
+                if other != symbol:
+                    yield start, end, f" {other}= "
+            yield start, end, " = "
+            yield start, end, f" = {self.text.of(node.target)} {symbol} "  # not in place
+
+    def _is_new(self, node: ast.Assign) -> bool:
+        """Whether a statement gives one name to something that is not made of what had this name before."""
+        used = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+        return isinstance(node.targets[0], ast.Name) and node.targets[0].id not in used

@@ -1,0 +1,95 @@
+"""Diagnoses as sentences and marks of a verdict, in plain English."""
+
+from collections.abc import Sequence
+
+from autograder.diagnosis.line_verdict import LineMark, LineVerdict
+from autograder.localization.arbitrate import Diagnosis
+from autograder.localization.case import Case
+from autograder.localization.code_text import text_of
+from autograder.localization.source import Source
+from autograder.localization.suspects import module_name, never_called
+from autograder.localization.trace import Line
+
+NAMES = 4  # steps that are listed as right, the last ones
+NEVER = 2  # modules that are said to be never called
+CODE = "    "
+# What a repeated call has shown of a line; {name} is an argument, a module or an operation.
+CLAIMS = {
+    "random": "It draws random numbers.",
+    "unfilled": "It creates a tensor without values. Fill it, or use zeros.",
+    "kept": "It uses a tensor that an earlier call has left.",
+    "argument": "It changes the argument {name} in place.",
+    "output": "The output of {name} goes in here, and is used without the operation that should follow.",
+    "misplaced": "It uses {name} in a different place from correct code.",
+    "dtype": "Its result has the wrong dtype.",
+    "type": "It returns a value of the wrong type.",
+    "nan": "It computes NaN, which stays in the gradient even if the result is replaced later.",
+    "graph": "It takes numbers out of the graph of autograd.",
+}
+
+
+def rendered(diagnosis: Diagnosis | None, case: Case | None, source: Source) -> LineVerdict:
+    """A diagnosis in sentences."""
+    never = [f"{module_name(path)} is never called." for path in never_called(case.alignment)] if case else []
+    never = list(dict.fromkeys(never))[:NEVER]
+    if diagnosis is None:
+        return LineVerdict(tuple(never))
+    right = _right_before(case, diagnosis) if case else []
+    step = diagnosis.suspect.step if diagnosis.suspect else ""
+    sentences = [*_where(diagnosis, source), *_why(diagnosis), *never, *_correct(right)]
+    marks = [_mark(line, source, "right", steps) for line, steps in right]
+    marks += [_mark(line, source, "wrong", (step,) if step else ()) for line in diagnosis.lines]
+    return LineVerdict(tuple(sentences), tuple(sorted(marks, key=lambda mark: (mark.file, mark.line))), step)
+
+
+def _mark(line: Line, source: Source, state: str, steps: tuple[str, ...]) -> LineMark:
+    return LineMark(line.file, line.number, text_of(line, source.texts), state, steps)
+
+
+def _where(diagnosis: Diagnosis, source: Source) -> list[str]:
+    places = " or ".join(f"{line.file}:{line.number}" for line in diagnosis.lines)
+    code = [CODE + text_of(line, source.texts) for line in diagnosis.lines]
+    return [f"{places} {diagnosis.confidence.value}:", *code]
+
+
+def _why(diagnosis: Diagnosis) -> list[str]:
+    suspect, repair = diagnosis.suspect, diagnosis.repair
+    if diagnosis.claim:
+        return [CLAIMS[diagnosis.claim].format(name=diagnosis.name)]
+    if repair and repair.edit.adds:
+        return [f"Calling {repair.edit.adds} before this line fixes this call."]
+    if repair and repair.edit.renews:
+        return [f"Running this line in each round of the loop in line {repair.edit.other} fixes this call."]
+    if repair and repair.edit.other:
+        return [f"Exchanging it with the statement in line {repair.edit.other} fixes this call."]
+    fixes = ["Changing this line alone fixes this call."] if repair and not repair.breaks else []
+    if suspect is None:
+        return fixes
+    if suspect.kind == "discarded":
+        return ["Its result is discarded: assign it to a name, or work in place."]
+    if suspect.kind == "call":
+        meant = f" with the inputs of {suspect.instead}" if suspect.instead else " with the wrong inputs"
+        return [f"It calls {suspect.called}{meant}."]
+    if suspect.kind == "return":
+        returned = f" It returns {' and '.join(suspect.inputs)}." if suspect.inputs else ""
+        return [f"It returns the wrong value.{returned}"]
+    if suspect.step and suspect.before and not repair:
+        return [f"A step is missing before this line: {suspect.step}."]
+    return [f"Expected here: {suspect.step}."] if suspect.step else fixes
+
+
+def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[str, ...]]]:
+    """The lines before a diagnosis whose values are right, in its file."""
+    if case.raised:
+        return []
+    until = diagnosis.suspect.node if diagnosis.suspect else case.trace.size
+    first = diagnosis.lines[0]
+    found = [one for one in case.alignment.lines_right(until) if one[0].file == first.file]
+    if diagnosis.repair:  # lines after it need not be reached in the same way
+        found = [one for one in found if one[0].number < first.number]
+    return [one for one in found if one[0] not in diagnosis.lines]
+
+
+def _correct(right: Sequence[tuple[Line, tuple[str, ...]]]) -> list[str]:
+    named = [f"{steps[-1]} ({line.number})" for line, steps in right if steps]
+    return [f"Correct up to here: {', '.join(named[-NAMES:])}."] if named else []
