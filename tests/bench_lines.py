@@ -22,9 +22,9 @@ WITHOUT = """
 import sys
 from course.startup import begin
 begin()
-from autograder.grading import point_at_line
+import autograder.localization
 from autograder.grading.graded_case import StageTestCase
-point_at_line.point_at_line = lambda result, *_: (result, None)
+autograder.localization.localize = lambda *_: {}
 StageTestCase.take_smaller = lambda *_: None
 from autograder.__main__ import main
 sys.exit(main())

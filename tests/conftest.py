@@ -104,8 +104,8 @@ def strict(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def without_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No small changes are tried after failed tests: for tests of something else, which grade much wrong code."""
-    monkeypatch.setattr("autograder.grading.mending_lines.mended", lambda *_: {})
+    """No edits are tried after failed tests: for tests of something else, which grade much wrong code."""
+    monkeypatch.setattr("autograder.localization.repair.RepairSearch.repairs", lambda *_: [])
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,9 @@ import time
 import pytest
 
 from autograder.forbidden.rules import check_modules
-from autograder.grading.function_text import functions_of
 from autograder.grading.grade_submission import grade
-from autograder.grading.likely_changes import MOST_CHANGES, _changes
-from autograder.grading.wrong_loops import _loop_around
+from autograder.localization.repair import MOST_EDITS, _edits
+from autograder.localization.source import Source
 from autograder.localization.trace import Line
 from autograder.manifest import assignments
 from autograder.sandbox.unwritten import MOST_NODES
@@ -49,10 +48,11 @@ def repeatedly(piece: str, times: int) -> str:
 def test_what_may_be_searched_is_searched_in_seconds(piece):
     text, started = largest(PIECES[piece]), time.process_time()
     assert len(text) > 1000
-    assert functions_of("m.py", text)
-    assert 0 < len(_changes("m", text, "f", (), True)) <= MOST_CHANGES + 1
-    for number in range(text.count("\n")):
-        _loop_around(Line("m.py", number, number), {"m.py": text})
+    assert 0 < len(_edits("m", text, "f", (), True)) <= MOST_EDITS
+    last = text.count("\n")
+    source = Source({"m.py": text})
+    assert source.function(Line("m.py", last, last))
+    assert source.with_names({("m.py", last): 0}, 6)
     assert time.process_time() - started < 2.5
 
 

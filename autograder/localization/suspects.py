@@ -108,7 +108,7 @@ def _blamed(alignment: Alignment, node: int, given: Given) -> Line | None:
 
 
 def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
-    """Other lines whose values a node's line uses and which may be right by chance; whether a value is right for sure."""
+    """Other lines whose values a node's line uses and that may be right by chance; whether a value surely is right."""
     trace, seen, waiting = alignment.trace, set[int](), list(alignment.trace.inputs[node])
     found, founded = list[Line](), False
     while waiting:

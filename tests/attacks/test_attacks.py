@@ -105,8 +105,8 @@ def test_an_attack_gets_its_verdict_and_leaves_nothing_behind(attack, world, wor
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with monkeypatch.context() as patch:
         patch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", attack.seconds)
-        patch.setattr("autograder.grading.point_at_line.READY_SECONDS", 0.5)
-        patch.setattr("autograder.grading.point_at_line.TRACE_SECONDS", 1.0)
+        patch.setattr("autograder.localization.replay.READY_SECONDS", 0.5)
+        patch.setattr("autograder.localization.replay.TRACE_SECONDS", 1.0)
         report = attacked(workers, world, attack)
     test = report.tests[0]
 

@@ -39,7 +39,7 @@ def workers(world) -> Iterator:
 @pytest.fixture(autouse=True)
 def _few_seconds(monkeypatch):
     monkeypatch.setattr("autograder.sandbox.remote_modules.CALL_SECONDS", 1)
-    monkeypatch.setattr("autograder.grading.point_at_line.TRACE_SECONDS", 1.0)
+    monkeypatch.setattr("autograder.localization.replay.TRACE_SECONDS", 1.0)
 
 
 def hostile(text: str, goal: Assignment) -> dict[str, str]:
