@@ -15,13 +15,15 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test browser attacks mutants term lint format audit release expected figures gradescope handout site tolerance bench train evaluate constraints clean
+.PHONY: help grade test browser attacks mutants bugs ablate term lint format audit release expected figures gradescope handout site tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
 	@echo "make test       all tests, the linter and the type checker"
 	@echo "make attacks    the attacks on the grader; as root, as both kinds of user"
 	@echo "make mutants    correct programs with one small change each: which are caught, whose line is named   ARGS=\"--sample 200\""
+	@echo "make bugs       bugs by blind authors: which are caught, whose line is named; the held-out third   ARGS=--held"
+	@echo "make ablate     the same without one kind of evidence at a time   ARGS=\"--sample 20\""
 	@echo "make term       a term of twelve students, from release to the grade books"
 	@echo "make browser    the notebooks in a real JupyterLab (needs Chromium: CHROMIUM=path)"
 	@echo "make lint       ruff, mypy and the layers of imports only;  make format  lets ruff correct what it can"
@@ -53,6 +55,12 @@ attacks: $(VENV)/installed-dev
 
 mutants: $(VENV)/installed-dev
 	$(RUN) -m tests.mutants $(ARGS)
+
+bugs: $(VENV)/installed-dev
+	$(RUN) -m tests.bugs $(ARGS)
+
+ablate: $(VENV)/installed-dev
+	$(RUN) -m tests.bugs.ablate $(ARGS)
 
 term: $(VENV)/installed-dev
 	$(RUN) -m pytest tests/test_term.py tests/test_term_of_all.py -m slow $(ARGS)

@@ -18,7 +18,7 @@ from autograder.localization.render import rendered
 from autograder.localization.repair import RepairSearch
 from autograder.localization.replay import followed, own_files, reference_trace
 from autograder.localization.source import Source
-from autograder.localization.suspects import suspects
+from autograder.localization.suspects import find_suspects
 from autograder.localization.trace import Line, Unreadable
 from autograder.manifest import Stage
 from autograder.sandbox.last_call import KEPT
@@ -71,7 +71,7 @@ def _by_values(
     try:
         ordered = sorted(cases, key=lambda one: one[0].trace.ran)  # cheap calls first: their repairs serve the others
         for number, (case, failure) in enumerate(ordered):
-            suspected = suspects(case.alignment, case.source)
+            suspected = find_suspects(case.alignment, case.source)
             share = len({one.recipe.digest for one, _ in ordered[number:]})
             diagnosis = arbitrate(suspected, search.repairs(case, suspected, min(share, 3)))
             found[case.test] = rendered(diagnosis or _of_form(case, failure.error), case, case.source)
@@ -90,7 +90,7 @@ def localize_warning(stage: Stage, warnings: Sequence[Failure]) -> LineVerdict |
             else:
                 diagnosis = _repeated(failure, stage, source)
                 if diagnosis is None and (case := _case(failure, stage)):
-                    diagnosis = arbitrate(suspects(case.alignment, source), [])
+                    diagnosis = arbitrate(find_suspects(case.alignment, source), [])
         except FAULTS:
             continue
         if diagnosis:

@@ -34,7 +34,7 @@ class Suspect:
     founded: bool = True  # whether at least one of its inputs is right for sure
 
 
-def suspects(alignment: Alignment, source: Source) -> list[Suspect]:
+def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
     """The suspects of a failed call, in the order of time; of several on a line the first."""
     given, bare = source.is_given, source.is_bare_call
     calls = dict(_wrong_calls(alignment, given))

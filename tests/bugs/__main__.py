@@ -2,11 +2,10 @@
 
 import argparse
 import json
-import random
 from pathlib import Path
 
 from autograder.sandbox.worker_processes import make_workers
-from tests.bugs.corpus import bugs
+from tests.bugs.corpus import chosen_bugs
 from tests.bugs.judge import Outcome, as_entry, outcome, table
 
 
@@ -18,11 +17,7 @@ def main() -> None:
     parser.add_argument("--held", action="store_true", help="the held-out third, for a report (else the other two)")
     parser.add_argument("--out", type=Path, default=Path("build/bugs.jsonl"), metavar="FILE", help="one outcome a line")
     args = parser.parse_args()
-    wanted = [
-        bug for bug in bugs() if bug.held is args.held and (not args.assignment or bug.assignment in args.assignment)
-    ]
-    if args.sample:
-        wanted = random.Random(args.seed).sample(wanted, min(args.sample, len(wanted)))
+    wanted = chosen_bugs(args.held, args.sample, args.seed, args.assignment)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     known: dict[str, Outcome] = {}
     if args.out.is_file():

@@ -3,7 +3,8 @@
 import ast
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -112,6 +113,12 @@ def program(name: str, title: str) -> Mapping[str, str]:
 @cache
 def _formulations(name: str) -> dict[str, Mapping[str, str]]:
     return {title: one.sources for title, (one, _) in correct_submissions(assignment(name)).items()}
+
+
+def chosen_bugs(held: bool, sample: int = 0, seed: int = 1, names: Collection[str] = ()) -> list[Bug]:
+    """The held-out bugs or the others, of some assignments (all); of all of them so many at random."""
+    wanted = [bug for bug in bugs() if bug.held is held and (not names or bug.assignment in names)]
+    return random.Random(seed).sample(wanted, min(sample, len(wanted))) if sample else wanted
 
 
 def bugs() -> Iterator[Bug]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import TestResult
@@ -38,12 +38,20 @@ class Outcome:
 def outcome(bug: Bug, workers: Workers, seed: int = 1) -> Outcome:
     """Grade a bug with the visible tests, then with the hidden ones."""
     chosen = assignment(bug.assignment)
+    submission = Submission("", bug.sources())
+    hidden = grade(submission, chosen, workers, [chosen.stage(bug.stage)], hidden_seed=seed)
+    found = "silent" if hidden.points == hidden.max_points else "fails"
+    return replace(visible_outcome(bug, workers), hidden=found)
+
+
+def visible_outcome(bug: Bug, workers: Workers) -> Outcome:
+    """Grade a bug with the visible tests."""
+    chosen = assignment(bug.assignment)
     stage = chosen.stage(bug.stage)
     submission = Submission("", bug.sources())
     report = grade(submission, chosen, workers, [stage])
     failed = [test for test in report.tests if test.status != "passed"]
     warned = any(test.message or test.details for test in report.tests if test.status == "passed")
-    hidden = grade(submission, chosen, workers, [stage], hidden_seed=seed)
     truth = bug.faulty_lines()
     named = tuple(sorted({line for test in failed for line in named_lines(test)}))
     return Outcome(
@@ -53,7 +61,7 @@ def outcome(bug: Bug, workers: Workers, seed: int = 1) -> Outcome:
         held=bug.held,
         double=len(bug.patches) > 1,
         visible="fails" if failed else "warns" if warned else "silent",
-        hidden="silent" if hidden.points == hidden.max_points else "fails",
+        hidden="",
         lines=judged(named, truth) if failed else "",
         named=named,
         false=tuple(refuted(failed, truth)),

@@ -94,7 +94,7 @@ def test_an_error_of_what_only_explains_costs_only_the_lines(workers, monkeypatc
     def broken(*_):
         raise ZeroDivisionError("a mistake of ours")
 
-    monkeypatch.setattr("autograder.localization.suspects", broken)
+    monkeypatch.setattr("autograder.localization.find_suspects", broken)
     monkeypatch.setattr("autograder.grading.stage_run.STRICT", False)
     tests, _ = failed(workers, "transformer", "encoder", "encoder", "self.dropout(attended)", "0.5 * attended")
     assert {(test.status, test.pointed) for test in tests} == {("failed", ())}

@@ -1,0 +1,36 @@
+"""A sample of the corpus: how many lines are named, and that the claims about them are true.
+
+The limits are those of the version that is reported in README.md, with some room for one bug more or less.
+"""
+
+from collections import Counter
+
+import pytest
+
+from tests.bugs.corpus import bugs, chosen_bugs, program
+from tests.bugs.judge import visible_outcome
+
+SAMPLE = 24
+
+
+@pytest.fixture(scope="module")
+def outcomes(workers):
+    return [visible_outcome(bug, workers) for bug in chosen_bugs(held=False, sample=SAMPLE)]
+
+
+def test_most_lines_are_named(outcomes):
+    named = [one for one in outcomes if one.visible == "fails" and not one.double]
+    count = Counter(one.lines for one in named)
+    assert count["exact"] >= 0.6 * len(named), count
+
+
+def test_few_claims_are_false(outcomes):
+    wrong = [one for one in outcomes if one.false]
+    assert len(wrong) <= 0.2 * len(outcomes), [(one.id, one.false) for one in wrong]
+
+
+def test_every_bug_fits_and_changes_the_syntax_tree():
+    for bug in bugs():
+        assert bug.sources() != program(bug.assignment, bug.program)
+        assert any(faulty.lines or faulty.gaps for faulty in bug.faulty_lines().values()), bug.id
+        assert bug.what.endswith("."), bug.id
