@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
+from autograder.localization.suspects import find_suspects
 from autograder.sandbox.worker_processes import make_workers
 from tests.bugs.corpus import Bug, chosen_bugs
 from tests.bugs.judge import Outcome, visible_outcome
