@@ -50,6 +50,8 @@ class Alignment:
     reference: ReferenceTrace
     rows: np.ndarray  # (n,) the row of the reference with the same value, or -1
     trivial: np.ndarray  # (n,) whether a match says nothing: constants, sizes, places
+    plain: np.ndarray  # (n,) whether it is a number, a text or a list, and no tensor
+    tensors: bool  # whether there are tensors at all
     unknown: np.ndarray  # (n,) whether the value was not seen
     matched: np.ndarray  # (n,) whether it is right for sure
     right: np.ndarray  # (n,)
@@ -150,7 +152,8 @@ def align(trace: Trace, reference: ReferenceTrace) -> Alignment:
     weak |= np.array([name in RANDOM or name == TRAINED for name in trace.operations], dtype=bool)
     if len(trace.results) == len(reference.results):
         weak[[node for node in trace.results if rows[node] < 0]] = False
-    return Alignment(trace, reference, rows, trivial, unknown, matched, right, weak & trace.made, _used(trace))
+    seen = rows, trivial, plain, tensors, unknown, matched, right, weak & trace.made
+    return Alignment(trace, reference, *seen, _used(trace))
 
 
 def consumers(trace: Trace) -> list[list[int]]:

@@ -66,12 +66,15 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
             continue
         if inside.intersection(around(trace, int(trace.around[node]))) or trace.operations[node] == PASSED:
             continue
+        if alignment.plain[node] and alignment.tensors:
+            continue  # beside tensors, numbers are anybody's own affair
         line = _blamed(alignment, node, given)
         if line is None:
             continue
         step, before = _missing_step(alignment, node)
         inputs = [alignment.reference.steps[number].name for number in sorted(alignment.named_before(node))]
         weak, founded = _evidence(alignment, node)
+        founded &= not _right_before(alignment, node)
         yield Suspect(line, "value", node, step, before, tuple(inputs), sources=weak, founded=founded)
 
 
@@ -126,6 +129,16 @@ def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
                 alignment.matched[source] or (alignment.rows[source] >= 0 and not alignment.trivial[source])
             )
     return tuple(dict.fromkeys(found)), founded
+
+
+def _right_before(alignment: Alignment, node: int) -> bool:
+    """Whether the same operation of the same line was right in an earlier round: then what the loop keeps is wrong."""
+    trace = alignment.trace
+    same = (trace.lines[node], trace.operations[node], trace.callers[node])
+    return any(
+        (trace.lines[one], trace.operations[one], trace.callers[one]) == same and alignment.matched[one]
+        for one in range(node)
+    )
 
 
 def _missing_step(alignment: Alignment, node: int) -> tuple[str, bool]:

@@ -17,26 +17,11 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.mutants.caught import caught_by
 from tests.mutants.changes import GONE, Change, changes
 
-# right: only the changed statement is named (of two, one of them or both). uses: another one, with what it has from the
-# changed one. next: one that goes on without a step, which the changed one should have made: that is the
-# line after which it goes on, or stands between the two; or a line around which the known mistake is to be looked for;
-# or one that makes what the changed one does not use, or asks for what nothing in the loop around both changes; or
-# asks, and the changed one is all that would be done then.
-# mixed: the right one and another. another: only others. nothing: none.
-VERDICTS = ("right", "uses", "next", "mixed", "another", "nothing")
+# right: only the changed statement is named (of two, one of them or both). next: one at most two lines away, or the
+# one after a statement that was dropped. mixed: the right one and another. another: only others. nothing: none.
+VERDICTS = ("right", "next", "mixed", "another", "nothing")
 BY_PLACE = attrgetter("start")
-LEFT_OUT = re.compile(
-    r" (?:goes on(?: after line (\d+))?|returns what line (\d+) makes)"
-    r"(?: without a step|, but (?:nothing has made|correct code makes) )"
-    r"| goes on with this output, of .*?\(line (\d+)\), without it"
-    r"|The known mistake shows (?:first )?on line \d+(?: of \w+\.py)?(?:, after line (\d+)| or before it:)"
-)
-AROUND, NEAR = re.compile(r"around line (\d+)"), 2  # the lines on both sides that are meant by that
-BETWEEN = re.compile(r"(?:the known mistake|nothing in the loop) from line (\d+) to line (\d+)")
-USED = re.compile(r"(?: of lines? |\(lines? | and )(\d+)")  # in the sentences of what a line uses
-UNUSED = ", which is used nowhere:", ", which nothing uses after that:"
-BEFORE, ASKS = " or before it:", " makes no difference: whether its condition holds or not"
-USES = ("It uses ", "What goes in there: ")
+NEAR = 2
 
 
 @cache
@@ -102,8 +87,7 @@ def outcome(
     values = any(test.status == "failed" and "ValueError" not in test.message for test in pointing)
     named = [_named(test, not values) for test in pointing]
     after = (file, min(gone)) if gone else None
-    dropped = any(change.kind in GONE for change in parts)
-    judged = [_judged(own, test, wrong, after, dropped) for own, test in zip(named, pointing, strict=True) if own]
+    judged = [_judged(own, test, wrong, after) for own, test in zip(named, pointing, strict=True) if own]
     return {
         "caught": "visible" if visible else "hidden" if failed else "no",
         "verdict": _of_all(judged),
@@ -143,44 +127,14 @@ def _named(test: TestResult, only_raises: bool) -> list[tuple[str, int]]:
 
 
 def _judged(
-    lines: list[tuple[str, int]],
-    test: TestResult,
-    wrong: set[tuple[str, int]],
-    gone: tuple[str, int] | None,
-    dropped: bool = False,
+    lines: list[tuple[str, int]], test: TestResult, wrong: set[tuple[str, int]], gone: tuple[str, int] | None
 ) -> str:
     if wrong & set(lines):
         # The lines of an exception lead to the place where it was raised; of others each is called wrong.
         return "right" if wrong >= set(lines) or test.status == "error" else "mixed"
-    told = " ".join(test.pointed)
-    used = {int(found) for one in test.pointed if one.startswith(USES) for found in USED.findall(one)}
-    if any(line in used for _, line in wrong):
-        return "uses"
-    left_out = LEFT_OUT.search(told)
-    before = next((int(number) for number in left_out.groups() if number), None) if left_out else None
-    place = lines[0]
-    if any(abs(int(at) - line) <= NEAR for at in AROUND.findall(told) for _, line in wrong):
+    if any(file == other and abs(line - at) <= NEAR for file, line in lines for other, at in wrong):
         return "next"
-    if any(int(first) <= line <= int(last) for first, last in BETWEEN.findall(told) for _, line in wrong):
-        return "next"
-    if BEFORE in told and any(file == place[0] and line > place[1] for file, line in wrong):
-        return "next"
-    if ASKS in told and any(file == place[0] and 0 < line - place[1] <= NEAR for file, line in wrong):
-        return "next"
-    if any(one in told for one in UNUSED) and any(file == place[0] and line > place[1] for file, line in wrong):
-        return "next"
-    if before and any(file == place[0] and _between(line, before, place[1]) for file, line in wrong):
-        return "next"
-    if left_out and not before and dropped and any(file == lines[0][0] and line < lines[0][1] for file, line in wrong):
-        return "next"
-    if gone is not None and (left_out or lines[0][0] != gone[0] or lines[0] > gone):
-        return "next"
-    return "another"
-
-
-def _between(line: int, before: int, after: int) -> bool:
-    """Whether a line stands where a step is missing: on the first line or between the two, round a loop if need be."""
-    return before <= line < after if before < after else line >= before or line < after
+    return "next" if gone is not None and (lines[0][0] != gone[0] or lines[0] > gone) else "another"
 
 
 def _of_all(judged: Sequence[str]) -> str:
