@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.localization.trace import COLUMNS, Call, Line, Trace
+from autograder.localization.trace import COLUMNS, Call, Trace
 from autograder.sandbox.plain_values import OF_OTHERS, SIMPLE
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
 BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded
 # What is stored as it is.
-PLAIN = ("calls", "returns", "counts", "results", "shapes", "own", "given", "whole", "ends", "simple")
+PLAIN = ("calls", "returns", "counts", "results", "shapes", "given", "whole")
 CALLS = "calls"  # the name of the text beside the tensors
 EDGES = ".made_from"  # behind the digest of a call: the name of the tensor that holds what is made from what
 MEANS = 4  # columns that hold means of the elements; then comes their number
@@ -53,12 +53,9 @@ class ReferenceTrace:
     counts: Mapping[str, int]  # module that all correct code calls, or uses the weights of -> how often at most
     results: tuple[int, ...]
     shapes: tuple[tuple[int, ...], ...] = ()  # of the results
-    own: int = 0  # rows of the reference; those behind them are of other correct code
     given: tuple[str, ...] = ()  # functions that are given, "module.Class.method": no line of them is wrong
     whole: bool = True  # whether it reaches the end of the call
-    simple: tuple[tuple[int, tuple[str, ...]], ...] = ()  # numbers that say little, with the arguments they come from
     made_from: tuple[tuple[int, str, int], ...] = ()  # a row, an operation, and the row that it makes of it
-    ends: tuple[int, ...] = ()  # what a statement makes last that runs several times, where that is no tensor
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
         """The row of each signature, or -1; the first `columns` have to agree."""
@@ -155,9 +152,6 @@ def trace_of_reference(
     counts: list[Counter[str]] = []
     touched: list[set[str]] = []
     made_from: set[tuple[int, str, int]] = set()
-    ends: set[int] = set()
-    simple: set[tuple[int, tuple[str, ...]]] = set()
-    own = 0
     for trace in (reference, *others):
         last = trace.size if reference.whole or trace is reference else BEGINNING
         usable = np.isfinite(trace.signatures[:, 0]) & ~constant(trace.signatures)
@@ -176,8 +170,6 @@ def trace_of_reference(
             for source in trace.inputs[node]
             if reference.whole and source in telling
         }
-        ends |= {row(trace.signatures[nodes[-1]]) for nodes in series(trace).values()} if trace.whole else set()
-        simple |= {(row(trace.signatures[node]), names) for node, names in arguments(trace).items()}
         nodes = {node for one in trace.calls for node in (*one.inputs, *one.outputs)}
         looked = {node: row(trace.signatures[node]) if usable[node] else -2 for node in sorted(nodes)}
         for call in trace.calls:
@@ -189,7 +181,6 @@ def trace_of_reference(
         if trace.whole:
             counts.append(Counter(call.path for call in trace.calls if not call.path.endswith("()")))
             touched.append(modules_of(trace))
-        own = own or len(rows)
     always = set.intersection(set(counts[0]), *touched) if counts and reference.whole else set()
     results = tuple(row(reference.signatures[node]) for node in reference.results)
     steps = _steps(reference, row)
@@ -201,21 +192,10 @@ def trace_of_reference(
         {path: max(one[path] for one in counts) for path in sorted(always)},
         results,
         reference.shapes,
-        own,
         tuple(given),
         reference.whole,
-        tuple(sorted(simple)),
         tuple(sorted(made_from)),
-        tuple(sorted(ends)),
     )
-
-
-def series(trace: Trace) -> dict[tuple[Line | None, str], list[int]]:
-    """The nodes of what each statement makes that is no tensor, as often as it runs."""
-    found: dict[tuple[Line | None, str], list[int]] = {}
-    for node in np.flatnonzero(trace.made & no_tensor(trace.signatures)):
-        found.setdefault((trace.lines[node], trace.operations[node]), []).append(int(node))
-    return found
 
 
 def in_progress(trace: Trace) -> set[int]:
@@ -227,19 +207,6 @@ def in_progress(trace: Trace) -> set[int]:
         for source in trace.inputs[node]
         if others[source] and trace.operations[source] == trace.operations[node]
     }
-
-
-def arguments(trace: Trace) -> dict[int, tuple[str, ...]]:
-    """The arguments from which each number comes that says little by itself, such as a one; none beside tensors."""
-    plain = no_tensor(trace.signatures)
-    little = plain & constant(trace.signatures)
-    if (trace.made & ~plain).any():
-        return {}
-    names: list[frozenset[str]] = []
-    for node, sources in enumerate(trace.inputs):
-        own = frozenset() if trace.made[node] else frozenset([trace.operations[node]])
-        names.append(own.union(*(names[source] for source in sources)))
-    return {int(node): tuple(sorted(names[node])) for node in np.flatnonzero(trace.made & little)}
 
 
 def modules_of(trace: Trace) -> set[str]:
@@ -308,7 +275,7 @@ def read(path: Path, digest: str) -> ReferenceTrace | None:
         rows,
         tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
         made_from=tuple((source, names[one], row) for source, one, row in edges),
-        **{name: _as_tuples(value) for name, value in entry.items()},
+        **{name: _as_tuples(entry[name]) for name in PLAIN},
     )
 
 
@@ -334,10 +301,3 @@ def _as_tuples(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _as_tuples(one) for name, one in value.items()}
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
-
-
-def gives_what_it_should(trace: Trace, known: ReferenceTrace) -> bool:
-    """Whether a call has the right results, as far as signatures show."""
-    rows = known.find(np.nan_to_num(trace.signatures[list(trace.results)], nan=9.0))
-    fine = trace.raised is None and trace.whole
-    return fine and tuple(map(int, rows)) == known.results and trace.shapes == known.shapes

@@ -58,7 +58,6 @@ class Trace:
     calls: tuple[Call, ...]
     results: tuple[int, ...]
     shapes: tuple[tuple[int, ...], ...]  # of the results
-    numbers: Mapping[Line, Mapping[str, float]]  # local variables that are numbers
     raised: tuple[int, ...] | None  # what went into the operation that raised an exception
     raised_at: Line | None
     whole: bool  # whether it reaches the end of the call; a limit may have ended it
@@ -83,9 +82,9 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
     Raises:
         Unreadable: if it is none.
     """
-    if not isinstance(value, list) or len(value) != 14 or not isinstance(value[0], bool):
+    if not isinstance(value, list) or len(value) != 13 or not isinstance(value[0], bool):
         raise Unreadable
-    whole, labels, places, nodes, edges, signatures, steps, calls, results, raised, numbers, *rest = value
+    whole, labels, places, nodes, edges, signatures, steps, calls, results, raised, *rest = value
     shapes, ran, begun = rest
     _check_array(nodes, np.int64, 6, TRACE_NODES + 10)
     n = len(nodes)
@@ -124,7 +123,6 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         calls=tuple(_call(call, number, n, lines) for number, call in enumerate(known)),
         results=found,
         shapes=sizes,
-        numbers=_variables(numbers, lines),
         raised=into,
         raised_at=at,
         whole=whole,
@@ -198,16 +196,6 @@ def _long(value: Any, length: int) -> bool:
 
 def _shape(value: Any) -> tuple[int, ...]:
     return tuple(_number(size, 0, 2**31) for size in _list(value, MAX_AXES))
-
-
-def _variables(value: Any, lines: tuple[Line, ...]) -> Mapping[Line, Mapping[str, float]]:
-    found: dict[Line, dict[str, float]] = {}
-    for one in _list(value, 20 * TRACE_NODES):
-        place, name, number = one if _long(one, 3) else (None,) * 3
-        if type(number) is not float:
-            raise Unreadable
-        found.setdefault(lines[_number(place, 0, len(lines))], {}).setdefault(_text(name), number)
-    return found
 
 
 def _raised(value: Any, n: int, lines: tuple[Line, ...]) -> tuple[Line | None, tuple[int, ...]]:

@@ -20,7 +20,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from autograder.sandbox.costs import more
-from autograder.sandbox.function_calls import FunctionCalls, numbers_of
+from autograder.sandbox.function_calls import FunctionCalls
 from autograder.sandbox.limits import TRACE_NODES, TRACE_SECONDS
 from autograder.sandbox.plain_values import REPEATED, Series, is_array, plain
 from autograder.sandbox.ready_made import is_trusted, methods
@@ -214,7 +214,6 @@ class Tracer(Record, TorchFunctionMode):
         place = (-1, -1)
         if frame is not None:
             number = self.places.setdefault((frame.f_code.co_filename, line), len(self.places))
-            self.numbers.setdefault(number, numbers_of(frame))
             place = number, self.place(frame.f_back)[0]
         series = self._series.setdefault((place[0], label), Series())
         if series.runs < REPEATED and (self.whole or not series.runs):

@@ -15,8 +15,6 @@ from autograder.sandbox.ready_made import is_trusted
 if TYPE_CHECKING:
     from autograder.sandbox.follow import Tracer
 
-NUMBERS = 12  # of a line that are kept
-
 
 class FunctionCalls:
     """A trace function of Python (`sys.settrace`) for one tracer."""
@@ -87,9 +85,3 @@ class _Lent:
         if event == "return":
             self.tracer.left(self.number, self.outside, None, arg)
         return self
-
-
-def numbers_of(frame: FrameType) -> dict[str, float]:
-    """The local variables of a frame that are numbers."""
-    found = {name: value for name, value in frame.f_locals.items() if type(value) in (int, float)}
-    return {name[:80]: float(value) for name, value in list(found.items())[:NUMBERS] if abs(value) < 1e15}

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from autograder.sandbox.function_calls import numbers_of
 from autograder.sandbox.limits import MOST_LINES, MOST_RAN, TRACE_BYTES, TRACE_NODES
 from autograder.sandbox.signatures import COLUMNS
 from autograder.sandbox.statements import Statement, statements
@@ -35,7 +34,6 @@ class Record:
         self.edges: list[tuple[int, int]] = []  # from, to
         self.signatures: list[Means] = []
         self.steps: list[tuple[str, int]] = []
-        self.numbers: dict[int, dict[str, float]] = {}  # place -> local variables
         # Of modules and functions: path, place, the call around it, from, to, where it returns.
         self.calls: list[list[Any]] = []
         self.results: list[int] = []
@@ -72,8 +70,6 @@ class Record:
             if code.co_filename in self.files:
                 number = self.places.setdefault((code.co_filename, frame.f_lineno), len(self.places))
                 found.append(number)
-                if number not in self.numbers:
-                    self.numbers[number] = numbers_of(frame)
             frame = frame.f_back
         return (*found, -1, -1)[:2]  # type: ignore[return-value]
 
@@ -101,7 +97,6 @@ class Record:
             self.calls,
             self.results[:1000],
             self.raised if self.raised is None else [self.raised_at, *self.raised[:1000]],
-            [[place, name, value] for place, found in self.numbers.items() for name, value in found.items()],
             self.shapes,
             min(self.ran, MOST_RAN),
             [list(line) for line in sorted(self.begun)[:MOST_LINES]],

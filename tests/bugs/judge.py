@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import TestResult
+from autograder.localization import repair
 from autograder.manifest import assignment
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
@@ -15,6 +16,9 @@ from tests.bugs.corpus import Bug, Faulty
 # one. mixed: a faulty line and a right one. another: right lines only. none: no line.
 LINES = ("exact", "next", "mixed", "another", "none")
 NEAR = 2
+
+
+repair.SECONDS, repair.CALL_SECONDS = 60.0, 2.0  # the verdicts of an idle machine
 
 
 @dataclass(frozen=True)
