@@ -120,6 +120,7 @@ def test_who_is_passed_over_is_named(tmp_path, capsys):
 
 
 def test_the_feedback_of_nbgrader_shows_no_stage_that_nobody_graded(monkeypatch):
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)  # which nbgrader leaves behind in this process
     desk = Desk(ASSIGNMENT)
     folder = ROOT / "notebooks" / "transformer"
     stage = ASSIGNMENT.stage("pe")
