@@ -158,6 +158,7 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
         if not case.raised
         else set()
     )
+    chosen = case.whole_numbers or (not case.raised and case.trace.shapes != case.reference.shapes)
     ranked: list[tuple[float, int, SmallChange]] = []
     for module in case.recipe.code.modules:
         text = case.recipe.code.sources[module]
@@ -177,6 +178,8 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
                 cost = distances.get(place, ELSEWHERE + RIGHT * (place in right)) + turn / PER_STEP
                 cost += CONSTRUCTOR * (name.endswith("__init__") and place not in distances)
                 cost += NAME * edit.names + MOVE * (edit.moves and not edit.renews) + COMPLETION * edit.completes
+                if edit.steers and chosen:  # the loop ends too early or too late, or is in the wrong order
+                    cost = min(cost, 1)
                 if edit.text in likely or edit.adds or edit.text.startswith(tuple(f"self.{one}(" for one in unused)):
                     cost = -1
                 ranked.append((cost, len(ranked), edit))

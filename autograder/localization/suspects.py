@@ -74,7 +74,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         step, before = _missing_step(alignment, node)
         inputs = [alignment.reference.steps[number].name for number in sorted(alignment.named_before(node))]
         weak, founded = _evidence(alignment, node)
-        founded &= not _right_before(alignment, node)
+        founded = (founded or bool(step)) and not _right_before(alignment, node)
         yield Suspect(line, "value", node, step, before, tuple(inputs), sources=weak, founded=founded)
 
 
@@ -122,13 +122,19 @@ def _evidence(alignment: Alignment, node: int) -> tuple[tuple[Line, ...], bool]:
         at = trace.lines[source]
         if at == trace.lines[node] and at is not None:
             waiting += trace.inputs[source]
-        elif at and (alignment.weak[source] or (alignment.unknown[source] and trace.made[source])):
+        elif at and _may_be_chance(alignment, source):
             found.append(at)
         else:
             founded |= bool(
                 alignment.matched[source] or (alignment.rows[source] >= 0 and not alignment.trivial[source])
             )
     return tuple(dict.fromkeys(found)), founded
+
+
+def _may_be_chance(alignment: Alignment, node: int) -> bool:
+    """Whether a value counts as right by weak evidence only: a mask, a value not seen, an unusual constant."""
+    constant = alignment.trivial[node] and not alignment.plain[node] and alignment.rows[node] < 0
+    return bool(alignment.trace.made[node] and (alignment.weak[node] or alignment.unknown[node] or constant))
 
 
 def _right_before(alignment: Alignment, node: int) -> bool:
@@ -177,8 +183,13 @@ def _wrong_calls(alignment: Alignment, given: Given) -> Iterator[tuple[int, Susp
         line = call.line
         if line is None or given(line):
             continue
-        time = max(call.inputs, default=0) + 1
-        yield number, Suspect(line, "call", time, called=module_name(call.path), instead=_meant(alignment, call, rows))
+        name, time = module_name(call.path), max(call.inputs, default=0) + 1
+        odd = [node for node in call.inputs if not any(alignment.row(node) in one for one in sets)]
+        if odd and all(_may_be_chance(alignment, node) for node in odd) and (made := trace.lines[odd[0]]):
+            if not given(made):
+                yield number, Suspect(made, "value", odd[0])  # a mask, for instance, that no correct code passes there
+                continue
+        yield number, Suspect(line, "call", time, called=name, instead=_meant(alignment, call, rows))
 
 
 def _meant(alignment: Alignment, call: Call, rows: tuple[int, ...]) -> str:

@@ -23,11 +23,16 @@ from course.errors import UserError, run_command
 from course.update import RECORD, digest
 
 # The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
-ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "grading", "reports")
+ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "localization", "grading", "reports")
 ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
-    *("grading/named_steps.py", "reports/item_analysis.py", "reports/gradescope_results.py", "reports/write_files.py"),
+    *(
+        "localization/named_steps.py",
+        "reports/item_analysis.py",
+        "reports/gradescope_results.py",
+        "reports/write_files.py",
+    ),
     *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py"),
     "reports/term_page.py",
 )
