@@ -14,6 +14,7 @@ from autograder.localization.source import Source
 from autograder.localization.trace import Call, Line, Trace
 from autograder.sandbox.plain_values import PASSED
 
+PLACES = ("argmax", "argmin", "multinomial", "topk")
 MOST = 100  # suspects and calls that are looked at: an honest trace has a few, a forged one could have thousands
 Given = Callable[[Line], bool]  # whether a line is in a function that is given
 
@@ -74,7 +75,7 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         step, before = _missing_step(alignment, node)
         inputs = [alignment.reference.steps[number].name for number in sorted(alignment.named_before(node))]
         weak, founded = _evidence(alignment, node)
-        founded = (founded or bool(step)) and not _right_before(alignment, node)
+        founded = (founded or bool(step or inputs)) and not _right_before(alignment, node)
         yield Suspect(line, "value", node, step, before, tuple(inputs), sources=weak, founded=founded)
 
 
@@ -137,9 +138,18 @@ def _may_be_chance(alignment: Alignment, node: int) -> bool:
     return bool(alignment.trace.made[node] and (alignment.weak[node] or alignment.unknown[node] or constant))
 
 
+def _first_by_chance(alignment: Alignment, node: int) -> int:
+    """The first of a chain of such values, each computed from the one before."""
+    while before := [one for one in alignment.trace.inputs[node] if _may_be_chance(alignment, one)]:
+        node = before[0]
+    return node
+
+
 def _right_before(alignment: Alignment, node: int) -> bool:
     """Whether the same operation of the same line was right in an earlier round: then what the loop keeps is wrong."""
     trace = alignment.trace
+    if not any(name in PLACES for name in trace.operations[:node]):
+        return False  # only what was chosen in earlier rounds changes what comes later
     same = (trace.lines[node], trace.operations[node], trace.callers[node])
     return any(
         (trace.lines[one], trace.operations[one], trace.callers[one]) == same and alignment.matched[one]
@@ -185,9 +195,10 @@ def _wrong_calls(alignment: Alignment, given: Given) -> Iterator[tuple[int, Susp
             continue
         name, time = module_name(call.path), max(call.inputs, default=0) + 1
         odd = [node for node in call.inputs if not any(alignment.row(node) in one for one in sets)]
-        if odd and all(_may_be_chance(alignment, node) for node in odd) and (made := trace.lines[odd[0]]):
-            if not given(made):
-                yield number, Suspect(made, "value", odd[0])  # a mask, for instance, that no correct code passes there
+        if odd and all(_may_be_chance(alignment, node) for node in odd):
+            made = _first_by_chance(alignment, odd[0])
+            if (origin := trace.lines[made]) and not given(origin):
+                yield number, Suspect(origin, "value", made)  # a mask, for instance, that no correct code passes there
                 continue
         yield number, Suspect(line, "call", time, called=name, instead=_meant(alignment, call, rows))
 
