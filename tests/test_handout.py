@@ -123,6 +123,7 @@ def test_only_the_folders_of_students_are_shipped(shipped):
         "diagnosis",
         "forbidden",
         "grading",
+        "localization",
         "manifest",
         "reports",
         "sandbox",

@@ -23,7 +23,10 @@ from course.errors import UserError, run_command
 from course.update import RECORD, digest
 
 # The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
-ROOMS = ("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "localization", "grading", "reports")
+ROOMS = (
+    *("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "localization", "localization/edits"),
+    *("grading", "reports"),
+)
 ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),

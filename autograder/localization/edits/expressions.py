@@ -20,9 +20,9 @@ from autograder.localization.edits.confusable_operators import (
     SPLITTING,
     TAKEN_FOR,
 )
-from autograder.submissions.filled_lists import FILLING
 from autograder.submissions.syntax_tree import Offsets
 
+FILLING = ("append", "extend", "insert")
 Edit = tuple[int, int, str]  # from, to, the text in its place
 
 
