@@ -26,6 +26,18 @@ BREAKS = {
         "from course.notebook import check",
     ),
     "The floors of course": ("course/text.py", "from course.read_attention import attention_maps"),
+    "Evidence is independent": (
+        "autograder/localization/reruns.py",
+        "from autograder.localization.suspects import Suspect",
+    ),
+    "Suspects, proofs and sentences": (
+        "autograder/localization/alignment.py",
+        "from autograder.localization.case import Case",
+    ),
+    "The inside of fault localisation": (
+        "autograder/grading/results.py",
+        "from autograder.localization.arbitrate import Diagnosis",
+    ),
     "No circles": ("course/training/settings.py", "from course.training import loop"),
 }
 
