@@ -79,7 +79,7 @@ def _why(diagnosis: Diagnosis) -> list[str]:
 
 
 def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[str, ...]]]:
-    """The lines before a diagnosis whose values are right, in its file."""
+    """The lines before a diagnosis that compute named steps rightly, in its file."""
     if case.raised:
         return []
     until = diagnosis.suspect.node if diagnosis.suspect else case.trace.size
@@ -87,9 +87,9 @@ def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[st
     found = [one for one in case.alignment.lines_right(until) if one[0].file == first.file]
     if diagnosis.repair:  # lines after it need not be reached in the same way
         found = [one for one in found if one[0].number < first.number]
-    return [one for one in found if one[0] not in diagnosis.lines]
+    return [one for one in found if one[1] and one[0] not in diagnosis.lines]
 
 
 def _correct(right: Sequence[tuple[Line, tuple[str, ...]]]) -> list[str]:
-    named = [f"{steps[-1]} ({line.number})" for line, steps in right if steps]
+    named = [f"{steps[-1]} ({line.number})" for line, steps in right]
     return [f"Correct up to here: {', '.join(named[-NAMES:])}."] if named else []
