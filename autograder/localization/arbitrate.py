@@ -5,6 +5,7 @@
 | an edit of a suspected line fixes the call | the line is wrong |
 | an edit of one other line fixes the call, and no suspect stands against it | the line is probably wrong |
 | edits of two lines fix it | one of them may be wrong |
+| an edit of one line fixes the call, and breaks another test | the line is probably wrong |
 | a suspect whose inputs are right by strong evidence | the line is probably wrong |
 | a suspect with inputs that may be right by chance | that line or those of its inputs may be wrong |
 """
@@ -52,7 +53,8 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
     if len(whole) == 2 and whole[0].line.file == whole[1].line.file:
         lines = tuple(sorted((repair.line for repair in whole), key=lambda line: line.number))
         return Diagnosis(lines, Confidence.POSSIBLE)
-    partly = [repair for repair in repairs if repair.breaks and repair.line in by_line]
+    partly = [repair for repair in repairs if repair.breaks]
+    partly = [repair for repair in partly if repair.line in by_line] or (partly if len(partly) == 1 else [])
     if partly:
         return _repaired(partly[0], by_line, Confidence.PROBABLE)
     discarded = [one for one in suspects if one.kind == "discarded"]

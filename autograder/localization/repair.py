@@ -77,13 +77,15 @@ class RepairSearch:
                     if self.left <= least + case.trace.ran or time.monotonic() > self.end:
                         break
                     line = statement_at(case, edit)
-                    if line in found or not self._fixes(edit, trials, case):
+                    known = found.get(line)
+                    if (known and not known.breaks) or not self._fixes(edit, trials, case):
                         continue
                     further, breaks = self._further(case)
                     if not further:
                         continue
                     least = max(least, self.left - AFTER_FIRST) if not found else least
-                    found[line] = Repair(line, edit, breaks or self._breaks(edit, trials))
+                    breaks = breaks or self._breaks(edit, trials)
+                    found[line] = known if known and breaks else Repair(line, edit, breaks)
                     if (line in suspected and not found[line].breaks) or len(found) > 3:
                         break
         except StudentFault:
@@ -179,7 +181,7 @@ def ranked_edits(case: Case, suspects: Sequence[Suspect]) -> Iterator[SmallChang
                 cost += CONSTRUCTOR * (name.endswith("__init__") and place not in distances)
                 cost += NAME * edit.names + MOVE * (edit.moves and not edit.renews) + COMPLETION * edit.completes
                 if edit.steers and chosen:  # the loop ends too early or too late, or is in the wrong order
-                    cost = min(cost, 1)
+                    cost = min(cost, 0)
                 if edit.text in likely or edit.adds or edit.text.startswith(tuple(f"self.{one}(" for one in unused)):
                     cost = -1
                 ranked.append((cost, len(ranked), edit))
