@@ -58,9 +58,13 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
     if partly:
         return _repaired(partly[0], by_line, Confidence.PROBABLE)
     discarded = [one for one in suspects if one.kind == "discarded"]
-    strong = discarded or [one for one in suspects if one.founded and not one.sources and one.kind != "exception"]
+    unsure = ("exception", "weak")
+    strong = discarded or [one for one in suspects if one.founded and not one.sources and one.kind not in unsure]
     if strong:
         return Diagnosis((strong[0].line,), Confidence.PROBABLE, strong[0])
+    weak = tuple(one.line for one in suspects if one.kind == "weak")
+    if 0 < len(weak) < MOST_LINES:
+        return Diagnosis(weak, Confidence.POSSIBLE, suspects[0])
     for suspect in suspects:
         lines = (suspect.line, *suspect.sources)
         if len(lines) <= MOST_LINES and suspect.founded and suspect.kind != "exception":

@@ -24,7 +24,7 @@ class Suspect:
     """A line that may be wrong, and why."""
 
     line: Line
-    kind: str  # "value", "call", "return", "exception"
+    kind: str  # "value", "call", "return", "discarded", "exception", "weak"
     node: int  # when it happens, in the order of the trace
     step: str = ""  # the named step that should come of it
     before: bool = False  # the step is missing before the line
@@ -48,6 +48,7 @@ def find_suspects(alignment: Alignment, source: Source) -> list[Suspect]:
     found += _discarded(alignment, given, bare)
     if not found and alignment.trace.raised_at and not given(alignment.trace.raised_at):
         found.append(Suspect(alignment.trace.raised_at, "exception", alignment.trace.size))
+    found = found or list(_weak_values(alignment, given))
     first: dict[Line, Suspect] = {}
     for suspect in sorted(found, key=lambda one: one.node):
         first.setdefault(suspect.line, suspect)
@@ -77,6 +78,16 @@ def _wrong_values(alignment: Alignment, given: Given, inside: set[int]) -> Itera
         weak, founded = _evidence(alignment, node)
         founded = (founded or bool(step or inputs)) and not _right_before(alignment, node)
         yield Suspect(line, "value", node, step, before, tuple(inputs), sources=weak, founded=founded)
+
+
+def _weak_values(alignment: Alignment, given: Given) -> Iterator[Suspect]:
+    """Masks and chosen places that correct code does not have: where nothing else is wrong, one of them may be."""
+    trace = alignment.trace
+    for node in range(_last(alignment)):
+        unknown = alignment.weak[node] and alignment.used[node] and alignment.rows[node] < 0
+        line = trace.lines[node]
+        if unknown and line and not given(line) and _first_by_chance(alignment, node) == node:
+            yield Suspect(line, "weak", node)
 
 
 def _last(alignment: Alignment) -> int:
