@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from course.read_attention import attention_maps, attention_weights
     from course.text import edit_distance, pad
 
-_HOMES = {
+HOMES = {
     "attention_maps": "course.read_attention",
     "attention_weights": "course.read_attention",
     "show_attention": "course.heatmaps",
@@ -71,6 +71,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(HOMES[name]), name)

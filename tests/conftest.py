@@ -96,6 +96,17 @@ def workers():
     workers.close()
 
 
+@pytest.fixture(scope="module")
+def both():
+    """Workers of both kinds: confined, and not."""
+    from autograder.sandbox.worker_processes import make_workers
+
+    workers = [make_workers(confined=confined) for confined in (True, False)]
+    yield workers
+    for one in workers:
+        one.close()
+
+
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of what only explains a failure is one here."""

@@ -1,6 +1,6 @@
 """Tests of which the test command runs some cases, evenly spread, or none; `-m slow` runs the others.
 
-These take the longest of all. What stands here with none has a cheaper test beside it that fails for the same fault.
+These tests take longest. A test with 0 here has a cheaper one that fails for the same fault.
 """
 
 # "file::test" -> one case of so many runs in the test command; 0: none

@@ -9,6 +9,8 @@ from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from course import HOMES
+from tests.confining import start
 from tests.worth import FULL
 
 ASSIGNMENT = assignment("transformer")
@@ -56,6 +58,34 @@ def test_other_libraries_are_missing_everywhere(text, some_workers):
         message = report.tests[0].message
         assert message.startswith(f"ModuleNotFoundError: No module named '{library}': {library} is not available")
         assert "graded run, which has the standard library, numpy, torch, einops, tqdm and matplotlib" in message
+
+
+# Of `course` too: what a confined worker does not have is missing in a student's own run.
+OF_COURSE = [
+    *(
+        "import course.training",
+        "import course.data",
+        "from course import training",
+        "from course.training import loop",
+    ),
+    *("from course.translation import decoding", "from course import show_heatmaps, translation"),
+]
+
+
+@pytest.mark.parametrize("text", OF_COURSE)
+def test_other_modules_of_the_course_are_missing_everywhere(text, some_workers):
+    report = graded(some_workers, text)
+    assert report.points == 0
+    assert "a graded run has only what `from course import ...` offers" in report.tests[0].message
+
+
+@pytest.mark.parametrize("name", sorted(HOMES))
+def test_what_the_course_offers_is_there_everywhere(name, some_workers):
+    student = start(some_workers, f"import {HOMES[name]}\nfrom course import {name}\ndef call():\n    return 1\n")
+    try:
+        assert student.own.call() == 1
+    finally:
+        student.close()
 
 
 def test_what_is_available_is_so_everywhere_and_a_fallback_works(some_workers):

@@ -14,14 +14,6 @@ pytestmark = needs_confinement
 AT_ONCE = 10  # names in a worker
 
 
-@pytest.fixture(scope="module")
-def both():
-    workers = [make_workers(confined=confined) for confined in (True, False)]
-    yield workers
-    for one in workers:
-        one.close()
-
-
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_innocent_programs(both, program):
     run(both[0], PREFIX + program)

@@ -9,7 +9,6 @@ from autograder.authoring.formulations import correct_submissions
 from autograder.grading.forbidden_parts import check_submission
 from autograder.grading.grade_submission import grade
 from autograder.manifest import every_assignment
-from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission
 from tests.confining import needs_confinement
 from tests.innocent_lines import PROGRAMS
@@ -18,14 +17,6 @@ pytestmark = needs_confinement
 # In one module, a few of the innocent programs; each is run once, before the module is used.
 HARMLESS = [body for body in PROGRAMS if "get_type_hints" not in body]  # which is forbidden
 IMPORTS = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
-
-
-@pytest.fixture(scope="module")
-def both():
-    workers = [make_workers(confined=confined) for confined in (True, False)]
-    yield workers
-    for one in workers:
-        one.close()
 
 
 def with_innocent_code(seed):

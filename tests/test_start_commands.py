@@ -48,7 +48,7 @@ def test_the_commands_of_a_start_page_run(name, tmp_path):
     try:
         for command in printed(name):
             done = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, capture_output=True, text=True)
-            assert done.returncode in (0, 1), done.stderr
+            assert done.returncode in (0, 4), done.stderr  # 4: not all points, as of stubs
             assert assignments()[name].title in done.stdout
         assert f"into {name}.zip: hand in this file" in " ".join(done.stdout.split())
         assert archive.is_file()

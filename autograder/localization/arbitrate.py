@@ -3,11 +3,12 @@
 | evidence | verdict |
 |---|---|
 | an edit of a suspected line fixes the call | the line is wrong |
-| an edit of one other line fixes the call, and no suspect stands against it | the line is probably wrong |
+| an edit of one line that is not suspected fixes the call | the line is probably wrong |
 | edits of two lines fix it | one of them may be wrong |
 | an edit of one line fixes the call, and breaks another test | the line is probably wrong |
 | a suspect whose inputs are right by strong evidence | the line is probably wrong |
 | a suspect with inputs that may be right by chance | that line or those of its inputs may be wrong |
+| only masks or chosen places are unknown to correct code, on at most two lines | one of them may be wrong |
 """
 
 from collections.abc import Sequence

@@ -4,9 +4,11 @@ The limits are those of the version that is reported in README.md, with some roo
 """
 
 from collections import Counter
+from unittest import mock
 
 import pytest
 
+from tests.bugs import ablate
 from tests.bugs.corpus import bugs, chosen_bugs, program
 from tests.bugs.judge import visible_outcome
 
@@ -34,3 +36,17 @@ def test_every_bug_fits_and_changes_the_syntax_tree():
         assert bug.sources() != program(bug.assignment, bug.program)
         assert any(faulty.lines or faulty.gaps for faulty in bug.faulty_lines().values()), bug.id
         assert bug.what.endswith("."), bug.id
+
+
+def test_each_kind_of_evidence_can_be_switched_off(capsys, monkeypatch):
+    """The smallest run of `make ablate`: without any evidence no line is named."""
+    monkeypatch.setattr("sys.argv", ["ablate", "--sample", "2", "all suspects", "suspects: value", "repeated calls"])
+    ablate.main()
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split(" | ")[0] for row in rows[2:]] == [
+        *("| nothing: all is there", "| all suspects", "| suspects: value", "| repeated calls"),
+    ]
+    for replaced in ablate.PARTS.values():
+        for name in replaced:
+            with mock.patch(name):  # it is there
+                pass

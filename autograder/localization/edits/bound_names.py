@@ -53,9 +53,5 @@ def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
     return bound
 
 
-def _is_in(name: ast.Name, loop: ast.For | ast.While) -> bool:
-    return loop.lineno <= name.lineno <= (loop.end_lineno or loop.lineno)
-
-
 def _extent(node: ast.expr) -> tuple[Place, Place]:
     return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)

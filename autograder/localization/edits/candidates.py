@@ -54,16 +54,6 @@ class SmallChange:
         """What is compiled: the changed function alone, on its lines."""
         return self.function.changed(self.start, self.end, self.text)
 
-    @property
-    def negates(self) -> bool:
-        """Whether it puts a sign before an expression that is no number."""
-        return self.text.startswith("(-") and not self.text[2:-1].isdigit()
-
-    def adds_or_subtracts(self, source: str) -> bool:
-        """Whether it puts a sum in the place of a difference, or the other way round."""
-        old, kinds = source[self.start : self.end], (" + ", " - ")
-        return any(one in old and f"){other}(" in self.text for one, other in (kinds, kinds[::-1]))
-
     def apply(self, source: str) -> str:
         """The changed text of the module."""
         return source[: self.start] + self.text + source[self.end :]
