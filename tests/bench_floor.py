@@ -18,13 +18,14 @@ from autograder.grading import grade_submission as grading
 from autograder.grading import stage_run
 from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import assignment
-from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.total_time import Clock
 from autograder.sandbox.worker_processes import Workers, make_workers
 from autograder.submissions.read_submission import read_submission
 
-Request = tuple[dict[str, Any], bytes, bool]  # header, body, whether it fails: some tests ask for an error
+# header, body, whether it fails (some tests ask for an error), and the number of the object that it returns
+Request = tuple[dict[str, Any], bytes, bool, int | None]
 Session = list[Request]  # the requests to one worker, from its start to its end
 
 
@@ -36,18 +37,21 @@ class RecordedStudent(Student):
     def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
         super().__init__(workers, code, dtype, clock)
         self.counts = clock is not None
+        self.session = Session()  # two students' workers live at the same time, each with a session of its own
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
         if not self.counts:
             return super()._ask(request, body, call)
         if request["do"] == "load":
-            self.sessions.append([])
-        fails = True
+            self.session = Session()
+            self.sessions.append(self.session)
+        fails, value = True, None
         try:
             value = super()._ask(request, body, call)
             fails = False
         finally:
-            self.sessions[-1].append((request, body, fails))
+            number = value._handle if isinstance(value, ObjectProxy) else None
+            self.session.append((request, body, fails, number))
         return value
 
 
@@ -72,8 +76,6 @@ def record(folder: Path, name: str) -> list[Session]:
 
 def replay(session: Session) -> None:
     """Do in a fork what a worker was asked for; objects get the numbers that they had."""
-    import torch
-
     from autograder.sandbox.inside_worker import Worker
 
     if (pid := os.fork()) == 0:
@@ -82,14 +84,14 @@ def replay(session: Session) -> None:
             worker = Worker()
             handlers = {"load": worker.load, "import": worker.import_module, "call": worker.call, "get": worker.get}
             others = {"state": worker.state, "shapes": worker.shapes, "seed": worker.seed, "check": worker.check}
-            for request, body, fails in session:
+            for request, body, fails, number in session:
                 value = None
                 try:
                     value = {**handlers, **others}[request["do"]](request, body)
                 except Exception:
                     assert fails
-                if isinstance(value, torch.nn.Module):
-                    worker.objects[len(worker.objects)] = value
+                if number is not None:
+                    worker.objects[number] = value
             code = 0
         finally:
             os._exit(code)

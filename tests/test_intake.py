@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from autograder.classroom.batch import main as batch
+from autograder.classroom.left_out import LeftOut
 from autograder.submissions.find_submissions import find_submissions, take_in
 from autograder.submissions.loose_files import uploads
+from autograder.submissions.read_submission import HANDED_OUT
 from autograder.submissions.untrusted_files import name_of
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError
@@ -315,6 +317,24 @@ def test_collected_repositories_are_students_without_notes(tmp_path):
     assert list(read_all(tmp_path / "class")) == ["dora", "transformer-alice", "transformer-bob-c"]
     one = read_all(write(tmp_path / "class", {"transformer-alice/pe.py": "# elsewhere"}))["transformer-alice"]
     assert one.files == ("not read: pe.py",)
+
+
+def test_what_was_handed_out_is_counted_and_what_a_student_added_is_named(tmp_path):
+    given = dict.fromkeys(("grade.py", "course/text.py", "autograder/assignments/transformer/standins/mha.py"), "x")
+    files = {**below("alice/notebooks/transformer"), **{f"alice/{path}": text for path, text in given.items()}}
+    place = write(
+        tmp_path / "class", {**files, "alice/draft.txt": "x", "alice/course/mha.py": "x", "bob/pe.py": "x = 1"}
+    )
+    intake = take_in(place, [ASSIGNMENT])
+    left_out = LeftOut(intake)
+    for one in intake.found:
+        left_out.add(one.student, one.read())
+    why = dict(left_out.of_students["alice"])
+    assert {path for path, reason in why.items() if reason == HANDED_OUT} == {
+        *("alice/grade.py", "alice/autograder/", "alice/course/")
+    }
+    assert "2 files (alice/draft.txt, alice/course/mha.py) of students" in str(left_out)
+    assert "3 files and folders of the handout" in str(left_out)
 
 
 def test_the_assignment_is_seen_in_zip_files_and_names_of_canvas(tmp_path):

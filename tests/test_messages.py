@@ -39,6 +39,19 @@ def test_the_call_that_is_warned_of_is_shown(workers):
     assert "key_padding_mask=(" in test.details[0]
 
 
+def test_a_test_with_all_its_points_has_passed_whatever_ends_it_later(workers):
+    made = "self.d_model = d_model"
+    sources = {
+        **SOURCES,
+        "mha": SOURCES["mha"].replace(made, f"{made}\n        self.scale = nn.Parameter(torch.ones(1))", 1),
+    }
+    tests = grade(Submission("", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")]).tests
+    assert {test.status for test in tests} == {"passed", "error"}
+    for test in tests:
+        assert (test.status == "passed") == (test.points == test.max_points)
+        assert test.status != "passed" or test.message.startswith(("passes, but: ",)) or not test.message
+
+
 def test_a_call_can_be_made_by_oneself(workers):
     (test, *_) = failed(workers, "mha", "mha", "self.W_v(V)", "self.W_q(V)")
     called = "called    MultiHeadAttention(d_model=60, num_heads=4).compute_mh_qkv_transformation((3,8,60), "

@@ -96,6 +96,21 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
     assert "staff" not in grade_of("bob", read_class(out).points["bob"], Policy()).explanation
 
 
+def test_a_run_names_what_cannot_be_read_and_what_does_not_fit_at_once(graded, capsys):
+    submissions, out = graded
+    decide(
+        out,
+        ("anna", TEST, "six", "r", "", ""),
+        ("bob", "test_nope", "1", "r", "", ""),
+        ("bob", TEST, "99", "r", "", ""),
+    )
+    assert batch(submissions, out) != 0
+    said = capsys.readouterr().err
+    for words in ("row 2: points must", "row 3: bob has no test 'test_nope'", "row 4: bob gets 99 points"):
+        assert words in said
+    decide(out)
+
+
 def test_two_runs_are_compared(graded, tmp_path, capsys):
     submissions, out = graded
     decide(out)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.find_submissions import Intake, names_of
-from autograder.submissions.read_submission import Submission
+from autograder.submissions.read_submission import HANDED_OUT, Submission
 
 FILE = "not-graded.csv"
 
@@ -42,11 +42,14 @@ class LeftOut:
     def __str__(self) -> str:
         """A sentence: how many files are not graded, and the names of those that belong to nobody."""
         nobodys, ignored = self.intake.unclaimed, self.intake.ignored
-        others = [path for left in self.of_students.values() for path, _ in left]
+        of_students = [one for left in self.of_students.values() for one in left]
+        handed_out = sum(why == HANDED_OUT for _, why in of_students)
+        others = [path for path, why in of_students if why != HANDED_OUT]
         parts = [f"{names_of(nobodys)} of nobody"] if nobodys else []
         parts += (
             [f"{names_of(others)} of students that {'does' if len(others) == 1 else 'do'} not count"] if others else []
         )
         parts += [f"{len(ignored)} ignored by name"] if ignored else []
+        parts += [f"{handed_out} files and folders of the handout"] if handed_out else []
         listed = f"; {FILE} lists all, with the reason" if parts else ""
         return f"Not graded: {', '.join(parts) or '0 files'}{listed}."

@@ -25,7 +25,15 @@ from autograder.classroom.job_processes import Outcome, Settings
 from autograder.grading.results import Report, from_json
 from autograder.manifest import ROOT, Assignment, assignment
 from autograder.reports.review_file import NAME as REVIEW
-from autograder.reports.review_file import Decision, misfits, read_review, refuse, with_review, write_empty
+from autograder.reports.review_file import (
+    Decision,
+    misfits,
+    parse_review,
+    read_review,
+    refuse,
+    with_review,
+    write_empty,
+)
 from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.find_submissions import Found
 from course.config import CHECKPOINTS
@@ -87,7 +95,7 @@ class Records:
         """What the staff decided, by student, as it was when this was first asked for.
 
         Raises:
-            UserError: if review.csv cannot be read.
+            UserError: if review.csv cannot be read, or its rows are wrong.
         """
         return read_review(self.folder)
 
@@ -140,16 +148,16 @@ class Records:
         )
 
     def refuse_misfits(self, students: Sequence[Found]) -> None:
-        """Find out before the work whether the staff's decisions fit the grades that are there.
+        """Find out before the work whether the staff's decisions can be read and fit the grades that are there.
 
         Raises:
-            UserError: if some do not; all of them are named.
+            UserError: if some do not; all mistakes are named.
         """
-        wrong = []
+        review, wrong = parse_review(self.folder)
         for found in students:
             entry = self.read(found)
-            if self.review.get(found.student) and entry and not entry["fault"]:
-                wrong += misfits(from_json(entry["report"]), self.review[found.student])
+            if found.student in review and entry and not entry["fault"]:
+                wrong += misfits(from_json(entry["report"]), review[found.student])
         refuse(self.folder / REVIEW, wrong)
 
     def report(self, found: Found) -> Report | None:

@@ -55,9 +55,20 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
         UserError: if the file is not one, or rows are wrong: points for no test, points that are not a number of at
             least 0, no reason for them, or two rows with points for the same test. All of them are named at once.
     """
+    found, wrong = parse_review(folder)
+    refuse(folder / NAME, wrong)
+    return found
+
+
+def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
+    """The decisions of a class by student, and what is wrong with rows, in words.
+
+    Raises:
+        UserError: if the file cannot be read at all.
+    """
     path = folder / NAME
     if not path.exists():
-        return {}
+        return {}, []
     sheet = Sheet.read(path)
     at = {cell.strip().lower(): place for place, cell in enumerate(sheet.header)}
     if missing := [name for name in COLUMNS if name not in at]:
@@ -70,8 +81,7 @@ def read_review(folder: Path) -> dict[str, list[Decision]]:
             decision, problems = _decision(cells, sheet.row_in_file(row))
             wrong += problems or _conflicts(decision, found[decision.student])
             found[decision.student].append(decision)
-    refuse(path, wrong)
-    return dict(found)
+    return dict(found), wrong
 
 
 def refuse(file: Path | str, wrong: Sequence[str]) -> None:

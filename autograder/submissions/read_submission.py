@@ -27,6 +27,7 @@ from course.errors import UserError
 MAX_NOTEBOOK = 4_000_000  # of what is looked at, whether it is a notebook
 MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into the header of a frame
 MAX_NOTES = 8
+HANDED_OUT = "a file of the course, which was handed out"
 IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # what Python would load by itself if it lay in its path
 
 
@@ -158,7 +159,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
             return a_module or path.startswith(f"{chosen}/")
 
         listing.files = {path: why for path, why in listing.files.items() if looked_at(path)}
-        left = tuple({_outermost(path, root, chosen) or path: why for path, why in left}.items())
+        left = _left_in_course(left, root, chosen, assignment)
     told += not_read(listing.files, used, assignment.modules)
     sources = {module: sources[module] for module in order}
     return Submission(name, sources, unreadable, _notes(listing, used), tuple(told), left)
@@ -179,6 +180,22 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 
     rest = ((path, why or reason(path)) for path, why in listing.files.items() if path not in counted)
     return (*rest, *listing.left.items())
+
+
+def _left_in_course(
+    left: Iterable[tuple[str, str]], root: str, chosen: str, assignment: Assignment
+) -> tuple[tuple[str, str], ...]:
+    """What does not count in a copy of the course: a folder for all in it, and what was handed out is called so."""
+    course = assignment.released.parent.parent
+    found: dict[str, str] = {}
+    for path, why in left:
+        folder = _outermost(path, root, chosen) or path
+        given, folder_given = ((course / one.removeprefix(root)).exists() for one in (path, folder))
+        if given:
+            found.setdefault(folder, HANDED_OUT)
+        else:
+            found[path if folder_given else folder] = why
+    return tuple(found.items())
 
 
 def _outermost(path: str, root: str, chosen: str) -> str:
