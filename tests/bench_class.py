@@ -21,11 +21,12 @@ import psutil
 
 from autograder.authoring.release import path_with_programs
 from autograder.manifest import assignment
+from tests.programs import write_program
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
 SOLUTION = ROOT / "solutions" / ASSIGNMENT.name
-VARIANTS = [SOLUTION, *(ASSIGNMENT.folder / "formulations" / name for name in ("einsum", "loops"))]
+VARIANTS = ("solution", "einsum", "loops")
 SAMPLE_SECONDS = 0.5
 # Classes that hold as many submissions of each variant.
 VISIBLE, NBGRADED = (3, 30), (3, 6)
@@ -97,8 +98,7 @@ def make_class(folder: Path, size: int) -> Path:
     for number in range(size):
         target = folder / f"s{number:04}" / ASSIGNMENT.name
         target.mkdir(parents=True)
-        for module in ASSIGNMENT.modules:
-            shutil.copy(VARIANTS[number % len(VARIANTS)] / f"{module}.py", target)
+        write_program(target, VARIANTS[number % len(VARIANTS)])
     return folder
 
 
@@ -137,11 +137,12 @@ def nbgrader(folder: Path, size: int) -> Figure:
     return figure
 
 
-def floor(runs: int) -> Figure:
+def floor(folder: Path, runs: int) -> Figure:
     """Fork, import and forward passes alone, the mean of the submissions of a class; see `tests.bench_floor`."""
     figures = []
     for variant in VARIANTS:
-        command = [sys.executable, "-m", "tests.bench_floor", str(variant), "--runs", str(runs)]
+        (place := folder / variant).mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "tests.bench_floor", str(write_program(place, variant)), "--runs", str(runs)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
         figures.append(list(map(float, done.stdout.split())))
@@ -177,11 +178,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         print(f"{'for each submission':<44}{'wall s':>10}{'CPU s':>10}{'peak MB':>10}")
-        row("floor, before", 1, floor(args.runs))
+        row("floor, before", 1, floor(folder, args.runs))
         sizes = {1: args.runs, 10: 1 if args.quick else 3} | ({} if args.quick else {100: 1})
         for size, runs in sizes.items():
             row(f"batch, class of {size}", size, batch(folder, size, "--jobs", "1", runs=runs))
-        row("floor, after", 1, floor(args.runs))
+        row("floor, after", 1, floor(folder, args.runs))
         row("batch --jobs 2, class of 10", 10, batch(folder, 10, "--jobs", "2"))
         for size in VISIBLE:
             row(f"batch --visible-only, class of {size}", size, batch(folder, size, "--jobs", "1", "--visible-only"))

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from autograder.authoring.formulations import PROGRAMS, correct_submissions
 from autograder.grading.forbidden_parts import check_submission
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSIGNMENT = assignment("transformer")
-FORMULATIONS = ASSIGNMENT.folder / "formulations"
 
 
 def solution() -> dict[str, str]:
@@ -47,8 +47,11 @@ def test_decoding_of_the_course_as_an_answer_is_noted(workers):
 
 
 def test_correct_programs_are_no_copies(workers):
-    folders = [path for path in (FORMULATIONS / "strangers").iterdir() if path.is_dir() and "__" not in path.name]
-    for folder in (FORMULATIONS / "loops", FORMULATIONS / "einsum", *sorted(folders)):
-        written = read_submission(folder, ASSIGNMENT).sources
-        found = check_submission(Submission(folder.name, written), ASSIGNMENT, workers, copies=True)
+    names = [folder.name for folder in (PROGRAMS / ASSIGNMENT.name).rglob("*") if folder.is_dir()]
+    correct = correct_submissions(ASSIGNMENT)
+    programs = {name: correct[name] for name in names if name in correct}
+    assert len(programs) > 40
+    for name, (submission, written) in programs.items():
+        sources = {module: submission.sources[module] for module in written}
+        found = check_submission(Submission(name, sources), ASSIGNMENT, workers, copies=True)
         assert [note for note in found.review if "nearly the same" in note] == []

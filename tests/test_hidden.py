@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from autograder.authoring.formulations import correct_submissions
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.grading.reference_answers import AnswerBook
@@ -236,8 +237,9 @@ def test_known_answers_give_the_same_report(workers, book, name):
     if name in mistakes:
         submission = Submission(name, mistakes[name].apply(SOURCES))
     else:
-        folders = {"solution": ASSIGNMENT.solution, "einsum": ASSIGNMENT.folder / "formulations" / "einsum"}
-        submission = read_submission(folders.get(name, ROOT / "notebooks" / "transformer"), ASSIGNMENT)
+        folders = {"solution": ASSIGNMENT.solution, "stubs": ROOT / "notebooks" / "transformer"}
+        correct = correct_submissions(ASSIGNMENT)
+        submission = correct[name][0] if name in correct else read_submission(folders[name], ASSIGNMENT)
     reports = [grade(submission, ASSIGNMENT, workers, stages, hidden_seed=3, book=known) for known in (None, book)]
     asked, known = ([replace(test, seconds=0) for test in report.tests] for report in reports)
     assert asked == known

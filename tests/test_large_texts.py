@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from autograder.authoring.formulations import correct_submissions
 from autograder.forbidden.rules import check_modules
 from autograder.grading.grade_submission import grade
 from autograder.localization.repair import MOST_EDITS, _edits
@@ -57,12 +58,15 @@ def test_what_may_be_searched_is_searched_in_seconds(piece):
 
 
 def test_correct_programs_are_searched():
-    folders = [path for one in assignments().values() for path in (one.solution, one.folder / "formulations")]
-    files = [path for folder in folders for path in folder.rglob("*.py")]
-    assert len(files) > 100
-    for path in files[::3]:
-        text = path.read_text(encoding="utf-8")
-        assert not too_large(text), path
+    texts = [
+        submission.sources[module]
+        for chosen in assignments().values()
+        for submission, written in correct_submissions(chosen).values()
+        for module in sorted(written)
+    ]
+    assert len(texts) > 100
+    for text in texts[::3]:
+        assert not too_large(text), text
         assert max((len(list(ast.walk(node))) for node in functions("", text).values()), default=0) < MOST_NODES
 
 

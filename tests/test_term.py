@@ -19,6 +19,7 @@ from autograder.__main__ import main
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.sandbox.confine import unsupported
 from tests.nbgrading import ASSIGNMENT, MASK, NAME, ROOT, SOLUTIONS, Course, code_in
+from tests.programs import write_program
 from tests.test_release import solution_lines
 from tests.worth import FULL, NOTHING, REQUIRED, TOTAL, WRONG_MASK
 
@@ -89,7 +90,7 @@ def attack(folder: Path) -> None:
 
 
 TERM = {
-    "perfect": Student(FULL, source=ASSIGNMENT.folder / "formulations" / "einsum"),
+    "perfect": Student(FULL, spoil=lambda folder: write_program(folder, "einsum")),
     "partial": Student(
         {**NOTHING, "mha": FULL["mha"], "pe": FULL["pe"]}, spoil=keep_stubs_of("encoder", "decoder", "transformer")
     ),

@@ -15,11 +15,11 @@ from autograder.authoring.formulations import Formulation
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import read_submission
 from course.modules import ROOT, load_modules
+from tests.programs import write_program
 from tests.random_models import SIZES, assert_close, random_batch, random_mask, run, twins
 
 SOLUTION = ROOT / "solutions" / "transformer"
 SOURCES = read_submission(SOLUTION, assignment("transformer")).sources
-FOLDERS = assignment("transformer").folder / "formulations"
 # The largest differences that the grader accepts, see `autograder.diagnosis.compare_tensors`.
 LIMIT, OWN_ENCODING_LIMIT, FLOAT32_LIMIT = 1e-5, 1e-3, 1e-3
 OTHER_SIZES = {**SIZES, "d_model": 20, "num_heads": 2, "num_layers": 3, "d_ff": 11, "max_seq_length": 9}
@@ -176,8 +176,9 @@ def check_inference(solution: SimpleNamespace, variant: SimpleNamespace) -> None
 
 
 @pytest.mark.parametrize("name", ["einsum", "loops"])
-def test_complete_submission(solution, name):
-    variant = load_modules(FOLDERS / name)
+def test_complete_submission(solution, name, tmp_path):
+    write_program(tmp_path, name)
+    variant = load_modules(tmp_path)
     check_attention(solution, variant)
     check_encoding(solution, variant)
     check_layers(solution, variant)

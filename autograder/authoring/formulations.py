@@ -1,18 +1,26 @@
 """Correct ways to write what students write, to see that each of them gets full marks. Never shipped to students.
 
-They lie in `formulations/` of an assignment: `FORMULATIONS` lists texts that take the place of solution regions, and
-each folder in it is a set of modules that somebody wrote without looking at the solution.
+`formulations/` of an assignment lists, as `FORMULATIONS`, texts that replace solution regions. A folder of
+`tests/correct_programs/` holds a program that somebody wrote without looking at the solution: whole modules, or, under
+a first line `# Differs from the solution in:`, only the functions, methods and classes that differ.
 """
 
+import ast
 import importlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import dedent, indent
 
 from autograder.authoring.release import find_regions, functions_of
-from autograder.manifest import Assignment, package_of
+from autograder.manifest import ROOT, Assignment, package_of
 from autograder.submissions.read_submission import Submission, read_submission
+
+PROGRAMS = ROOT / "tests" / "correct_programs"
+DIFFERS = "# Differs from the solution in:"
+Block = ast.Module | ast.ClassDef
+Change = tuple[int, int, int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -71,8 +79,76 @@ def correct_submissions(assignment: Assignment) -> dict[str, tuple[Submission, s
     """The known correct submissions but the solution, by name, each with the modules that were written anew."""
     solution = read_submission(assignment.solution, assignment).sources
     found = {one.id: (Submission(one.id, one.apply(solution)), {one.module}) for one in formulations(assignment)}
-    top = assignment.folder / "formulations"
-    for folder in sorted({file.parent for module in assignment.modules for file in top.rglob(f"*/{module}.py")}):
-        written = read_submission(folder, assignment).sources
+    top = PROGRAMS / assignment.name
+    for folder in sorted({file.parent for module in assignment.modules for file in top.rglob(f"{module}.py")}):
+        written = program(folder, assignment)
         found[folder.name] = (Submission(folder.name, solution | written), set(written))
     return found
+
+
+def program(folder: Path, assignment: Assignment) -> dict[str, str]:
+    """The modules that somebody wrote, whole."""
+    solution = read_submission(assignment.solution, assignment).sources
+    written = read_submission(folder, assignment).sources
+    return {
+        module: with_differences(solution[module], text) if text.startswith(DIFFERS) else text
+        for module, text in written.items()
+    }
+
+
+def with_differences(source: str, differences: str) -> str:
+    """A module with the functions, methods and classes of another text in place of its own.
+
+    A class with the same bases and decorators keeps the methods that the other text does not have. New imports come
+    after those of the module. Other new statements come before the next definition that replaces one, or at the end.
+    """
+    lines = source.split("\n")
+    replaced = sorted(_changes(ast.parse(source), ast.parse(differences), differences.split("\n")), reverse=True)
+    for begin, _, end, text in replaced:  # from the end, so that the numbers of lines before stay right
+        lines[begin - 1 : end] = text
+    return "\n".join(lines)
+
+
+def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
+    """First line, place among changes of the same line, last line (first line - 1: nothing is replaced), and text."""
+    own = {_name(node): node for node in old.body if _name(node)}
+    imported = max((_last(node) for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))), default=0)
+    waiting: list[list[str]] = []
+    for node in new.body:
+        text, known = lines[_first(node) - 1 : _last(node)], own.get(_name(node))
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield imported + 1, node.lineno, imported, text
+        elif known is None:
+            waiting.append(["", *text] if isinstance(old, ast.ClassDef) else ["", "", *text])
+        else:
+            yield from _before(_first(known), waiting)
+            if isinstance(node, ast.ClassDef) and isinstance(known, ast.ClassDef) and _head(node) == _head(known):
+                yield from _changes(known, node, lines)
+            else:
+                yield _first(known), len(lines), _last(known), text
+    yield from _before(_last(old.body[-1]) + 1, waiting)
+
+
+def _before(line: int, waiting: list[list[str]]) -> Iterator[Change]:
+    yield from ((line, place, line - 1, text) for place, text in enumerate(waiting))
+    waiting.clear()
+
+
+def _name(node: ast.stmt) -> str:
+    """The name that a statement defines, or ""."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+
+
+def _first(node: ast.stmt) -> int:
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+
+
+def _last(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _head(node: ast.ClassDef) -> str:
+    return ast.dump(ast.ClassDef(node.name, node.bases, node.keywords, [], node.decorator_list))

@@ -1,0 +1,96 @@
+# Differs from the solution in:
+
+class TransformerDecoderLayer(nn.Module):
+    def __init__(
+        self,
+        embedding_dim: int,
+        ffn_embedding_dim: int,
+        num_attention_heads: int,
+        dropout_prob: float = 0.1,
+        no_encoder_attn: bool = False,
+    ) -> None:
+        super().__init__()
+        self.embedding_dim = embedding_dim
+        self.self_attn = MultiHeadAttention(embedding_dim, num_attention_heads)
+        self.self_attn_layer_norm = nn.LayerNorm(embedding_dim)
+        self.encoder_attn: MultiHeadAttention | None = None
+        self.encoder_attn_layer_norm: nn.LayerNorm | None = None
+        if not no_encoder_attn:
+            self.encoder_attn = MultiHeadAttention(embedding_dim, num_attention_heads)
+            self.encoder_attn_layer_norm = nn.LayerNorm(embedding_dim)
+        self.activation_fn = nn.ReLU(inplace=True)
+        self.fc1 = nn.Linear(embedding_dim, ffn_embedding_dim)
+        self.fc2 = nn.Linear(ffn_embedding_dim, embedding_dim)
+        self.final_layer_norm = nn.LayerNorm(embedding_dim)
+        self.dropout = nn.Dropout(dropout_prob, inplace=True)
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        encoder_out: torch.Tensor | None = None,
+        encoder_padding_mask: torch.Tensor | None = None,
+        self_attn_padding_mask: torch.Tensor | None = None,
+        self_attn_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        attended = self.self_attn(
+            x, x, x, key_padding_mask=self_attn_padding_mask, attention_mask=self_attn_mask
+        )
+        x = self.self_attn_layer_norm(x + self.dropout(attended))
+
+        if self.encoder_attn is not None and self.encoder_attn_layer_norm is not None:
+            attended = self.encoder_attn(x, encoder_out, encoder_out, key_padding_mask=encoder_padding_mask)
+            x = self.encoder_attn_layer_norm(x + self.dropout(attended))
+
+        hidden = self.fc2(self.activation_fn(self.fc1(x)))
+        x = self.final_layer_norm(x + self.dropout(hidden))
+        return x
+
+    def forward_one_step_ec(
+        self,
+        x: torch.Tensor,
+        encoder_out: torch.Tensor | None = None,
+        encoder_padding_mask: torch.Tensor | None = None,
+        self_attn_padding_mask: torch.Tensor | None = None,
+        self_attn_mask: torch.Tensor | None = None,
+        cache: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        last = x
+        if cache is not None:
+            last = x[:, -1:]
+            if self_attn_mask is not None:
+                self_attn_mask = self_attn_mask[:, -1:]
+        attended = self.self_attn(
+            last, x, x, key_padding_mask=self_attn_padding_mask, attention_mask=self_attn_mask
+        )
+        y = self.self_attn_layer_norm(last + self.dropout(attended))
+        if self.encoder_attn is not None and self.encoder_attn_layer_norm is not None:
+            attended = self.encoder_attn(y, encoder_out, encoder_out, key_padding_mask=encoder_padding_mask)
+            y = self.encoder_attn_layer_norm(y + self.dropout(attended))
+        y = self.final_layer_norm(y + self.dropout(self.fc2(self.activation_fn(self.fc1(y)))))
+        return y if cache is None else torch.cat([cache, y], dim=1)
+
+
+class TransformerDecoder(nn.Module):
+    def forward_one_step_ec(
+        self,
+        x: torch.Tensor,
+        decoder_padding_mask: torch.Tensor | None = None,
+        decoder_attention_mask: torch.Tensor | None = None,
+        encoder_out: torch.Tensor | None = None,
+        encoder_padding_mask: torch.Tensor | None = None,
+        cache: list[torch.Tensor] | None = None,
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        新缓存 = []
+        旧缓存 = cache if cache is not None else [None for _ in self.layers]
+        for 层, 旧 in zip(self.layers, 旧缓存):
+            x = 层.forward_one_step_ec(
+                x=x,
+                encoder_out=encoder_out,
+                encoder_padding_mask=encoder_padding_mask,
+                self_attn_padding_mask=decoder_padding_mask,
+                self_attn_mask=decoder_attention_mask,
+                cache=旧,
+            )
+            新缓存.append(x)
+        最后 = x[:, x.size(1) - 1 : x.size(1)]
+        return (最后 if self.output_layer is None else self.output_layer(最后)), 新缓存

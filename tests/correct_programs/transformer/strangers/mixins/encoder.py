@@ -1,0 +1,23 @@
+# Differs from the solution in:
+
+from mha import MultiHeadAttention, ResidualMixin
+
+
+class TransformerEncoderLayer(ResidualMixin, nn.Module):
+    def __init__(
+        self, embedding_dim: int, ffn_embedding_dim: int, num_attention_heads: int, dropout_prob: float
+    ) -> None:
+        super().__init__()
+        self.embedding_dim = embedding_dim
+        self.self_attn = MultiHeadAttention(embedding_dim, num_attention_heads)
+        self.self_attn_layer_norm = nn.LayerNorm(embedding_dim)
+        self.activation_fn = nn.ReLU()
+        self.fc1 = nn.Linear(embedding_dim, ffn_embedding_dim)
+        self.fc2 = nn.Linear(ffn_embedding_dim, embedding_dim)
+        self.final_layer_norm = nn.LayerNorm(embedding_dim)
+        self.dropout = nn.Dropout(dropout_prob)
+
+    def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
+        x = self.residual(self.self_attn_layer_norm, x, lambda q: self.self_attn(q, q, q, self_attn_padding_mask))
+        x = self.residual(self.final_layer_norm, x, self.ffn)
+        return x

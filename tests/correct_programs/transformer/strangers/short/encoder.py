@@ -1,0 +1,45 @@
+# Differs from the solution in:
+
+class TransformerEncoderLayer(nn.Module):
+    def __init__(self, embedding_dim, ffn_embedding_dim, num_attention_heads, dropout_prob):
+        super().__init__()
+        self.embedding_dim = embedding_dim
+        self.self_attn = MultiHeadAttention(embedding_dim, num_attention_heads)
+        self.self_attn_layer_norm = nn.LayerNorm(embedding_dim)
+        self.activation_fn = nn.ReLU()
+        self.fc1 = nn.Linear(embedding_dim, ffn_embedding_dim)
+        self.fc2 = nn.Linear(ffn_embedding_dim, embedding_dim)
+        self.final_layer_norm = nn.LayerNorm(embedding_dim)
+        self.dropout = nn.Dropout(dropout_prob)
+
+    def forward(self, x, self_attn_padding_mask=None):
+        x = self.self_attn_layer_norm(x + self.dropout(self.self_attn(x, x, x, self_attn_padding_mask)))
+        x = self.final_layer_norm(x + self.dropout(self.fc2(self.activation_fn(self.fc1(x)))))
+        return x
+
+
+class TransformerEncoder(nn.Module):
+    def __init__(
+        self,
+        num_layers,
+        embedding_dim,
+        ffn_embedding_dim,
+        num_attention_heads,
+        dropout_prob=0.1,
+        output_layer_size=None,
+    ):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            (
+                TransformerEncoderLayer(embedding_dim, ffn_embedding_dim, num_attention_heads, dropout_prob)
+                for _ in range(num_layers)
+            )
+        )
+        self.output_layer = None if output_layer_size is None else nn.Linear(embedding_dim, output_layer_size)
+
+    def forward(self, x, encoder_padding_mask=None):
+        for layer in self.layers:
+            x = layer(x, self_attn_padding_mask=encoder_padding_mask)
+        if self.output_layer is not None:
+            x = self.output_layer(x)
+        return x
