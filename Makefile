@@ -63,7 +63,7 @@ ablate: $(VENV)/installed-dev
 	$(RUN) -m tests.bugs.ablate $(ARGS)
 
 term: $(VENV)/installed-dev
-	$(RUN) -m pytest tests/test_term.py tests/test_term_of_all.py -m slow $(ARGS)
+	$(RUN) -m pytest tests/classroom/test_term_of_twelve.py tests/classroom/test_term_of_all.py -m slow $(ARGS)
 
 browser: $(VENV)/installed-dev
 	$(RUN) -m pip install --disable-pip-version-check -c constraints.txt -e ".[browser]"
@@ -107,11 +107,11 @@ tolerance: $(VENV)/installed
 	$(RUN) -m autograder tolerance --out docs/tolerance.md $(ARGS)
 
 bench: $(VENV)/installed
-	$(RUN) -m tests.bench
-	$(RUN) -m tests.bench_class $(ARGS)
-	$(RUN) -m tests.bench_assignments
-	$(RUN) -m tests.bench_translate $(CORPUS_DIR)
-	$(RUN) -m tests.bench_train
+	$(RUN) -m bench.grade
+	$(RUN) -m bench.class_of_students $(ARGS)
+	$(RUN) -m bench.assignments
+	$(RUN) -m bench.translate $(CORPUS_DIR)
+	$(RUN) -m bench.train
 
 train: $(VENV)/installed
 	$(RUN) -m course.train --out checkpoints/de-en $(CORPUS_DIR) $(ARGS)

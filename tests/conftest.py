@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampled import EVERY
+from tests.support.sampled import EVERY
 
 # Before torch is imported, here and in the processes that tests start: threads only get into each other's way.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -122,7 +122,7 @@ def without_trials(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
     """A kernel whose folder holds the untouched stubs."""
-    from tests.kernels import IMPORTS, STUBS, Notebook
+    from tests.support.kernels import IMPORTS, STUBS, Notebook
 
     notebook = Notebook(tmp_path_factory.mktemp("student"))
     notebook.fill(STUBS)

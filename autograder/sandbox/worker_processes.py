@@ -22,7 +22,7 @@ from autograder.sandbox.wire import FrameError, read_frame
 from course.errors import UserError
 
 # What takes long to import, and the words of a text that ask for it: torch and others import parts of themselves when a
-# function is called, and a confined worker cannot. `tests/test_confine_names.py` tells which function needs which.
+# function is called, and a confined worker cannot. `tests/sandbox/test_confine_names.py` knows which one needs which.
 OPTIONAL = {
     "matplotlib.pyplot": r"\b(matplotlib|pylab|course)\b",
     "course": r"\bcourse\b",

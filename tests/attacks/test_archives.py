@@ -12,7 +12,7 @@ from autograder.manifest import assignment
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.find_submissions import find_submissions
 from tests.attacks.archives import ATTACKS
-from tests.worth import FULL, TOTAL
+from tests.support.worth import FULL, TOTAL
 
 ASSIGNMENT = assignment("transformer")
 # Names of students that attack whoever reads the reports.

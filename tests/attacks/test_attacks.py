@@ -26,9 +26,9 @@ from autograder.submissions.read_submission import Submission, read_submission
 from tests.attacks import archives, escaping, forging, reading, reports, resources, shortcuts, values, wire
 from tests.attacks.attack import TOOLS, Attack
 from tests.attacks.world import ROOT, World
-from tests.confining import WITHOUT_REFUSALS
-from tests.quick import some
-from tests.worth import FULL
+from tests.support.confining import WITHOUT_REFUSALS
+from tests.support.quick import some
+from tests.support.worth import FULL
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 ASSIGNMENT = assignment("transformer")

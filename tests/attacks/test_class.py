@@ -18,8 +18,8 @@ from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.find_submissions import find_submissions
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError, run_command
-from tests.archives import zipped
-from tests.nbgrading import NAME, Course
+from tests.support.archives import zipped
+from tests.support.nbgrading import NAME, Course
 
 ASSIGNMENT = assignment("transformer")
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -6,7 +6,7 @@ from autograder.sandbox.confine import unsupported
 from autograder.sandbox.kept_modules import is_kept
 from autograder.sandbox.worker_processes import OPTIONAL, make_workers
 from tests.attacks import doors
-from tests.confining import start
+from tests.support.confining import start
 
 pytestmark = pytest.mark.skipif(bool(unsupported()), reason=unsupported())
 

@@ -22,8 +22,8 @@ from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import read_submission
-from tests.pages import make_report, make_test
-from tests.quick import some
+from tests.support.pages import make_report, make_test
+from tests.support.quick import some
 
 ASSIGNMENT = assignment("transformer")
 SEED = 0x1234_5678_9ABC_DEF1

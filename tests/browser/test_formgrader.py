@@ -3,8 +3,8 @@
 import pytest
 
 from tests.browser.conftest import running_lab
-from tests.nbgrading import MASK, NAME, SOLUTIONS, Course
-from tests.worth import FULL, TOTAL, WRONG_MASK, of, shown
+from tests.support.nbgrading import MASK, NAME, SOLUTIONS, Course
+from tests.support.worth import FULL, TOTAL, WRONG_MASK, of, shown
 
 SECONDS = 200  # for grading all notebooks of a student, on a busy machine
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

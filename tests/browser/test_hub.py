@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.shared_server import COURSE, Server, a_server, cannot
-from tests.worth import FULL
+from tests.support.shared_server import COURSE, Server, a_server, cannot
+from tests.support.worth import FULL
 
 NAME = "transformer"
 SECONDS = 240  # until a server has started, on a busy machine

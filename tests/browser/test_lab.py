@@ -11,7 +11,7 @@ import pytest
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import Assignment, Stage, assignment, assignments
 from autograder.submissions.read_submission import read_submission
-from tests.worth import FULL, WRONG_MASK, of
+from tests.support.worth import FULL, WRONG_MASK, of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOLUTION = ROOT / "solutions" / "transformer"

@@ -13,7 +13,7 @@ from autograder.reports.review_file import read_review
 from autograder.reports.review_page import review_html
 from autograder.reports.staff_page import staff_html
 from autograder.reports.student_feedback import feedback_html
-from tests.pages import ASSIGNMENT, a_class, every_status, make_report, make_test
+from tests.support.pages import ASSIGNMENT, a_class, every_status, make_report, make_test
 
 pytestmark = pytest.mark.browser
 

@@ -21,7 +21,7 @@ from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.total_time import Clock
 from autograder.submissions.read_submission import Submission, read_submission
-from tests.quick import some
+from tests.support.quick import some
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources

@@ -6,7 +6,7 @@ from autograder.authoring.formulations import correct_submissions
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission
-from tests.slips import failed, graded_text, line_of, source, told, wrong_lines
+from tests.support.slips import failed, graded_text, line_of, source, told, wrong_lines
 
 # Kind: assignment, stage, module, what is replaced, by what, and a part of what is said.
 FAILS = {

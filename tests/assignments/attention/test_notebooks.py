@@ -1,0 +1,153 @@
+"""The notebooks of `attention`, run as students get them, solved and half solved: their texts say what cells print."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.authoring.release import strip_module
+from tests.assignments.attention.loading import ASSIGNMENT
+from tests.support import running_notebooks
+from tests.support.running_notebooks import (
+    EXCUSES,
+    STANDINS,
+    Claim,
+    check_claims,
+    check_outputs,
+    check_pictures,
+    outputs,
+    said,
+    unpacked_handout,
+)
+
+SECONDS = 1200  # for a cell that trains, on a busy machine
+# What a cell prints without a line written, and what a text says of it: cell, printed, cell of the text, said.
+CLAIMS = {
+    "1_pooling.ipynb": [
+        ("lookup-example", r"answer \[40\. 84\.\]", "lookup-reading", r"answer is 40 for a kilo"),
+        ("lookup-example", r"answer \[ 5\.  10\.5\]", "lookup-reading", r"at 5;"),
+        ("by-hand-check", r"estimate 6\.8", "pooling", r"\*\*6\.8\*\*"),
+        ("underflow", r"2\.74\d+e-43, 0\.0, 0\.0\]", "unreached", r"u = 14\.4"),
+        ("underflow", r"gradient \[nan, nan, nan\]", "unreached-gradient", r"is NaN"),
+        ("width-check", r"prediction 7\.25", "width-reading", r"= 7\.25"),
+    ],
+    "2_scoring.ipynb": [
+        ("scale-measured", r"\[30\.0, 0\.0, 0\.0\]: .* 2e-13", "lengths", r"2 \\cdot 10\^\{-13\}"),
+        ("lengths-by-hand", r"'0\.269', '0\.731', '0\.000'", "lengths", r"\$0\.269\$, \$0\.731\$"),
+        ("lengths-by-hand", r"fill -inf: .* length 0 \[nan", "lengths-traps", r"the softmax is NaN"),
+        ("masks", r"(?s)padded end +as lengths.*in front +cannot.*only +cannot", "masks-reading", r"Two are not"),
+        ("scores-check", r"1\.414, bilinear 2\.828, additive 0\.031", "scores", r"(?s)1\.414.*2\.828.*0\.031"),
+    ],
+    "3_bahdanau.ipynb": [
+        ("bottleneck-run", r"attention +up to 4: (9\d|100)%", "bottleneck-read", r"nearly all letters"),
+        ("bottleneck-run", r"no attention up to 4: (2[5-9]|[34]\d)%", "bottleneck-read", r"a third"),
+        ("bottleneck-run", r"no attention.* up to 20: (9|1[0-6])%", "bottleneck-read", r"one letter in eight"),
+        ("by-hand-check", r"context \[0\.4\d*, 0\.8\d*\]", "bottleneck-read", r"\(0\.4,\\ 0\.8\)"),
+        ("clipping", r"factor 1\.2: derivative 237", "see-read-2", r"becomes 237"),
+    ],
+    "4_translate.ipynb": [
+        ("greedy-toy", r"limit 3: \[\[2, 7, 3, 1\], \[2, 5, 6, 8\], \[2, 4, 4, 4\]\]", "greedy", r"2 7 3 1, 2 5 6 8"),
+        ("own-words-shown", r"(?s)▁teacher ▁read ▁cat ▁read .* ▁the ▁letter", "own-words", r"nothing changes"),
+        ("bleu-check", r"of four: 0\.658, too short: 0\.368", "bleu", r"(?s)= 0\.658.*= 0\.368"),
+    ],
+}
+SOLVED = {
+    "1_pooling.ipynb": [
+        ("see-kernels", r"(?s)boxcar +.* 0\.12\d.*epanechnikov .* 0\.10\d", "see-kernels-reading", r"similar curves"),
+        ("see-kernels", r"gaussian .* 0\.40\d", "see-kernels-reading", r"flattens the wave more"),
+        ("see-learned", r"(?s)from 0\.1: width 0\.51.*from 2\.0: width 0\.51", "see-learned-reading", r"same width"),
+        ("see-widths", r"width 0\.5: error 0\.09", "see-learned-reading", r"the best of the four widths"),
+        ("shifts-shown", r"(?s)shifted .*e-0[67].*turned .*e-0[67].*large .*e-01", "shifts", r"the weights change"),
+    ],
+    "2_scoring.ipynb": [
+        ("prefer", r"dot product of [^%]* 1\d%", "see-cost-reading", r"16 and 33 of 100"),
+        ("prefer", r"additive of [^%]* 9\d%", "see-cost-reading", r"more than 90"),
+        ("see-cost-measured", r"keeps [23]\d times", "see-cost-reading", r"keeps \$h\$ numbers for each pair"),
+    ],
+    "3_bahdanau.ipynb": [],
+    "4_translate.ipynb": [
+        (
+            "see-differ-shown",
+            r"(?s)other words, right 0\.59 0\.00 .*same words 0\.87 0\.00",
+            "see-differ-read",
+            r"get 0",
+        ),
+    ],
+}
+# What is written, where only half of a stage is; all else is as released.
+HALF = {
+    "1_pooling.ipynb": ("pooling.boxcar", "pooling.triangular", "pooling.attention_pooling"),
+    "2_scoring.ipynb": ("scoring.masked_softmax", "scoring.DotProductAttention.forward"),
+    "3_bahdanau.ipynb": ("seq2seq.AttentionDecoder.step",),
+    "4_translate.ipynb": ("seq2seq.sentence_bleu",),
+}
+EVERY = [path for stage in ASSIGNMENT.stages for path in stage.writes]
+NOTEBOOKS = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name.startswith("1") else pytest.mark.slow) for name in ASSIGNMENT.notebooks],
+)
+
+
+@pytest.fixture(scope="module")
+def handout(tmp_path_factory) -> Path:
+    return unpacked_handout(tmp_path_factory.mktemp("handout"), "--assignment", ASSIGNMENT.name)
+
+
+@pytest.fixture
+def run(handout, tmp_path, monkeypatch) -> Callable[[str, tuple[str, ...], list[Claim]], dict[str, Any]]:
+    """Run a notebook beside modules in which only some functions are written; its code cells by id."""
+
+    def run(name: str, written: tuple[str, ...], claims: list[Claim]) -> dict[str, Any]:
+        own = tmp_path / "own"
+        own.mkdir()
+        for module in ASSIGNMENT.modules:
+            source = (ASSIGNMENT.solution / f"{module}.py").read_text(encoding="utf-8")
+            (own / f"{module}.py").write_text(strip_module(source, module, ASSIGNMENT, keep=written), encoding="utf-8")
+        cells = running_notebooks.run(ASSIGNMENT.solution, name, handout, tmp_path, monkeypatch, own, SECONDS)
+        check_outputs(cells)
+        check_claims(ASSIGNMENT.solution / name, cells, claims)
+        return {cell.id: cell for cell in cells}
+
+    return run
+
+
+def points(cells: dict[str, Any]) -> float:
+    return float(outputs(cells["grade"], "text/plain")[-1])
+
+
+@NOTEBOOKS
+def test_as_released_nothing_fails_and_nothing_is_earned(name: str, run):
+    cells = run(name, (), CLAIMS[name])
+    assert points(cells) == 0
+    assert "not started" in said(cells["grade"])
+    assert "Your code raised" not in "".join(map(said, cells.values()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
+def test_solved_nothing_is_excused(name: str, run):
+    cells = run(name, tuple(EVERY), CLAIMS[name] + SOLVED[name])
+    printed = "".join(map(said, cells.values()))
+    for excuse in (*EXCUSES, STANDINS):
+        assert excuse not in printed
+    stage = next(stage for stage in ASSIGNMENT.stages if stage.notebook == name)
+    assert points(cells) == stage.max_points
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
+def test_half_solved_what_is_missing_says_so(name: str, run):
+    """Stand-ins take the place of earlier stages; what this stage lacks ends its own cells only."""
+    cells = run(name, HALF[name], CLAIMS[name])
+    stage = next(stage for stage in ASSIGNMENT.stages if stage.notebook == name)
+    assert 0 < points(cells) < stage.max_points
+    printed = "".join(map(said, cells.values()))
+    assert (STANDINS in printed) == bool(stage.builds_on)
+    assert "Not started: Stage" in printed
+    assert "Your code raised" not in printed
+
+
+@pytest.mark.parametrize("name", ASSIGNMENT.notebooks)
+def test_pictures_are_there_and_have_words(name: str):
+    check_pictures(ASSIGNMENT.solution / name)

@@ -1,0 +1,348 @@
+"""The kit for authors: a new assignment works at once, and the audit finds what is wrong with one."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.audit import elsewhere
+from autograder.authoring.audit.check import sample
+from autograder.authoring.audit.command import main as audit
+from autograder.authoring.audit.registry import CHECKS
+from autograder.authoring.audit.subject import Subject
+from autograder.authoring.new import check_name
+from autograder.diagnosis.mistakes import Mistake
+from autograder.manifest import assignment
+from course.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+TOY = "autograder/assignments/toy"
+# What the kit does not need: the other assignments, with their checkpoints.
+LEFT_OUT = (
+    "checkpoints",
+    "autograder/assignments",
+    "solutions",
+    "notebooks",
+    "tests",
+    ".git",
+    ".venv",
+    "build",
+    "runs",
+)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project without any assignment."""
+
+    folder: Path
+
+    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run Python in the copy."""
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment |= {"JUPYTER_NO_CONFIG": "1", "PYTHONPATH": str(self.folder), "COLUMNS": "120"}
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, input=stdin, capture_output=True, encoding="utf-8", timeout=1800
+        )
+
+    def autograder(self, *arguments: str, code: int = 0) -> str:
+        """Run a command; what it prints."""
+        done = self.run("-m", "autograder", *arguments)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    def files(self) -> dict[str, bytes]:
+        """All files but those of tools."""
+        paths = [path for path in self.folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Project:
+    """A project in which `new toy` has run."""
+    copy = Project(tmp_path_factory.mktemp("kit") / "project")
+
+    def ignore(folder: str, names: list[str]) -> set[str]:
+        place = Path(folder).relative_to(ROOT)
+        return {name for name in names if (place / name).as_posix() in LEFT_OUT or name.startswith((".", "__pycache"))}
+
+    shutil.copytree(ROOT, copy.folder, ignore=ignore)
+    package = copy.folder / "autograder" / "assignments"
+    package.mkdir()
+    shutil.copy(ROOT / "autograder" / "assignments" / "__init__.py", package)
+    before = copy.files()
+    assert "It works as it is" in copy.autograder("new", "toy")
+    after = copy.files()
+    assert {name: after[name] for name in before} == before
+    assert {name.rpartition("/")[0].replace(TOY, "") for name in after.keys() - before.keys()} == {
+        *("", "/visible", "/hidden", "/standins", "/mistakes", "/formulations", "/expected"),
+        *("solutions/toy", "notebooks/toy"),
+    }
+    return copy
+
+
+def test_a_new_assignment_can_be_graded(project):
+    for folder, points in (("solutions", 10), ("notebooks", 0)):
+        done = project.run("grade.py", "--submission", f"{folder}/toy")
+        assert f"Total: {points} of 10 points" in done.stdout, done.stderr
+        assert done.returncode == (0 if points else 4)
+    assert "10 of 10" in project.run("grade.py", "--submission", "solutions/toy", "--hidden", "--unconfined").stdout
+
+
+def test_everything_holds_of_a_new_assignment(project):
+    said = project.autograder("audit", "toy", "--quick")
+    assert "Everything that was looked at holds." in said
+    assert all(name in said for name in CHECKS)
+
+
+# The audit finds what is wrong
+
+SOLUTION, NOTEBOOK, STANDIN = "solutions/toy/toy.py", "solutions/toy/1_norm.ipynb", f"{TOY}/standins/toy.py"
+VISIBLE, HIDDEN = f"{TOY}/visible/test_norm.py", f"{TOY}/hidden/test_norm.py"
+MISTAKES, FORMULATIONS = f"{TOY}/mistakes/__init__.py", f"{TOY}/formulations/__init__.py"
+NO_VISIBLE_TEST = (VISIBLE, "        norm = self", "        return\n        norm = self")
+NO_HIDDEN_TEST = (HIDDEN, "        size = self", "        return\n        size = self")
+SLIP = (SOLUTION, "correction=0", "correction=1")
+BROKEN = {
+    "title": ("manifest", "stage norm", [(VISIBLE, '"""Normalise', '"""normalise')], "is no sentence"),
+    "no formulation": (
+        "manifest",
+        "stage norm",
+        [(FORMULATIONS, "FORMULATIONS: ", "OTHERS: ")],
+        "no correct formulation is known",
+    ),
+    "no notebook": (
+        "manifest",
+        "the assignment",
+        [(f"{TOY}/assignment.toml", "1_norm", "1_other")],
+        "no 1_other.ipynb",
+    ),
+    "code in a hint": (
+        "texts",
+        "mistakes of norm",
+        [(MISTAKES, "Your result equals one whose", "x.var() whose")],
+        "code",
+    ),
+    "no sentence": (
+        "texts",
+        "mistakes of norm",
+        [(MISTAKES, "is divided by.", "is divided by")],
+        "is not made of sent",
+    ),
+    "id twice": (
+        "texts",
+        "ids of mistakes and formulations",
+        [(MISTAKES, "norm.eps-outside-root", "norm.unbiased-variance")],
+        "is there 2 times",
+    ),
+    "id of no stage": (
+        "texts",
+        "ids of mistakes and formulations",
+        [(MISTAKES, '"norm.eps', '"n.eps')],
+        "with a stage",
+    ),
+    "cell twice": ("texts", "1_norm.ipynb", [(NOTEBOOK, '"id": "try"', '"id": "setup"')], "setup is there 2 times"),
+    "not needed": ("stubs", "toy.LayerNorm.forward", [NO_VISIBLE_TEST, NO_HIDDEN_TEST], "although it is not written"),
+    "points for nothing": ("stubs", "all stubs", [NO_VISIBLE_TEST], "passed with 10 points"),
+    "wrong solution": ("solution", "visible and hidden tests", [SLIP], "failed"),
+    "a stage that is not alone": ("alone", "all but norm", [NO_VISIBLE_TEST, NO_HIDDEN_TEST], "should be not started"),
+    "wrong stand-in": ("standins", "stand-ins as norm", [(STANDIN, "self.eps)", "0.1)")], "hidden test_layer_norm"),
+    "other interface": ("standins", "interface of toy", [(STANDIN, "1e-5", "1e-6")], "in the stand-in, but"),
+    "no seed": (
+        "seeds",
+        "norm depends on the seed",
+        [(HIDDEN, "x = self.random(", "x = np.random.default_rng().random((1, 1))[0, 0] * self.random(")],
+        "is not the same twice",
+    ),
+    "one seed": (
+        "seeds",
+        "norm depends on the seed",
+        [
+            (
+                HIDDEN,
+                "    def test_",
+                "    def setUp(self):\n        self.seed = 3\n        super().setUp()\n\n    def test_",
+            )
+        ],
+        "can be memorised",
+    ),
+    "some seeds": (
+        "seeds",
+        "norm, seed 3",
+        [(HIDDEN, "        B, T", '        self.wrong("a whim") if self.seed == 3 else None\n        B, T')],
+        "a whim",
+    ),
+    "wrong formulation": ("formulations", "norm-by-moments", [(FORMULATIONS, "** 0.5", "** 0.4")], "failed"),
+    "mistake unseen": (
+        "mistakes",
+        "norm.unbiased-variance",
+        [(MISTAKES, 'VARIANCE.replace("correction=0", "correction=1")', 'VARIANCE + " * 1.0"')],
+        "no visible test sees it",
+    ),
+    "mistake seen": (
+        "mistakes",
+        "norm.eps-outside-root",
+        [(MISTAKES, 'id="norm.eps-outside-root",', 'id="norm.eps-outside-root",\n        seen_by="hidden",')],
+        "although it declares",
+    ),
+    "mistake not named": (
+        "mistakes",
+        "norm.eps-outside-root",
+        [(f"{TOY}/expected/mistakes.json", '"mistake": "norm.eps-outside-root"', '"mistake": "norm.other"')],
+        "it is named norm.other",
+    ),
+    "mistake elsewhere": (
+        "mistakes",
+        "norm.eps-outside-root",
+        [(MISTAKES, "(variance + self.eps)", "(size)")],
+        "stands 0",
+    ),
+    "mistake in given lines": (
+        "mistakes",
+        "norm.eps-outside-root",
+        [
+            (MISTAKES, 'ROOT = "torch.sqrt(variance + self.eps)"', 'ROOT = "self.eps = eps"'),
+            (MISTAKES, '"(torch.sqrt(variance) + self.eps)"', '"self.eps = 1"'),
+        ],
+        "which its stage does not write",
+    ),
+    "the same twice": (
+        "alike",
+        "norm",
+        [
+            (MISTAKES, "old=ROOT", "old=VARIANCE"),
+            (MISTAKES, 'new="(torch.sqrt(variance) + self.eps)"', 'new=VARIANCE.replace("0", "1")'),
+        ],
+        "norm.eps-outside-root looks the same as norm.unbiased-variance",
+    ),
+    "near the limit": (
+        "tolerance",
+        "norm",
+        [(FORMULATIONS, "* self.weight + self.bias", "* self.weight + self.bias + 5e-5")],
+        "norm-by-moments is only 2 times below",
+    ),
+    "small mistake": (
+        "tolerance",
+        "norm",
+        [(MISTAKES, '"(torch.sqrt(variance) + self.eps)"', '"torch.sqrt(variance + self.eps) * 1.0002"')],
+        "norm.eps-outside-root is only",
+    ),
+    "stale tensors": ("stored", "tensors", [SLIP], "usual/y differs"),
+    "stale hints": (
+        "stored",
+        "hints",
+        [(MISTAKES, "The docstring adds", "The text adds")],
+        "norm.eps-outside-root are not",
+    ),
+    "stale signatures": (
+        "stored",
+        "signatures of norm",
+        [(MISTAKES, "(variance) + self.eps)", "(variance) + 2 * self.eps)")],
+        "is not what is stored",
+    ),
+    "stale release": ("release", "as generated", [("notebooks/toy/toy.py", "eps", "epsilon")], "toy/toy.py differs"),
+    "solution released": (
+        "release",
+        "no solution",
+        [("notebooks/toy/1_norm.ipynb", "## B. Your turn", "`mean = x.mean(dim=-1, keepdim=True)`")],
+        "a line of the solution is released in 1_norm.ipynb",
+    ),
+    "solution handed out": (
+        "release",
+        "handout",
+        [("notebooks/toy/toy.py", "eps", "epsilon")],
+        "differ from what is rel",
+    ),
+    "other graded cell": (
+        "release",
+        "1_norm.ipynb",
+        [("notebooks/toy/1_norm.ipynb", '(\\"norm\\")', '(\\"x\\")')],
+        "should be",
+    ),
+    "other points": (
+        "release",
+        "1_norm.ipynb",
+        [("notebooks/toy/1_norm.ipynb", '"points": 10', '"points": 9')],
+        "not 10",
+    ),
+    "failing notebook": (
+        "notebooks",
+        "1_norm.ipynb, with the solution",
+        [(NOTEBOOK, "torch.manual_seed(0)", "1 / 0")],
+        "Zero",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def said(project) -> dict[str, list[str]]:
+    """What the audit says of each broken assignment; one process looks at all of them."""
+    cases = [{"check": check, "item": item, "changes": changes} for check, item, changes, _ in BROKEN.values()]
+    done = project.run(str(ROOT / "tests" / "audited_copy.py"), stdin=json.dumps(cases))
+    assert done.returncode == 0, done.stderr
+    return dict(zip(BROKEN, json.loads(done.stdout), strict=True))
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_wrong_is_found(said, case):
+    words = BROKEN[case][-1]
+    assert any(words in problem for problem in said[case]), said[case]
+
+
+def test_a_mistake_that_costs_points_elsewhere_is_found():
+    subject = Subject(assignment("transformer"))
+    try:
+        wrong = Mistake("pe.not-its-own", "mha", "math.sqrt(self.d_k)", "math.sqrt(self.d_model)", "A.", "B.")
+        subject.mistakes[wrong.id] = wrong
+        assert any("in stage mha" in problem for problem in elsewhere.problems(subject, wrong.id))
+    finally:
+        subject.close()
+
+
+def test_every_check_was_seen_to_fail():
+    # The last two are in test_once.py and test_named_parts.py.
+    assert {check for check, *_ in BROKEN.values()} | {"elsewhere", "once", "parts"} == set(CHECKS)
+
+
+# The commands
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Toy", "cannot name an assignment: take small letters"),
+        ("my-toy", "cannot name an assignment"),
+        ("class", "cannot name an assignment"),
+        ("json", "Python has a module json, which the students' json.py would hide"),
+        ("torch", "Python has a module torch"),
+        ("mha", "the assignment transformer has a module mha already"),
+        ("transformer", "the assignment transformer has a module transformer already"),
+    ],
+)
+def test_a_name_that_would_be_in_the_way_is_refused(name, message):
+    with pytest.raises(UserError, match=message):
+        check_name(name)
+
+
+def test_nothing_is_overwritten(project):
+    done = project.run("-m", "autograder", "new", "toy")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has a module toy already" in done.stderr
+
+
+def test_wrong_usage_of_the_audit():
+    with pytest.raises(UserError, match="there is no check speed; there are manifest, texts"):
+        audit(["transformer", "speed"])
+    with pytest.raises(UserError, match="there is no assignment 'none'"):
+        audit(["none"])
+
+
+@pytest.mark.parametrize(("number", "chosen"), [(None, "abcdefg"), (9, "abcdefg"), (3, "ace"), (1, "a"), (0, "")])
+def test_a_sample_is_spread_evenly(number, chosen):
+    assert "".join(sample("abcdefg", number)) == chosen

@@ -1,0 +1,48 @@
+"""Points can be changed in the manifest alone: everything else reads them there, or is written by `make release`."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.authoring.points_in_texts import in_introduction, in_tables, with_right_points
+from autograder.manifest import assignment, assignments
+
+ROOT = Path(__file__).resolve().parents[2]
+STAGE = replace(assignment("transformer").stages[0], points={"test_a": 12, "test_b": 0.5}, parts={})
+TABLE = """
+| stage | you write | points |
+|---|---|---|
+| `mha` | `mha.py`: 2 methods | 30, extra credit |
+| `pe` | `mha` | 5 |
+
+| 1 | 2 |
+|---|---|
+| `mha` | 30 |
+"""
+
+
+def test_the_texts_name_the_points_of_the_manifest():
+    wrong = [path.relative_to(ROOT).as_posix() for path, _ in with_right_points(ROOT, assignments().values())]
+    assert wrong == [], "python -m autograder release writes the points of the manifest into these"
+
+
+def test_a_table_gets_the_points_of_its_stage_and_nothing_else_changes():
+    expected = TABLE.replace("| 30, extra", "| 12.5, extra")
+    assert in_tables(TABLE, {"`mha`": STAGE}) == expected
+    linked = TABLE.replace("| `mha` | `mha.py`", "| [1 Attention](../notebooks/transformer/1_mha.ipynb) | `mha.py`")
+    assert "| 12.5, extra credit |" in in_tables(linked, {"transformer/1_mha.ipynb": STAGE})
+
+
+def test_the_introduction_of_a_notebook_gets_them():
+    path = ROOT / "solutions" / "transformer" / STAGE.notebook
+    before = path.read_text(encoding="utf-8")
+    changed = json.loads(in_introduction(before, STAGE))
+    (cell,) = (cell for cell in changed["cells"] if cell["id"] == "introduction")
+    assert "12.5 points" in "".join(cell["source"])
+    assert in_introduction(before, assignment("transformer").stages[0]) == before
+
+
+def test_the_readme_names_the_points_of_every_stage():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    stages = {f"`{stage.name}`": replace(stage, points={"x": 1234.5}) for stage in assignment("transformer").stages}
+    assert in_tables(text, stages).count("1234.5") == len(stages)

@@ -1,0 +1,91 @@
+"""What works without confinement works with it: innocent programs, and every public name, in both kinds of worker."""
+
+import re
+from collections import defaultdict
+
+import pytest
+
+from autograder.sandbox.student_faults import Raised, StudentFault
+from autograder.sandbox.worker_processes import OPTIONAL, make_workers
+from tests.support.confining import needs_confinement, run, start
+from tests.support.innocent_lines import PREFIX, PROGRAMS, REFUSED, lines, public_names, text_of, wanted
+
+pytestmark = needs_confinement
+AT_ONCE = 10  # names in a worker
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_innocent_programs(both, program):
+    run(both[0], PREFIX + program)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_innocent_programs_unconfined(both, program):
+    run(both[1], PREFIX + program)
+
+
+@pytest.mark.parametrize(("reason", "program"), REFUSED)
+def test_what_neither_does(both, reason, program):
+    for workers in both:
+        with pytest.raises(Raised):
+            run(workers, PREFIX + program)
+
+
+def works(workers, chosen):
+    """Of each line, whether it works, and why not."""
+    found: list[str] = []
+    while len(found) < len(chosen):
+        student = start(workers, text_of(chosen))
+        try:
+            at = len(found)
+            found += student.own.call(at, len(chosen))
+        except StudentFault:  # one of them ends the worker, or its time
+            student.close()
+            student = start(workers, text_of(chosen))
+            try:
+                while len(found) < len(chosen):
+                    found += student.own.call(len(found), len(found) + 1)
+            except StudentFault:
+                found.append("n")
+        finally:
+            student.close()
+    return [letter == "y" for letter in found]
+
+
+def one_way_only(names, unconfined):
+    """Lines with these names that work without confinement only. For each the worker has what its words ask for."""
+    of: dict[frozenset[str], list[str]] = defaultdict(list)
+    for at in range(0, len(names), AT_ONCE):
+        chosen = list(lines(names[at : at + AT_ONCE]))
+        for line, good in zip(chosen, works(unconfined, chosen), strict=True):
+            if good:
+                of[wanted(line)].append(line)
+    missing = []
+    for need, good in sorted(of.items(), key=lambda item: len(item[0])):
+        workers = make_workers(confined=True)
+        try:
+            for at in range(0, len(good), 600):
+                part = good[at : at + 600]
+                missing += [line for line, fine in zip(part, works(workers, part), strict=True) if not fine]
+        finally:
+            workers.close()
+        print(len(good), "lines that need", ", ".join(sorted(need)) or "nothing")
+    return missing
+
+
+def test_some_names(both):
+    """A sample, without what takes long to provide."""
+    names = [name for name in public_names() if not wanted(name)][::60]
+    assert one_way_only(names, both[1]) == []
+
+
+@pytest.mark.slow
+def test_every_name(both):
+    assert one_way_only(public_names(), both[1]) == []
+
+
+def test_the_words_are_those_of_the_lines():
+    """No line is helped by a word of what surrounds it."""
+    assert wanted("torch.ones(2)") == frozenset()
+    assert not re.search("|".join(OPTIONAL.values()), text_of([]))
