@@ -16,6 +16,7 @@ from textwrap import dedent, indent
 from autograder.authoring.release import find_regions, functions_of
 from autograder.manifest import ROOT, Assignment, package_of
 from autograder.submissions.read_submission import Submission, read_submission
+from autograder.submissions.syntax_tree import parse
 
 PROGRAMS = ROOT / "tests" / "correct_programs"
 DIFFERS = "# Differs from the solution in:"
@@ -103,7 +104,7 @@ def with_differences(source: str, differences: str) -> str:
     after those of the module. Other new statements come before the next definition that replaces one, or at the end.
     """
     lines = source.split("\n")
-    replaced = sorted(_changes(ast.parse(source), ast.parse(differences), differences.split("\n")), reverse=True)
+    replaced = sorted(_changes(parse(source), parse(differences), differences.split("\n")), reverse=True)
     for begin, _, end, text in replaced:  # from the end, so that the numbers of lines before stay right
         lines[begin - 1 : end] = text
     return "\n".join(lines)
