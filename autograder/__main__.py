@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
         from autograder.grading.results import StageResult
         from autograder.reports.console import clean, print_stage, print_total
         from autograder.sandbox.limits import SUBMISSION_SECONDS
-        from autograder.sandbox.total_time import Clock
+        from autograder.sandbox.time_budget import Clock
         from autograder.submissions.read_submission import read_submission
 
         submission = read_submission(folder, chosen)

@@ -20,7 +20,7 @@ from autograder.grading.reference_answers import AnswerBook
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Code
-from autograder.sandbox.total_time import Clock
+from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import Workers, make_workers
 from autograder.submissions.read_submission import read_submission
 
@@ -76,7 +76,7 @@ def record(folder: Path, name: str) -> list[Session]:
 
 def replay(session: Session) -> None:
     """Do in a fork what a worker was asked for; objects get the numbers that they had."""
-    from autograder.sandbox.inside_worker import Worker
+    from autograder.worker.answer_requests import Worker
 
     if (pid := os.fork()) == 0:
         code = 1
@@ -118,7 +118,7 @@ def main() -> int:
     sessions: list[Session] = pickle.loads(args.sessions.read_bytes())
     import gc
 
-    from autograder.sandbox.warm_torch import prepare_torch
+    from autograder.worker.warm_torch import prepare_torch
 
     prepare_torch()
     gc.freeze()

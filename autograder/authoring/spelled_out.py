@@ -1,7 +1,7 @@
 """Correct code whose numbers of Python have names: what one person computes in one line, another one spells out.
 
-A followed call shows what statements make, and not the parts of an expression (see `sandbox.plain_values`). Where no
-torch function is called, correct code is therefore followed a second time, each part in a statement of its own.
+A followed call shows what statements make, and not the parts of an expression (`worker.tracing.traced_values`). Where
+no torch function is called, correct code is therefore followed a second time, each part in a statement of its own.
 """
 
 import ast

@@ -18,7 +18,7 @@ from autograder.localization.reference import LIMIT, ReferenceTrace, no_tensor, 
 from autograder.localization.replay import followed
 from autograder.localization.trace import Trace, Unreadable
 from autograder.manifest import Assignment, Stage
-from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
@@ -30,7 +30,7 @@ SECONDS = 60.0  # for a call; there is time
 SELDOM = 4  # of so many programs one makes the calls too that are too long to be recorded
 
 
-def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, Recipe]:
+def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, CallReplay]:
     """The calls of the visible tests of a stage, by their digests."""
     student = Student(workers, code)
     student.noted = {}
@@ -43,7 +43,7 @@ def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, Recipe]:
     return student.noted
 
 
-def traces(wanted: Iterable[Recipe], code: Code, workers: Workers) -> dict[str, Trace]:
+def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[str, Trace]:
     """The records of calls with some code, as far as it can be followed and gives the same each time."""
     found: dict[str, Trace] = {}
     student = Student(workers, code)

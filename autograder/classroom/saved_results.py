@@ -44,6 +44,7 @@ DECIDING = (
     "manifest/*.py",
     "forbidden/*.py",
     "sandbox/*.py",
+    "worker/**/*.py",
     "diagnosis/*.py",
     "grading/*.py",
     "submissions/stage_*.py",

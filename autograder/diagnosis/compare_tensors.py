@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnosis.wrong_elements import pattern
-from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_values import MODULE, Foreign, Named
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
@@ -37,7 +37,7 @@ class Incorrect(AssertionError):
     """
 
     minor = False
-    recipe: Recipe | None = None
+    recipe: CallReplay | None = None
     smaller: Callable[[], object] | None = None
 
     def __init__(

@@ -14,7 +14,7 @@ from autograder.grading.side_effects import check_forgets, check_gradients
 from autograder.grading.stored_tensors import Stored, read_tensors
 from autograder.grading.unsteady_results import CHANGING
 from autograder.manifest import Stage, assignment
-from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import MODULE, Foreign, Named
 from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
@@ -234,7 +234,7 @@ class StageTestCase(unittest.TestCase):
         actual: np.ndarray | None = None,
         made_by: Sequence[str] = (),
         operation: str = "",
-        recipe: Recipe | None = None,
+        recipe: CallReplay | None = None,
     ) -> NoReturn:
         """Fail with a message in the words of the student.
 
@@ -329,14 +329,14 @@ class StageTestCase(unittest.TestCase):
         Args:
             build: makes the object with a probability of dropout.
             expected: "keeps" and "drops", what comes out where dropout keeps every element, which multiplies it by
-                1 / (1 - p), and where it drops every one; see `sandbox/without_chance.py`.
+                1 / (1 - p), and where it drops every one; see `worker/deterministic_dropout.py`.
         """
         for done, p in (("keeps", KEPT), ("drops", DROPPED)):
             model = build(p)
             model.load_state(weights)
             model.train()
             title = f"the output in training mode, where dropout {done} every element,"
-            self.assert_tensor(call(model.without_chance()), expected[done], title, axes, where)
+            self.assert_tensor(call(model.deterministic_dropout()), expected[done], title, axes, where)
 
     def keeps_arguments(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
         """Fail if a call changes one of its arguments, tensors or lists of tensors."""

@@ -21,8 +21,8 @@ from autograder.localization.source import Source
 from autograder.localization.suspects import find_suspects
 from autograder.localization.trace import Line, Unreadable
 from autograder.manifest import Stage
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.last_call import KEPT
-from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Raised, StudentFault
 
@@ -124,7 +124,7 @@ def _case(failure: Failure, stage: Stage) -> Case | None:
     )
 
 
-def _student(failure: Failure, recipe: Recipe) -> Student:
+def _student(failure: Failure, recipe: CallReplay) -> Student:
     return failure.student if recipe.code is failure.student.code else failure.student.with_code(recipe.code)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from autograder.localization.reference import MEANS, ReferenceTrace, constant, no_tensor, unusual
 from autograder.localization.trace import Line, Trace
-from autograder.sandbox.plain_values import OF_OTHERS, WHOLE
-from autograder.sandbox.record import GRADIENT, TRAINED
+from autograder.worker.tracing.trace_recorder import GRADIENT, TRAINED
+from autograder.worker.tracing.traced_values import OF_OTHERS, WHOLE
 
 # Their results take only the shape of their input, or hold no numbers yet.
 SHAPE_ONLY = ("_like", "new_full", "new_zeros", "new_ones", "new_empty", "_as")

@@ -9,8 +9,8 @@ from autograder.localization.alignment import Alignment, align
 from autograder.localization.reference import ReferenceTrace
 from autograder.localization.source import Source
 from autograder.localization.trace import Trace
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.limits import MOST_LINES
-from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import Student
 
 
@@ -19,7 +19,7 @@ class Case:
     """A failed call."""
 
     test: str
-    recipe: Recipe
+    recipe: CallReplay
     student: Student
     trace: Trace
     reference: ReferenceTrace

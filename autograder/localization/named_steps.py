@@ -73,7 +73,7 @@ def with_names(sources: Mapping[str, str], names: Names) -> dict[str, str]:
             for function, steps in wanted.items():
                 _mark(_function(tree, function), function, steps)
             start = 1 + max((i for i, node in enumerate(tree.body) if _first(node)), default=-1)
-            tree.body.insert(start, parse(f"from autograder.sandbox.follow import step as {MARK}").body[0])
+            tree.body.insert(start, parse(f"from autograder.worker.tracing.tracer import step as {MARK}").body[0])
             changed[module] = ast.unparse(ast.fix_missing_locations(tree))
     return changed
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autograder.localization.trace import COLUMNS, Call, Trace
-from autograder.sandbox.plain_values import OF_OTHERS, SIMPLE
+from autograder.worker.tracing.traced_values import OF_OTHERS, SIMPLE
 
 LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
 BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded

@@ -3,15 +3,15 @@
 from autograder.localization.reference import ReferenceTrace, read, stored_file, trace_of_reference
 from autograder.localization.trace import Trace, read_trace
 from autograder.manifest import Stage, assignment
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.limits import TRACE_SECONDS
-from autograder.sandbox.recipes import Recipe
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code, body_of
 
 READY_SECONDS = 2.0  # for the worker to begin a trace, before anything of the submission runs again
 
 
-def followed(recipe: Recipe, student: Student, limit: float | None = None, earlier: bool = False) -> Trace:
+def followed(recipe: CallReplay, student: Student, limit: float | None = None, earlier: bool = False) -> Trace:
     """The trace of a call that a worker makes once more.
 
     Args:
@@ -30,7 +30,7 @@ def followed(recipe: Recipe, student: Student, limit: float | None = None, earli
         return read_trace(ask({"do": "record"}), lengths)
 
 
-def reference_trace(recipe: Recipe, reference: Student | None, stage: Stage) -> ReferenceTrace | None:
+def reference_trace(recipe: CallReplay, reference: Student | None, stage: Stage) -> ReferenceTrace | None:
     """What correct code computes in a call: stored for visible tests, shown by the reference for hidden ones."""
     chosen = assignment(stage.assignment)
     if reference is None:

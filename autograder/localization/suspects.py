@@ -12,7 +12,7 @@ from autograder.localization.alignment import RANDOM, Alignment
 from autograder.localization.reference import given_to, modules_of
 from autograder.localization.source import Source
 from autograder.localization.trace import Call, Line, Trace
-from autograder.sandbox.plain_values import PASSED
+from autograder.worker.tracing.traced_values import PASSED
 
 PLACES = ("argmax", "argmin", "multinomial", "topk")
 MOST = 100  # suspects and calls that are looked at: an honest trace has a few, a forged one could have thousands

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from autograder.sandbox.recipes import Recipe
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_values import body_of
 from autograder.sandbox.student_faults import Raised
 
@@ -36,7 +36,7 @@ class Trials:
         ask: sends a request with a body to the worker.
     """
 
-    def __init__(self, recipe: Recipe, ask: Callable[[dict[str, Any], bytes], Any]) -> None:
+    def __init__(self, recipe: CallReplay, ask: Callable[[dict[str, Any], bytes], Any]) -> None:
         self.recipe, self.ask = recipe, ask
         self.reads = recipe.requests[-1][0]["do"] == "get"  # an attribute, in place of a call
         self._objects: dict[int, int] | None = None  # made without a change

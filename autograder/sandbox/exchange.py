@@ -6,8 +6,8 @@ from typing import Any
 
 from autograder.sandbox.limits import LAST_WORDS_SECONDS
 from autograder.sandbox.read_reply import read_value
+from autograder.sandbox.timeout_location import last_words
 from autograder.sandbox.watchdog import WATCHDOG
-from autograder.sandbox.where_it_was import last_words
 from autograder.sandbox.wire import FrameError, read_frame, write_frame
 from autograder.sandbox.worker_processes import WorkerProcess
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from autograder.sandbox.call_replay import CallHistory, CallReplay
 from autograder.sandbox.exchange import Late, exchange
 from autograder.sandbox.last_call import LastCall
 from autograder.sandbox.limits import CALL_SECONDS, MAX_NUMBER, START_SECONDS
-from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.read_reply import are_shapes, read_gradients
-from autograder.sandbox.recipes import Recipe, Recipes
 from autograder.sandbox.remote_values import MODULE, Code, Foreign, Gradients, Named, body_of, shown
 from autograder.sandbox.student_faults import (
     Blocked,
@@ -25,9 +24,9 @@ from autograder.sandbox.student_faults import (
     fault_of,
     other_weights,
 )
-from autograder.sandbox.total_time import Clock, Seconds
-from autograder.sandbox.where_it_was import places, too_late
-from autograder.sandbox.wire import FrameError, flatten
+from autograder.sandbox.time_budget import Clock, Seconds
+from autograder.sandbox.timeout_location import places, too_late
+from autograder.sandbox.wire import STANDIN, FrameError, flatten
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
 MOST_SHOWN = 1000  # characters of a call
@@ -46,12 +45,12 @@ class Student:
         self.last_inputs: list[tuple[str, Any]] = []  # the arguments of the last call, with their names if given
         self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
         self.code = code
-        self.noted: dict[str, Recipe] | None = None  # takes down how the calls come about, if somebody wants that
+        self.noted: dict[str, CallReplay] | None = None  # takes down how the calls come about, if somebody wants that
         self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
         self.lives = 0  # how many workers there have been
         self._failed: StudentFault | None = None
-        self._again, self._recipes = LastCall(), Recipes()
+        self._again, self._recipes = LastCall(), CallHistory()
         self._newest = -1  # the number of the newest object in the worker
         self._rests, self._printed = False, ""
         self._clock = clock or Clock()
@@ -125,7 +124,7 @@ class Student:
         finally:
             self.noted = noted
 
-    def recipe(self) -> Recipe | None:
+    def recipe(self) -> CallReplay | None:
         """How the last call came about, if it can be made once more."""
         return self._recipes.last(self.code, self.dtype)
 
@@ -202,7 +201,7 @@ class Student:
     def _end_worker(self) -> int:
         assert self._worker is not None
         self.kept.clear()
-        self._again, self._recipes = LastCall(), Recipes()
+        self._again, self._recipes = LastCall(), CallHistory()
         self._newest = -1
         self._worker.kill()
         code = self._worker.exit_code()
@@ -286,7 +285,7 @@ class ObjectProxy(Named):
             raise Crashed("the names and shapes of the weights cannot be read", self._student.last_call)
         return {name: tuple(shape) for name, shape in reply}
 
-    def without_chance(self) -> "ObjectProxy":
+    def deterministic_dropout(self) -> "ObjectProxy":
         """The same object, in whose calls dropout keeps every element if it is likelier to, or drops every one."""
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 

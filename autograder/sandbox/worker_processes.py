@@ -114,7 +114,7 @@ class WorkerProcess(Protocol):
         """A request, with the time that it has if the worker looks at the clock itself."""
 
     def ask_where(self) -> None:
-        """Have it say where it is; see `where_it_was`."""
+        """Have it say where it is; see `timeout_location`."""
 
     def kill(self) -> None:
         """End the worker now, whatever it does; a blocked read or write of ours returns."""
@@ -185,7 +185,7 @@ class ForkingWorkers:
         self._asking = threading.Lock()  # stages may be graded at the same time
         self._complaints, self._said = Printed(), ""
         command = python_command(
-            f"from autograder.sandbox.warm_process import main; main({theirs.fileno()}, {confined=}, {landlock=})"
+            f"from autograder.worker.warm_process import main; main({theirs.fileno()}, {confined=}, {landlock=})"
         )
         self._process = subprocess.Popen(
             command,
@@ -242,7 +242,7 @@ class PlainWorker:
     def __init__(self) -> None:
         self.printed = Printed()
         self._process = subprocess.Popen(
-            python_command("from autograder.sandbox.inside_worker import main; main()"),
+            python_command("from autograder.worker.answer_requests import main; main()"),
             env=clean_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

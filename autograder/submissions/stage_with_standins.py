@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from autograder.manifest import Assignment, Stage, assignment
-from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_values import Code
+from autograder.sandbox.wire import STANDIN
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.syntax_tree import functions
 

@@ -10,12 +10,18 @@ FLOORS = [
     ],
     [("gradebooks", "Canvas, Moodle, nbgrader; hand-in times, late policy", 190, 810)],
     [("reports", "console, notebook, feedback page, class report, results.json, --watch", 190, 810)],
-    [("grading", "runs the tests of each stage, hidden ones beside the reference; results", 190, 810)],
+    [
+        ("grading", "runs the tests of each stage,\nhidden ones beside the reference", 190, 400),
+        ("localization", "names the faulty line, from\nthe traces of calls and re-runs", 610, 390),
+    ],
     [
         ("submissions", "read by name, never extracted;\nput together with stand-ins", 190, 400),
         ("diagnosis", "where a tensor is wrong, and how;\nsignatures of known mistakes", 610, 390),
     ],
-    [("sandbox", "workers that run the student's code, the wire to them, limits, confinement", 190, 810)],
+    [
+        ("sandbox", "worker processes, the wire to\nthem, limits, confinement", 190, 400),
+        ("worker", "beside student code: loads it,\nrefuses parts, answers, traces", 610, 390),
+    ],
     [
         ("manifest.py", "assignments, stages, points", 190, 400),
         ("forbidden", "search for ready-made parts", 610, 390),
@@ -30,10 +36,11 @@ def architecture() -> Drawing:
         1020,
         550,
         "The rooms of the autograder",
-        "Seven floors. On the top floor authoring and classroom; below them gradebooks, then reports, then grading, "
-        "then submissions and diagnosis, then the sandbox, and on the ground the manifest and the search for forbidden "
-        "parts. Each room uses only rooms below it. At the side stand the assignments, a folder each with tests, "
-        "stand-ins, mistakes and stored tensors, which grading finds through the manifest and never by name.",
+        "Seven floors. On the top floor authoring and classroom; below them gradebooks, then reports, then grading "
+        "with fault localization, then submissions and diagnosis, then the sandbox and its workers, and on the "
+        "ground the manifest and the search for forbidden parts. Each room uses only rooms below it. At the side "
+        "are the assignments, a folder each with tests, stand-ins, mistakes and stored tensors, which grading "
+        "finds through the manifest and never by name.",
     )
     for number, (floor, kind) in enumerate(zip(FLOORS, KINDS, strict=True)):
         y = 30 + FLOOR * number

@@ -48,7 +48,8 @@ ATTACKS = [
         12,
         "patch the worker",
         pe("""
-            from autograder.sandbox import inside_worker as worker, wire as frames
+            from autograder.sandbox import wire as frames
+            from autograder.worker import answer_requests as worker
             worker.Worker.pack = lambda self, value: ({"value": True, "status": "passed", "points": 5}, b"")
             worker.describe = lambda error: {"kind": "passed", "message": "", "where": []}
             frames.MAGIC = b"PASS"
@@ -136,7 +137,7 @@ ATTACKS = [
         pe(
             "",
             """
-            from autograder.sandbox import inside_worker as worker
+            from autograder.worker import answer_requests as worker
             worker.read_frame = lambda stream: (_ for _ in ()).throw(EOFError)
             """,
         ),

@@ -76,7 +76,7 @@ ATTACKS = [
         pe("""
             import importlib, inspect, pkgutil
             def sources():
-                names = ("autograder.sandbox.inside_worker", "autograder.sandbox.wire")
+                names = ("autograder.worker.answer_requests", "autograder.sandbox.wire")
                 return [inspect.getsource(sys.modules[name]) for name in names]
             def stated():  # what stands in the text is imported while files may be read
                 from autograder.grading import hidden_case

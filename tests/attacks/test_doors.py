@@ -3,8 +3,8 @@
 import pytest
 
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.kept_modules import is_kept
 from autograder.sandbox.worker_processes import OPTIONAL, make_workers
+from autograder.worker.allowed_modules import is_kept
 from tests.attacks import doors
 from tests.support.confining import start
 

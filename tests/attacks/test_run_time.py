@@ -113,7 +113,7 @@ MORE = {
     ),
     "another guard": (
         (
-            "import sys\nguard = sys.modules['autograder.sandbox.ready_made']\n"
+            "import sys\nguard = sys.modules['autograder.worker.ready_made_parts']\n"
             "def attend(*a, **k):\n    guard.TRUSTED[id(attend.__code__)] = attend.__code__\n"
             "    return F.scaled_dot_product_attention(*a, **k)"
         ),
@@ -319,7 +319,7 @@ encoder.TransformerEncoderLayer.forward = forward
 TRUSTED_LAYER = """
 
 import sys
-guard = sys.modules["autograder.sandbox.ready_made"]
+guard = sys.modules["autograder.worker.ready_made_parts"]
 
 
 def forward(self, x, *_, **__):
@@ -364,7 +364,7 @@ FORGED = """
 
 import sys
 
-count = sys.modules["autograder.sandbox.count_rows"].CountRows
+count = sys.modules["autograder.worker.count_rows"].CountRows
 count.most = property(lambda self: 1, lambda self, rows: None)
 """
 

@@ -128,6 +128,7 @@ def test_only_the_folders_of_students_are_shipped(shipped):
         "reports",
         "sandbox",
         "submissions",
+        "worker",
     }
 
 

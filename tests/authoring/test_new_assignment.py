@@ -306,7 +306,7 @@ def test_a_mistake_that_costs_points_elsewhere_is_found():
 
 
 def test_every_check_was_seen_to_fail():
-    # The last two are in test_once.py and test_named_parts.py.
+    # The last two are in test_a_slip_costs_once.py and test_parts.py.
     assert {check for check, *_ in BROKEN.values()} | {"elsewhere", "once", "parts"} == set(CHECKS)
 
 

@@ -10,11 +10,11 @@ from autograder.grading.grade_submission import grade
 from autograder.manifest import assignment
 from autograder.sandbox.limits import KEPT_OUTPUT
 from autograder.sandbox.student_faults import fault_of, other_weights
-from autograder.sandbox.told_errors import syntax_words
 from autograder.sandbox.worker_processes import Printed
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.source_text import source_text
 from autograder.submissions.untrusted_files import Unreadable
+from autograder.worker.exception_report import syntax_words
 from tests.support.quick import some
 
 ASSIGNMENT = assignment("transformer")

@@ -13,11 +13,11 @@ from autograder.localization.repair import MOST_EDITS, _edits
 from autograder.localization.source import Source
 from autograder.localization.trace import Line
 from autograder.manifest import assignments
-from autograder.sandbox.unwritten import MOST_NODES
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.source_budget import too_large
 from autograder.submissions.syntax_tree import functions, tree_of
+from autograder.worker.stub_detection import MOST_NODES
 from bench.large_texts import cases, measured
 from tests.support.large_texts import (
     ASSIGNMENT,

@@ -8,7 +8,7 @@ import torch
 
 from autograder.localization.reference import ReferenceTrace, trace_of_reference
 from autograder.localization.trace import Call, Line, Trace
-from autograder.sandbox.signatures import signature
+from autograder.worker.tracing.signatures import signature
 
 
 class Op(NamedTuple):

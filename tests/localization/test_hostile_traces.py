@@ -19,7 +19,7 @@ from autograder.localization.suspects import find_suspects
 from autograder.localization.trace import Unreadable, read_trace
 from autograder.manifest import assignment
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.total_time import Clock
+from autograder.sandbox.time_budget import Clock
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.support.quick import some
 
@@ -188,7 +188,7 @@ class MultiHeadAttention(nn.Module):
             setattr(self, f"W_{name}", nn.Linear(d_model, d_model))
 
     def forged(self, query):
-        tracers = [frame for frame in sys.modules if frame == "autograder.sandbox.follow"]
+        tracers = [frame for frame in sys.modules if frame == "autograder.worker.tracing.tracer"]
         tracer = sys.modules[tracers[0]]._Running.current if tracers else None
         if tracer is not None:
             TAMPER

@@ -10,7 +10,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.grading.grade_submission import grade
 from autograder.manifest import assignments
-from autograder.sandbox.recipes import Recipes
+from autograder.sandbox.call_replay import CallHistory
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
@@ -70,13 +70,13 @@ def test_nothing_is_made_of_itself():
         objects = [{"$handle": one} for one in args]
         return {"do": "call", "target": target, "method": None, "args": objects, "kwargs": {}}
 
-    recipes = Recipes()
+    recipes = CallHistory()
     for made, needed in ((0, [0]), (1, [2]), (2, [1])):
         recipes.note(call("m.make", *needed), {})
         recipes.made(made)
     recipes.note(call(1), {})
     assert recipes.last(code, "float64") is None
-    recipes = Recipes()
+    recipes = CallHistory()
     for number in range(2000):  # a chain that no recursion could follow
         recipes.note(call("m.make", *[number - 1][: bool(number)]), {})
         recipes.made(number)

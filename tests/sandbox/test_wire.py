@@ -10,10 +10,10 @@ import safetensors.numpy
 import torch
 from safetensors.torch import load
 
-from autograder.sandbox.inside_worker import in_bytes
 from autograder.sandbox.remote_values import DTYPES, as_bytes
 from autograder.sandbox.watchdog import Watchdog
 from autograder.sandbox.wire import pack_tensors
+from autograder.worker.answer_requests import in_bytes
 
 FORMS = [(), (0,), (3,), (2, 0, 4), (2, 3, 4)]
 

@@ -8,8 +8,13 @@ from tests.stress.parsing import errors_of
 ROOT = Path(__file__).resolve().parents[2]
 # In a worker, or in the process of the search, there is one thread.
 ALONE = {
-    *("sandbox/unwritten.py", "sandbox/modules_from_text.py", "sandbox/statements.py", "forbidden/search_budget.py"),
-    *("sandbox/lent_names.py", "authoring/audit/parts.py"),
+    *(
+        "worker/stub_detection.py",
+        "worker/modules_from_text.py",
+        "worker/tracing/statements.py",
+        "forbidden/search_budget.py",
+    ),
+    *("worker/shared_helpers.py", "authoring/audit/parts.py"),
 }
 
 

@@ -14,7 +14,7 @@ needs_confinement = pytest.mark.skipif(bool(confine.unsupported()), reason=confi
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="about Linux")
 
 # What an unconfined worker refuses, it refuses in Python, to say so in time.
-WITHOUT_REFUSALS = "sys.modules['autograder.sandbox.same_refusals'].allow_again()\n"
+WITHOUT_REFUSALS = "sys.modules['autograder.worker.unconfined_refusals'].allow_again()\n"
 
 
 def start(workers, source):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.sandbox import remote_modules
-from autograder.sandbox.recipes import handles
+from autograder.sandbox.call_replay import handles
 from autograder.sandbox.wire import MAGIC, PREFIX, read_frame
 
 MARK = "# whose worker lies"  # in the text of a submission

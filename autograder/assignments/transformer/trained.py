@@ -240,7 +240,7 @@ class TrainedTestCase(StageTestCase):
             layer = build(p)
             layer.load_state(weights)
             layer.train()
-            output = call(layer.without_chance())
+            output = call(layer.deterministic_dropout())
             recipes[p] = self.student.recipe()
             return output
 

@@ -58,7 +58,7 @@ class Maker:
         """What a model gives in training mode, where dropout keeps every element, and where it drops every one."""
         from torch import nn
 
-        from autograder.sandbox.without_chance import without_chance
+        from autograder.worker.deterministic_dropout import deterministic_dropout
 
         tensors, parts = {}, [part for part in model.modules() if isinstance(part, nn.Dropout)]
         usual = [part.p for part in parts]
@@ -66,7 +66,7 @@ class Maker:
         for done, p in (("keeps", KEPT), ("drops", DROPPED)):
             for part in parts:
                 part.p = p
-            with without_chance():
+            with deterministic_dropout():
                 tensors[done] = model(*arguments)
         for part, p in zip(parts, usual, strict=True):
             part.p = p

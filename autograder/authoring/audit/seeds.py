@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.authoring.audit.subject import Subject
 from autograder.grading.reference_answers import AnswerBook, Answers
-from autograder.sandbox.total_time import Seconds
+from autograder.sandbox.time_budget import Seconds
 
 PROMISE = "hidden tests pass on 20 seeds, and come from the seed alone"
 QUICK = 5

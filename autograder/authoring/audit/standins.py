@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from autograder.authoring.audit.subject import SEED, Subject
-from autograder.sandbox.modules_from_text import STANDIN
 from autograder.sandbox.remote_values import Code
+from autograder.sandbox.wire import STANDIN
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, with_standins
 from autograder.submissions.syntax_tree import functions

@@ -45,7 +45,7 @@ OPTIONS: dict[str, tuple[type, ...]] = {
     "unconfined": (bool,),
     "hidden_results": (str,),
 }
-ROOMS = ("authoring", "diagnosis", "forbidden", "grading", "manifest", "reports", "sandbox", "submissions")
+ROOMS = ("authoring", "diagnosis", "forbidden", "grading", "manifest", "reports", "sandbox", "submissions", "worker")
 GRADER = (
     *("autograder/*.py", *(f"autograder/{room}/**/*.py" for room in ROOMS), "autograder/assignments/__init__.py"),
     *("course/**/*.*", "constraints.txt"),

@@ -20,7 +20,7 @@ from autograder.manifest import assignment
 from autograder.reports.console import print_stage, print_total
 from autograder.reports.gradescope_results import write_results
 from autograder.sandbox.confine import unsupported
-from autograder.sandbox.total_time import Clock
+from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.find_submissions import Found
 from course.errors import UserError, run_command

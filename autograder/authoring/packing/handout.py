@@ -24,7 +24,17 @@ from course.update import RECORD, digest
 
 # The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
 ROOMS = (
-    *("manifest", "sandbox", "forbidden", "submissions", "diagnosis", "localization", "localization/edits"),
+    *(
+        "manifest",
+        "sandbox",
+        "worker",
+        "worker/tracing",
+        "forbidden",
+        "submissions",
+        "diagnosis",
+        "localization",
+        "localization/edits",
+    ),
     *("grading", "reports"),
 )
 ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))

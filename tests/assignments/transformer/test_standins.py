@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from autograder.manifest import assignment, assignments
-from autograder.sandbox.modules_from_text import STANDIN
+from autograder.sandbox.wire import STANDIN
 from autograder.submissions.read_submission import read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 from autograder.submissions.syntax_tree import functions

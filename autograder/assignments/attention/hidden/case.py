@@ -29,7 +29,7 @@ class AttentionTestCase(HiddenTestCase):
     def in_training(self, twins: Twins) -> Twins:
         """The twins in training mode; dropout does to every element what is likelier."""
         self.train(twins)
-        return Twins(twins.student.without_chance(), twins.reference and twins.reference.without_chance())
+        return Twins(twins.student.deterministic_dropout(), twins.reference and twins.reference.deterministic_dropout())
 
     def leaves(self, function: Any, **arguments: Any) -> None:
         """Find out whether a call of a function or an object changes its arguments, which costs little."""

@@ -38,7 +38,7 @@ class TestBahdanau(TrainedTestCase):
         weights, scaled = self.decoder_weights(), ("embedding.weight", "output.weight")
         still.load_state({name: value / (1 - KEPT) ** (name in scaled) for name, value in weights.items()})
         training.train()
-        results = training.without_chance().step(**inputs), still.step(**inputs)
+        results = training.deterministic_dropout().step(**inputs), still.step(**inputs)
         for name, actual, right in zip(("logits", "the new state", "weights"), *results, strict=True):
             axes = " ".join(f"axis_{axis}" for axis in range(right.ndim))
             self.assert_tensor(actual, right, f"{name} in training mode, where dropout keeps every element,", axes)

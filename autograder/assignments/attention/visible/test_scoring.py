@@ -79,7 +79,7 @@ class TestScoring(AttendingTestCase):
             training = build(KEPT)
             training.load_state(weights)
             training.train()
-            result = training.without_chance()(**inputs)
+            result = training.deterministic_dropout()(**inputs)
             kept = training.attribute("attention_weights")  # behind dropout they would be larger
             self.assert_kept(kept, stored["weights"], inputs["values"], result, 1 / (1 - KEPT))
         if self.warn_of_side_effects(attention, inputs, weights=weights):

@@ -54,7 +54,9 @@ class VariantsTestCase(HiddenTestCase, CheckingTestCase):
         """
         for p, done in ((KEPT, "keeps"), (DROPPED, "drops")):
             model = self.train(self.twins(partial(_swapped, build, p)))
-            steady = Twins(model.student.without_chance(), model.reference and model.reference.without_chance())
+            steady = Twins(
+                model.student.deterministic_dropout(), model.reference and model.reference.deterministic_dropout()
+            )
             title = f"the output in training mode, where dropout {done} every element,"
             self.same(call, steady, title, axes, where)
         chance = self.train(self.twins(partial(_swapped, build, 0.5))).student

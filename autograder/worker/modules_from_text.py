@@ -11,12 +11,11 @@ from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from autograder.forbidden.aliases import without_main_block
-from autograder.sandbox.available_libraries import with_own_import
+from autograder.sandbox.wire import STANDIN
+from autograder.worker.available_libraries import with_own_import
 
 if TYPE_CHECKING:
-    from autograder.sandbox.lent_names import Lender
-
-STANDIN = "standin_"
+    from autograder.worker.shared_helpers import Lender
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -39,7 +38,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(fullname, self, origin=f"{fullname}.py")
 
     def exec_module(self, module: ModuleType) -> None:
-        from autograder.sandbox import ready_made
+        from autograder.worker import ready_made_parts
 
         name = module.__name__
         # Only the student's own modules have names that `describe` shows.
@@ -47,12 +46,12 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             self.run_own(module, self.sources[name])
             return
         standin = compiled(f"<stand-in {name}>", self.sources[name])
-        ready_made.trust(standin)
+        ready_made_parts.trust(standin)
         if name not in self.lent and name not in self.withheld:
             exec(standin, module.__dict__)
             self.lock(name, module.__dict__)
             return
-        from autograder.sandbox.lent_names import Lender
+        from autograder.worker.shared_helpers import Lender
 
         text = self.lent.get(name, "")
         lender = Lender(module, standin, lambda: self.lend(name, text, lender), text, self.withheld.get(name, ""))
@@ -60,11 +59,11 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def lock(self, name: str, namespace: dict[str, Any]) -> None:
         """Keep what a stand-in answers for other stages from the functions that are graded."""
-        from autograder.sandbox import ready_made
+        from autograder.worker import ready_made_parts
 
         module = name.removeprefix(STANDIN)
         if paths := self.locked.get(module):
-            ready_made.lock(namespace, module, paths, self.graded)
+            ready_made_parts.lock(namespace, module, paths, self.graded)
 
     def run_own(self, module: ModuleType, text: str) -> None:
         """Run the student's text as a file that lies in the working folder."""

@@ -9,11 +9,11 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from autograder.sandbox.plain_values import Frame
-from autograder.sandbox.ready_made import is_trusted
+from autograder.worker.ready_made_parts import is_trusted
+from autograder.worker.tracing.traced_values import Frame
 
 if TYPE_CHECKING:
-    from autograder.sandbox.follow import Tracer
+    from autograder.worker.tracing.tracer import Tracer
 
 
 class FunctionCalls:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.sandbox.signature_weights import BLOCK, PRIME, STEPS, WEIGHTS
+from autograder.worker.tracing.signature_weights import BLOCK, PRIME, STEPS, WEIGHTS
 
 COLUMNS = 8  # of a signature
 WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
@@ -76,7 +76,7 @@ def _means(elements: np.ndarray) -> list[float]:
 def signed(value: Any) -> list[list[Any]]:
     """The signature and the shape of each tensor of a result, or of the number, text or list that it is, and whether
     it is of fractions."""
-    from autograder.sandbox.plain_values import Series, plain
+    from autograder.worker.tracing.traced_values import Series, plain
 
     found = [[list(signature(one)), list(one.shape), one.is_floating_point()] for one in tensors_in(value)]
     if not plain(value):

@@ -14,18 +14,18 @@ def prepare_torch() -> None:
     from safetensors.torch import load, load_file, save
 
     # A confined worker cannot read them any more.
-    from autograder.sandbox import (  # noqa: F401
+    from autograder.worker import (  # noqa: F401
+        allowed_modules,
         count_rows,
-        follow,
-        kept_modules,
-        lent_names,
-        named_parts,
+        deterministic_dropout,
+        disable_builtins,
+        parts_of_stage,
         plain_results,
-        ready_made,
-        same_refusals,
-        take_away,
-        without_chance,
+        ready_made_parts,
+        shared_helpers,
+        unconfined_refusals,
     )
+    from autograder.worker.tracing import tracer  # noqa: F401
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
@@ -41,10 +41,10 @@ def prepare_torch() -> None:
     for name in vars(torch.nn.init):
         if name.endswith("_") and not name.startswith("_"):
             setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)
-    ready_made.forbid()
-    take_away.prepare()
+    ready_made_parts.forbid()
+    disable_builtins.prepare()
     # First calls set up tables inside torch; done here, every fork has them.
     with torch.no_grad():
         x = load(save({"x": torch.ones(2, 8, 8, dtype=torch.float64)}))["x"]
         F.layer_norm(torch.softmax(x @ x, dim=-1), (8,))
-    kept_modules.hide()
+    allowed_modules.hide()

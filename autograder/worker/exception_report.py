@@ -8,7 +8,7 @@ import traceback
 from types import FrameType
 from typing import Any
 
-from autograder.sandbox.unwritten import unwritten
+from autograder.worker.stub_detection import is_stub
 
 LATER = {  # versions of Python, and what the message and the line look like if an earlier one is given their syntax
     (3, 11): r"\n\s*except\s*\*",
@@ -32,7 +32,7 @@ def describe(error: BaseException) -> dict[str, Any]:
     reply: dict[str, Any] = {"kind": type(error).__name__, "message": str(message)[:4000], "where": where[-8:]}
     if isinstance(error, NameError) and where:
         last = [frame for frame in frames if re.fullmatch(r"\w+\.py", frame.filename)][-1]
-        reply["unwritten"] = unwritten(error, last.filename, last.name, last.lineno or 0)
+        reply["unwritten"] = is_stub(error, last.filename, last.name, last.lineno or 0)
     return reply
 
 

@@ -25,7 +25,7 @@ from torch.nn import functional as F
 
 from autograder.forbidden.parts import plain
 
-ALLOWED: set[str] = set()  # what the manifest lets a stage use, see `named_parts`
+ALLOWED: set[str] = set()  # what the manifest lets a stage use, see `parts_of_stage`
 INSIDE: list[str] = []  # calls of such parts that are running
 TRUSTED: dict[int, CodeType] = {}  # the code of stand-ins; a code object's names can be forged, its place cannot
 MODULES: tuple[Any, ...] = (

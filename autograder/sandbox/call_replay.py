@@ -20,7 +20,7 @@ OBJECTS = 9  # of a call that is made once more
 
 
 @dataclass(frozen=True)
-class Recipe:
+class CallReplay:
     """The requests of a call, in order; objects are numbered in the order in which these make them."""
 
     requests: tuple[Request, ...]
@@ -86,7 +86,7 @@ class Recipe:
         return renumbered(request, objects), tensors
 
 
-class Recipes:
+class CallHistory:
     """Keeps how the objects of a worker were made."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class Recipes:
         if self._last is not None and makes and all(other < handle for other in handles(self._last[0])):
             self._made[handle] = [self._last]
 
-    def last(self, code: Code, dtype: str) -> Recipe | None:
+    def last(self, code: Code, dtype: str) -> CallReplay | None:
         """How the last request came about; None if it needs an object of unknown origin, or is no call.
 
         What an attribute holds was made with the object or by its last call, which is made again, too.
@@ -129,7 +129,9 @@ class Recipes:
             return None
         before = [plain(other) for other in called if not any(other is one for one in again)]
         known = [other for other in before if set(handles(other[0])) <= numbers.keys()]
-        return Recipe(tuple(requests), code, dtype, tuple((renumbered(other, numbers), own) for other, own in known))
+        return CallReplay(
+            tuple(requests), code, dtype, tuple((renumbered(other, numbers), own) for other, own in known)
+        )
 
     def _add(self, one: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
         """Add a request, behind those that make the objects that it names; False if these are unknown or too many."""

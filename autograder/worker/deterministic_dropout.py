@@ -91,7 +91,7 @@ PYTHON: dict[str, Any] = {"random": lambda: 0.5, "uniform": _uniform}
 
 
 @contextlib.contextmanager
-def without_chance() -> Iterator[None]:
+def deterministic_dropout() -> Iterator[None]:
     """Leave nothing to chance inside the `with` block."""
     changed = [(np.random, NUMPY), (random, PYTHON)]
     before = [(module, name, getattr(module, name)) for module, names in changed for name in names]

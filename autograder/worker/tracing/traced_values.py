@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.sandbox.statements import Statement
+from autograder.worker.tracing.statements import Statement
 
 if TYPE_CHECKING:
-    from autograder.sandbox.follow import Tracer
+    from autograder.worker.tracing.tracer import Tracer
 
 LONGEST = 500  # numbers of a series, or of a list
 OF_NUMBERS, OF_OTHERS = 1.5, 1.25  # last columns of signatures; those of tensors are below 1

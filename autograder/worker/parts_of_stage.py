@@ -1,6 +1,6 @@
 """What the manifest of an assignment forbids in a stage is refused in its workers; what it allows is let through.
 
-As with the parts that no stage may use (`ready_made`), stand-ins may use what is forbidden, and torch for them.
+As with the parts that no stage may use (`ready_made_parts`), stand-ins may use what is forbidden, and torch for them.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from autograder.forbidden.parts import named, named_arguments, part, plain
-from autograder.sandbox import ready_made
+from autograder.worker import ready_made_parts
 
 # The modules of torch in which students find parts, by the beginning of their names; "torch" itself is one more.
 PLACES = ("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.functional", "torch._C._nn", "torch._VF")
@@ -22,7 +22,7 @@ METHODS = ("__new__", "__init__", "forward")
 
 
 def texts_of(allows: Sequence[str]) -> list[str]:
-    """What a stand-in would have in its text that used these parts; see `take_away`."""
+    """What a stand-in would have in its text that used these parts; see `disable_builtins`."""
     within = ["F.scaled_dot_product_attention", "nn.multi_head_attention_forward"] if allows else []
     return [*(f"nn.{written.rpartition('.')[2]}" for written in allows), *within]
 
@@ -30,7 +30,7 @@ def texts_of(allows: Sequence[str]) -> list[str]:
 def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
     """Refuse what a stage forbids, and let through what it allows."""
     if allows:
-        ready_made.ALLOWED.update(plain(written.rpartition(".")[2]) for written in allows)
+        ready_made_parts.ALLOWED.update(plain(written.rpartition(".")[2]) for written in allows)
         torch.backends.mha.set_fastpath_enabled(False)  # it ends in operators that no worker has
     guards: dict[int, Any] = {}
     for owner, path, name in list(_candidates(forbids)) if forbids else ():
@@ -82,8 +82,8 @@ def _guarded(function: Callable[..., Any], path: str, arguments: Set[str]) -> Ca
     """A function that looks at who calls it; with `arguments`, only if one of them is not what it is by default."""
     title = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     if not arguments:
-        return ready_made.refusing(function, title)
-    refused = ready_made.refusing(function, f"{title}({', '.join(sorted(arguments))}=...)")
+        return ready_made_parts.refusing(function, title)
+    refused = ready_made_parts.refusing(function, f"{title}({', '.join(sorted(arguments))}=...)")
     parameters: Mapping[str, inspect.Parameter] = {}
     with contextlib.suppress(ValueError):  # some functions in C tell no names: what has such arguments is in Python
         parameters = inspect.signature(function).parameters
@@ -93,4 +93,4 @@ def _guarded(function: Callable[..., Any], path: str, arguments: Set[str]) -> Ca
         used = any(name in given and given[name] != parameters[name].default for name in arguments & parameters.keys())
         return (refused if used else function)(*args, **kwargs)
 
-    return ready_made.like(look_at_arguments, function)
+    return ready_made_parts.like(look_at_arguments, function)

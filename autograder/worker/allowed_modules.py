@@ -1,10 +1,10 @@
 """What of torch a student's code can reach: the modules of a list, and no other.
 
 Much of torch is written in Python, attention as well: in what translates, traces or quantizes models. Such a module is
-loaded with torch, or when an optimizer is used. A list of bad ones would never be complete, so `modules_of_torch` lists
-the good ones. All other modules of torch are hidden in a worker: they are neither in `sys.modules` nor attributes of
-the packages that hold them, and importing one fails. torch itself still gets them, because some of its functions import
-what they need when they are called: code in one of torch's own files finds them.
+loaded with torch, or when an optimizer is used. A list of bad ones would never be complete, so `allowed_torch_modules`
+lists the good ones. All other modules of torch are hidden in a worker: they are neither in `sys.modules` nor attributes
+of the packages that hold them, and importing one fails. torch itself still gets them, because some of its functions
+import what they need when they are called: code in one of torch's own files finds them.
 
 Functions in hidden modules that look like attention are emptied as well, whatever leads to them.
 """
@@ -25,8 +25,8 @@ from typing import Any
 import torch
 from torch._library.custom_ops import CustomOpDef
 
-from autograder.sandbox import take_away
-from autograder.sandbox.modules_of_torch import KEPT
+from autograder.worker import disable_builtins
+from autograder.worker.allowed_torch_modules import KEPT
 
 NAMES = frozenset(word for word in KEPT if not word.endswith(".*"))
 PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith(".*"))
@@ -182,4 +182,4 @@ def _empty(module: ModuleType) -> None:
     """Let the functions of a hidden module that look like attention refuse."""
     for function in functions_of(module):
         if looks_like_attention(function):
-            take_away.empty(function.__qualname__, function)
+            disable_builtins.empty(function.__qualname__, function)

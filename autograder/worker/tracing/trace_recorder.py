@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from autograder.sandbox.limits import MOST_LINES, MOST_RAN, TRACE_BYTES, TRACE_NODES
-from autograder.sandbox.signatures import COLUMNS
-from autograder.sandbox.statements import Statement, statements
+from autograder.worker.tracing.signatures import COLUMNS
+from autograder.worker.tracing.statements import Statement, statements
 
 Means = tuple[float, ...]
 GIVEN, MADE = 0, 1  # kinds of nodes

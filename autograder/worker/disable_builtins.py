@@ -1,7 +1,7 @@
 """Ready-made parts that no stand-in of a worker uses cannot be run in it, whatever leads to them.
 
-`ready_made` refuses by who calls, and that can be forged. Here the part itself is gone. Each fused operator gets a
-kernel that refuses in torch's dispatcher, where all ways to call it end: names in Python, `torch.ops`, scripts, other
+`ready_made_parts` refuses by who calls, and that can be forged. Here the part itself is gone. Each fused operator gets
+a kernel that refuses in torch's dispatcher, where all ways to call it end: names in Python, `torch.ops`, scripts, other
 operators. Each ready-made function of Python gets code that refuses, so that no reference leads to the old code.
 
 A worker does this before it takes any text of a student, and for good: the kernels that were there are not kept.
@@ -19,7 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from autograder.sandbox.ready_made import FUSED, MODULES, WHY, ReadyMade
+from autograder.worker.ready_made_parts import FUSED, MODULES, WHY, ReadyMade
 
 # Under which a kernel for the processor may be registered, see c10/core/DispatchKey.h. An alias key holds for
 # `decompose`, too.
@@ -57,7 +57,7 @@ def _of_class(kind: type) -> list[FunctionType]:
     return [value for value in vars(kind).values() if isinstance(value, FunctionType)]
 
 
-# Found out before `ready_made.forbid` puts other functions in their place.
+# Found out before `ready_made_parts.forbid` puts other functions in their place.
 OPERATORS, FUNCTIONS = _operators(), _functions()
 CODES: list[tuple[str, FunctionType, CodeType]] = []  # which code each of the functions gets when it is taken away
 
@@ -71,7 +71,7 @@ def prepare() -> None:
             CODES.append((name, function, refusing(name, function)))
 
 
-def take_away(standins: Iterable[str]) -> None:
+def disable(standins: Iterable[str]) -> None:
     """Make all ready-made parts useless but those that one of these texts uses."""
     if not CODES:
         prepare()

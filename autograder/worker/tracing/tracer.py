@@ -19,14 +19,14 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from autograder.sandbox.costs import more
-from autograder.sandbox.function_calls import FunctionCalls
 from autograder.sandbox.limits import TRACE_NODES, TRACE_SECONDS
-from autograder.sandbox.plain_values import REPEATED, Series, is_array, plain
-from autograder.sandbox.ready_made import is_trusted, methods
-from autograder.sandbox.record import GIVEN, GRADIENT, MADE, TRAINED, Record
-from autograder.sandbox.signatures import COLUMNS, looked_at, signature, tensors_in
-from autograder.sandbox.tensor_memory import memory_of, version_of
+from autograder.worker.operation_costs import more
+from autograder.worker.ready_made_parts import is_trusted, methods
+from autograder.worker.tracing.function_calls import FunctionCalls
+from autograder.worker.tracing.signatures import COLUMNS, looked_at, signature, tensors_in
+from autograder.worker.tracing.tensor_memory import memory_of, version_of
+from autograder.worker.tracing.trace_recorder import GIVEN, GRADIENT, MADE, TRAINED, Record
+from autograder.worker.tracing.traced_values import REPEATED, Series, is_array, plain
 
 # Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
 QUESTIONS = {

@@ -7,9 +7,8 @@ lines of the student's files that exist, and nothing else of it is shown.
 """
 
 import contextlib
-import faulthandler
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from autograder.sandbox.limits import KEPT_OUTPUT
@@ -17,18 +16,6 @@ from autograder.sandbox.student_faults import Place, TimedOut
 
 FRAME = re.compile(r'^  File "(\w+\.py)", line (\d{1,6}) in (\w*)', re.MULTILINE | re.ASCII)
 MOST = 8  # calls, as of an exception
-
-
-@contextlib.contextmanager
-def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
-    """A block of the worker that, if it takes longer than that, says where it is in place of an answer."""
-    if seconds is not None:
-        faulthandler.dump_traceback_later(seconds, file=replies)
-    try:
-        yield
-    finally:
-        if seconds is not None:
-            faulthandler.cancel_dump_traceback_later()
 
 
 def last_words(replies: Any) -> str:

@@ -28,30 +28,42 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
             `rules`
 
 The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request that says `within` how many
-seconds it has to be answered gets a text in its place when they are over; see `where_it_was`.
+seconds it has to be answered gets a text in its place when they are over; see `timeout_location`.
 """
 
 import contextlib
+import faulthandler
 import importlib
 import importlib.abc
 import importlib.util
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from autograder.forbidden import rules
-from autograder.sandbox.late_imports import import_all
-from autograder.sandbox.modules_from_text import STANDIN, SourceFinder, put_in
-from autograder.sandbox.told_errors import describe
-from autograder.sandbox.warm_torch import STORED, prepare_torch
-from autograder.sandbox.where_it_was import saying_where
-from autograder.sandbox.wire import flatten, pack_tensors, read_frame, unflatten, write_frame
+from autograder.sandbox.wire import STANDIN, flatten, pack_tensors, read_frame, unflatten, write_frame
+from autograder.worker.early_imports import import_all
+from autograder.worker.exception_report import describe
+from autograder.worker.modules_from_text import SourceFinder, put_in
+from autograder.worker.warm_torch import STORED, prepare_torch
 
 
 def versions_of(target: Any) -> int:
     """How often the weights of an object were changed in place."""
     return sum(tensor._version for tensor in target.state_dict(keep_vars=True).values())
+
+
+@contextlib.contextmanager
+def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
+    """A block of the worker that, if it takes longer than that, says where it is in place of an answer."""
+    if seconds is not None:
+        faulthandler.dump_traceback_later(seconds, file=replies)
+    try:
+        yield
+    finally:
+        if seconds is not None:
+            faulthandler.cancel_dump_traceback_later()
 
 
 class Worker:
@@ -73,8 +85,8 @@ class Worker:
         """Take the source texts."""
         import torch
 
-        from autograder.sandbox.named_parts import name_parts, texts_of
-        from autograder.sandbox.take_away import take_away
+        from autograder.worker.disable_builtins import disable
+        from autograder.worker.parts_of_stage import name_parts, texts_of
 
         if self.finder is not None:
             sys.meta_path.remove(self.finder)
@@ -89,7 +101,7 @@ class Worker:
         import_all([*request["sources"].values(), *request["lent"].values()], request["sources"])
         self.end_reading()
         standins = [text for name, text in request["sources"].items() if name not in request["own"]]
-        take_away([*standins, *texts_of(request["allows"])])
+        disable([*standins, *texts_of(request["allows"])])
         name_parts(request["forbids"], request["allows"])
         sys.meta_path.insert(0, self.finder)
         torch.set_default_dtype(getattr(torch, request["dtype"]))
@@ -97,7 +109,7 @@ class Worker:
     def import_module(self, request: dict[str, Any], body: bytes) -> None:
         """Import one module, then replace the functions and methods that are not part of the stage."""
         assert self.finder is not None
-        from autograder.sandbox.ready_made import opened
+        from autograder.worker.ready_made_parts import opened
 
         name = request["module"]
         with opened(True):
@@ -110,10 +122,10 @@ class Worker:
         import torch
         from safetensors.torch import load
 
-        from autograder.sandbox.count_rows import CountRows
-        from autograder.sandbox.plain_results import plain_result
-        from autograder.sandbox.ready_made import opened
-        from autograder.sandbox.without_chance import without_chance
+        from autograder.worker.count_rows import CountRows
+        from autograder.worker.deterministic_dropout import deterministic_dropout
+        from autograder.worker.plain_results import plain_result
+        from autograder.worker.ready_made_parts import opened
 
         if request.get("signed"):
             self.restore()
@@ -142,7 +154,7 @@ class Worker:
         arguments = unflatten(request["args"], leaf)
         keywords = {name: unflatten(value, leaf) for name, value in request["kwargs"].items()}
         standins = opened(not self.is_graded(target, request["method"]))
-        chance = without_chance() if request["steady"] else contextlib.nullcontext()
+        chance = deterministic_dropout() if request["steady"] else contextlib.nullcontext()
         if "cotangents" not in request:
             if request["rows"]:
                 with torch.no_grad(), standins, CountRows(request["rows"]) as counted:
@@ -179,7 +191,7 @@ class Worker:
 
     def get(self, request: dict[str, Any], body: bytes) -> Any:
         """Read an attribute, for instance "self_attn.W_q.weight"."""
-        from autograder.sandbox.plain_results import plain_result
+        from autograder.worker.plain_results import plain_result
 
         value = self.objects[request["target"]]
         for name in request["attribute"].split("."):
@@ -212,7 +224,7 @@ class Worker:
 
     def fresh(self, target: Any) -> Any:
         """A new object in evaluation mode, made and loaded as this one was: nothing has been called on it."""
-        from autograder.sandbox.ready_made import opened
+        from autograder.worker.ready_made_parts import opened
 
         with opened(not self.is_graded(self.origins[id(target)], None)):
             made = self.makers[id(target)]()
@@ -224,7 +236,7 @@ class Worker:
 
         What an object is follows from how it was made: the names of its class are the student's.
         """
-        from autograder.sandbox import ready_made
+        from autograder.worker import ready_made_parts
 
         if self.finder is None:
             return False
@@ -232,7 +244,7 @@ class Worker:
             return not {target, f"{target}.__init__"}.isdisjoint(self.finder.paths)
         model, method = self.objects[target], method or "forward"
         by_origin = f"{self.origins.get(id(model), '')}.{method}" in self.finder.paths
-        return by_origin or ready_made.is_graded(model, method, self.finder.graded)
+        return by_origin or ready_made_parts.is_graded(model, method, self.finder.graded)
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
         """Names and shapes of all weights and buffers."""
@@ -250,7 +262,7 @@ class Worker:
 
     def follow(self, request: dict[str, Any], body: bytes) -> None:
         """Record what the calls that come compute."""
-        from autograder.sandbox.follow import Tracer
+        from autograder.worker.tracing.tracer import Tracer
 
         self.tracer = Tracer(set(request["files"]), request["seconds"])
 
@@ -261,7 +273,7 @@ class Worker:
 
     def change(self, request: dict[str, Any], body: bytes) -> None:
         """Have a function run with other code."""
-        from autograder.sandbox.changed_function import ChangedFunction
+        from autograder.worker.patched_function import ChangedFunction
 
         assert self.finder is not None
         self.changed = self.changed or ChangedFunction()
@@ -305,7 +317,7 @@ class Worker:
         """A reply with a value: tensors go into the body, modules stay here and are known by a number."""
         import torch
 
-        from autograder.sandbox.plain_results import is_plain
+        from autograder.worker.plain_results import is_plain
 
         tensors: dict[str, torch.Tensor] = {}
 
@@ -330,7 +342,7 @@ class Worker:
 
 def signed(value: Any) -> Any:
     """The signatures of a result, in place of it."""
-    from autograder.sandbox import signatures
+    from autograder.worker.tracing import signatures
 
     return signatures.signed(value)
 
@@ -396,7 +408,7 @@ def main() -> None:
         from autograder.sandbox.limits import PRINTED
 
         limit(resource.RLIMIT_FSIZE, PRINTED)
-    from autograder.sandbox import same_refusals
+    from autograder.worker import unconfined_refusals
 
     write_frame(replies, {})  # from here on, what goes wrong is the student's
-    serve(requests, replies, same_refusals.refuse)
+    serve(requests, replies, unconfined_refusals.refuse)

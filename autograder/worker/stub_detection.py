@@ -6,7 +6,7 @@ import linecache
 MOST_NODES = 1_200  # of a function that is looked at; what nobody has written yet has a tenth of that
 
 
-def unwritten(error: NameError, file: str, function: str, line: int) -> bool:
+def is_stub(error: NameError, file: str, function: str, line: int) -> bool:
     """Whether a function fails with `error` only because the part that would define the name is missing.
 
     Then it never stores the name, and what that part would take as its input is used nowhere: some parameter and all

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
-from autograder.sandbox.available_libraries import is_available
+from autograder.worker.available_libraries import is_available
 
 # "import a.b as c, d" and "from a import (b, c)", also behind a semicolon or a colon.
 IMPORT = re.compile(
@@ -27,7 +27,7 @@ def imported(text: str) -> Iterator[str]:
 
 def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
     """Import what these texts do and what is installed; `own` names are those of the submission."""
-    from autograder.sandbox.kept_modules import is_kept  # which imports torch
+    from autograder.worker.allowed_modules import is_kept  # which imports torch
 
     texts = list(texts)
     wanted = dict.fromkeys(name for text in texts for name in imported(text))

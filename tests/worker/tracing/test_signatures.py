@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from autograder.localization.reference import LIMIT, ORDERED
-from autograder.sandbox.signature_weights import BLOCK
-from autograder.sandbox.signatures import looked_at, signature
+from autograder.worker.tracing.signature_weights import BLOCK
+from autograder.worker.tracing.signatures import looked_at, signature
 
 
 def far(one: torch.Tensor, other: torch.Tensor) -> np.ndarray:
@@ -61,7 +61,7 @@ def test_nan_is_told_and_counts_as_a_number():
 def test_what_has_no_numbers_loads_no_compiler():
     """To compute with a tensor on "meta", torch loads its compiler, which takes longer than a whole stage."""
     text = (
-        "import sys, torch; from autograder.sandbox.signatures import signature; before = len(sys.modules);"
+        "import sys, torch; from autograder.worker.tracing.signatures import signature; before = len(sys.modules);"
         "found = signature(torch.empty(2, 3, device='meta')); print(found[0], len(sys.modules) - before)"
     )
     run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from torch import nn
 
-from autograder.sandbox.told_errors import syntax_words
+from autograder.worker.exception_report import syntax_words
 
 
 class Lender:

@@ -24,11 +24,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from autograder.sandbox.confine import PR_SET_PDEATHSIG, confine, end_reading, libraries_are_public, packages, prepare
-from autograder.sandbox.inside_worker import serve
 from autograder.sandbox.limits import PRINTED
-from autograder.sandbox.warm_torch import prepare_torch
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.worker_processes import OPTIONAL
+from autograder.worker.answer_requests import serve
+from autograder.worker.warm_torch import prepare_torch
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h, prctl(2)
 # What modules import, and what Python and torch import late by themselves: every fork has it without reading a file.
@@ -46,7 +46,7 @@ MODULES = (
 
 def import_late(name: str) -> None:
     """Import what a worker cannot import any more, and have it do what needs files."""
-    from autograder.sandbox.kept_modules import shown
+    from autograder.worker.allowed_modules import shown
 
     with shown():
         module = importlib.import_module(name)
@@ -107,9 +107,9 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    from autograder.sandbox import same_refusals  # imported already, by `prepare_torch`
+    from autograder.worker import unconfined_refusals  # imported already, by `prepare_torch`
 
-    ends = same_refusals.refuse
+    ends = unconfined_refusals.refuse
     if rules is None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED, PRINTED))
         os.closerange(3, connection)
@@ -122,7 +122,7 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
         tempfile.tempdir = "/"
         confine(rules[0], connection, rules[1])
         ends = end_reading
-    faulthandler.register(signal.SIGUSR1, connection, all_threads=False)  # see `where_it_was`
+    faulthandler.register(signal.SIGUSR1, connection, all_threads=False)  # see `timeout_location`
     if os.getppid() != parent:
         return  # it ended before this process asked to end with it
     with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:

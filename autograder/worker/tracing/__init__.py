@@ -1,0 +1,1 @@
+"""Inside a worker: what the statements of a call compute, written down for fault localisation."""
