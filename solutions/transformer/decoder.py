@@ -9,7 +9,7 @@ class TransformerDecoderLayer(nn.Module):
     """One decoder layer: masked self-attention, cross-attention to the encoder, feed-forward network.
 
     Each sub-layer is wrapped as in the encoder: x = LayerNorm(x + Dropout(Sublayer(x))). With
-    `no_encoder_attn=True` there is no cross-attention: the layer of a language model.
+    `no_encoder_attn=True` there is no cross-attention, as in a language model.
     """
 
     def __init__(
@@ -43,16 +43,16 @@ class TransformerDecoderLayer(nn.Module):
         self_attn_padding_mask: torch.Tensor | None = None,
         self_attn_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Apply the sub-layers to all target positions at once (teacher forcing); x stays as it is.
+        """Apply the sub-layers to all target positions at once (teacher forcing); x is not modified.
 
-        Dropout stands on the output of each sub-layer and nowhere else.
+        Dropout applies to the output of each sub-layer and nowhere else.
 
         Args:
             x: (B, T_d, d_model), the embedded target or the output of the layer below.
             encoder_out: (B, T_e, d_model), the encoder's output. Cross-attention takes its keys and values from it.
             encoder_padding_mask: (B, T_e), non-zero where the source is padding, or None.
             self_attn_padding_mask: (B, T_d), non-zero where the target is padding, or None.
-            self_attn_mask: (1, T_d, T_d) or (B, T_d, T_d), non-zero where a position may not look, or None.
+            self_attn_mask: (1, T_d, T_d) or (B, T_d, T_d), non-zero where a position must not look, or None.
                 For teacher forcing this is the causal mask, non-zero above the diagonal.
 
         Returns:
@@ -89,22 +89,22 @@ class TransformerDecoderLayer(nn.Module):
     ) -> torch.Tensor:
         """Compute this layer's output for the last target position only, and append it to the outputs in the cache.
 
-        The last position attends to all T_d positions of x, so its query is one position long while its keys and
-        values are T_d long. Both masks of self-attention are given for all T_d positions, as in `forward`.
+        The last position attends to all T_d positions of x: there is one query, but there are T_d keys and values.
+        Both masks of self-attention cover all T_d positions, as in `forward`.
 
-        The cache holds outputs of this layer. That is not the "KV cache" of other texts, which holds keys and
-        values and also saves projecting all earlier positions again.
+        The cache holds outputs of this layer. It is not the "KV cache" of other texts, which holds keys and
+        values, so that earlier positions are not projected again.
 
         Args:
-            x: (B, T_d, d_model), the inputs of this layer at all positions up to now.
+            x: (B, T_d, d_model), the inputs of this layer at all positions so far.
             encoder_out, encoder_padding_mask, self_attn_padding_mask, self_attn_mask: as in `forward`.
             cache: (B, T_d - 1, d_model), this layer's outputs at the earlier positions. None means that nothing is
-                cached yet: all positions of x are computed.
+                cached yet: compute all positions of x.
 
         Returns:
-            (B, T_d, d_model): the cache and the new position behind it.
+            (B, T_d, d_model): the cache, then the new position.
         """
-        # The queries are the last position, or all positions when there is no cache; then the three sub-layers.
+        # The query is the last position, or all positions if there is no cache; then come the three sub-layers.
         ### BEGIN SOLUTION
         last = x if cache is None else x[:, -1:]  # (B, T_d, d_model) -> (B, 1, d_model)
         last_mask = self_attn_mask
@@ -124,7 +124,7 @@ class TransformerDecoderLayer(nn.Module):
 class TransformerDecoder(nn.Module):
     """A stack of decoder layers, with an output layer on top if `output_layer_size` is given.
 
-    Mind the order of the arguments: here the masks of the decoder come first, in the layer `encoder_out` does.
+    The order of the arguments differs: here the decoder's masks come first, in the layer `encoder_out` does.
     Pass them by name.
     """
 
@@ -190,11 +190,11 @@ class TransformerDecoder(nn.Module):
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Decode one step: every layer computes its last position only.
 
-        What a layer returns (its cache with the new position) is the input of the layer above, since that layer
-        attends to all positions.
+        The result of a layer (its cache with the new position) is the input of the layer above, because the layer
+        above attends to all positions.
 
         Args:
-            x: the embedded target up to now, (B, T_d, d_model).
+            x: the embedded target so far, (B, T_d, d_model).
             decoder_padding_mask, decoder_attention_mask, encoder_out, encoder_padding_mask: as in `forward`.
             cache: for each layer its outputs at the earlier positions, (B, T_d - 1, d_model); None at the first step.
 
@@ -202,7 +202,7 @@ class TransformerDecoder(nn.Module):
             y: (B, 1, d_model) or (B, 1, output_layer_size), the output at the last position.
             new_cache: a new list, for each layer its outputs at all positions, (B, T_d, d_model).
         """
-        # Make new_cache and y (before the output layer).
+        # Compute new_cache and y (before the output layer).
         ### BEGIN SOLUTION
         new_cache = []
         for index, layer in enumerate(self.layers):

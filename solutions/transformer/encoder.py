@@ -8,11 +8,11 @@ from torch import nn
 class TransformerEncoderLayer(nn.Module):
     """One encoder layer: self-attention, then a position-wise feed-forward network.
 
-    Each of the two sub-layers is wrapped in the same way (post-norm, as in the paper of 2017):
+    Each of the two sub-layers is wrapped in the same way (post-norm, as in the 2017 paper):
 
         x = LayerNorm(x + Dropout(Sublayer(x)))
 
-    The feed-forward network treats every position alike and separately: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2.
+    The same feed-forward network is applied to each position alone: FFN(x) = max(0, x W_1 + b_1) W_2 + b_2.
     """
 
     def __init__(
@@ -29,9 +29,9 @@ class TransformerEncoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)  # used for both sub-layers
 
     def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Apply both sub-layers, each followed by dropout, residual connection and layer norm; x stays as it is.
+        """Apply both sub-layers, each followed by dropout, residual connection and layer norm; x is not modified.
 
-        Dropout stands on the output of each sub-layer and nowhere else.
+        Dropout applies to the output of each sub-layer and nowhere else.
 
         Args:
             x: (B, T, d_model), the embedded source or the output of the layer below.

@@ -14,7 +14,7 @@ def length_to_padding_mask(
     device: str | torch.device | None = None,
     dtype: torch.dtype = torch.long,
 ) -> torch.Tensor:
-    """Turn the lengths of B sequences into their padding mask, (B, max(lengths)): 0 inside, 1 beyond the length.
+    """Compute the padding mask of B sequences from their lengths, (B, max(lengths)): 0 for tokens, 1 for padding.
 
     For example, lengths [3, 4, 5] give
 
@@ -24,7 +24,7 @@ def length_to_padding_mask(
 
     Args:
         lengths: B integers: a list, a NumPy array or a tensor.
-        device: where the mask is made; None means the device of `lengths` (the CPU, if it is not a tensor).
+        device: the device of the mask; None means the device of `lengths` (the CPU, if it is not a tensor).
         dtype: the type of the result.
     """
     if device is None and isinstance(lengths, torch.Tensor):
@@ -37,7 +37,7 @@ def length_to_padding_mask(
 def subsequent_mask(
     size: int, device: str | torch.device | None = None, dtype: torch.dtype = torch.long
 ) -> torch.Tensor:
-    """Make the causal mask (size, size): 1 above the diagonal, where a position would look at later ones.
+    """Create the causal mask (size, size): 1 above the diagonal, where a position would look at later ones.
 
     For example, size 3 gives
 
@@ -47,7 +47,7 @@ def subsequent_mask(
 
     Args:
         size: number of positions.
-        device: where the mask is made; pass the device of your data (None means the CPU).
+        device: the device of the mask; pass the device of your data (None means the CPU).
         dtype: the type of the result.
     """
     return torch.ones(size, size, device=device, dtype=dtype).triu(diagonal=1)
@@ -56,8 +56,8 @@ def subsequent_mask(
 class Transformer(nn.Module):
     """Encoder-decoder Transformer for translation, from token indices to scores over the target vocabulary.
 
-    The embeddings are neither multiplied by sqrt(d_model) nor tied to each other or to the output layer, as the paper
-    does in section 3.4; the checkpoint was trained this way. One positional encoding serves both sides.
+    Unlike in section 3.4 of the paper, the embeddings are not multiplied by sqrt(d_model), and neither they nor the
+    output layer share weights. The checkpoint was trained this way. Source and target share one positional encoding.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Transformer(nn.Module):
             src_padding_mask: (B, T_e), non-zero where src is padding.
         """
         src_embedded = self.dropout(self.positional_encoding(self.encoder_embedding(src)))  # (B, T_e, d_model)
-        # Make src_padding_mask and enc_output.
+        # Compute src_padding_mask and enc_output.
         ### BEGIN SOLUTION
         src_padding_mask = length_to_padding_mask(src_lengths, device=src.device)
         enc_output = self.encoder(src_embedded, encoder_padding_mask=src_padding_mask)
@@ -125,7 +125,7 @@ class Transformer(nn.Module):
             (B, T_d, tgt_vocab_size), scores before the softmax.
         """
         tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))  # (B, T_d, d_model)
-        # Make both masks of the target, then dec_output.
+        # Compute both target masks, then dec_output.
         ### BEGIN SOLUTION
         tgt_padding_mask = length_to_padding_mask(tgt_lengths, device=tgt.device)  # (B, T_d)
         causal_mask = subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)  # (T_d, T_d) -> (1, T_d, T_d)
@@ -159,7 +159,7 @@ class Transformer(nn.Module):
     def inference(
         self, src: torch.Tensor, src_lengths: torch.Tensor, max_output_length: int
     ) -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
-        """Translate by greedy decoding, one sentence after the other, one token after the other.
+        """Translate by greedy decoding, one sentence at a time, one token at a time.
 
             start with [sos]
             until the last token is eos, at most max_output_length times:
@@ -168,12 +168,12 @@ class Transformer(nn.Module):
         Args:
             src: token indices, (B, T_e), padded.
             src_lengths: (B,).
-            max_output_length: the largest number of tokens to predict for a sentence.
+            max_output_length: the largest number of tokens to predict per sentence.
 
         Returns:
             decoded: for each sentence its tokens, a 1-D LongTensor: sos, the predicted tokens, and eos if the model
                 produced it. At most max_output_length + 1 tokens.
-            caches: for each sentence the cache of the last step: a list with one tensor (1, T, d_model) a layer, with
+            caches: for each sentence the cache of the last step: a list with one tensor (1, T, d_model) per layer, with
                 T = len(decoded) - 1, because the last token is never fed to the decoder.
         """
         enc_output, _ = self.forward_encoder(src, src_lengths)
