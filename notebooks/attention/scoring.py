@@ -1,4 +1,4 @@
-"""Stage 2: attention scoring functions and masks made of lengths (Bahdanau et al. 2014, Vaswani et al. 2017).
+"""Stage 2: attention scoring functions and masks from lengths (Bahdanau et al. 2014, Vaswani et al. 2017).
 
 Shapes are written with B = batch, T_q = query positions, T_k = key positions, d = features of a key, d_v = features of
 a value.
@@ -11,17 +11,17 @@ from torch import nn
 
 
 def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None) -> torch.Tensor:
-    """The softmax over the keys, of which a query may attend to the first few only.
+    """The softmax over the keys, where a query may attend only to the first few keys.
 
     Args:
-        scores: (B, T_q, T_k), also large ones, 1000 or -1000. They stay as they are; a new tensor is returned.
-        valid_lens: how many keys are allowed: keys 0 to n - 1 for a length of n. Integers, (B,) with one length for
-            all queries of a sequence, or (B, T_q) with one for each query, or None, which allows all keys.
+        scores: (B, T_q, T_k); they may be large, such as 1000 or -1000. Return a new tensor and do not change them.
+        valid_lens: the number of allowed keys; a length of n allows keys 0 to n - 1. Integers: (B,) with one length
+            for all queries of a sequence, or (B, T_q) with one length for each query. None allows all keys.
 
     Returns:
-        (B, T_q, T_k): weights that sum to 1 over the keys, exactly 0 for the keys that are not allowed.
+        (B, T_q, T_k): weights that sum to 1 over the keys, and are exactly 0 for forbidden keys.
 
-    A length of 0 leaves a query nothing to attend to. Its weights must be finite numbers; which ones does not matter.
+    With a length of 0, a query has no key to attend to. Its weights must be finite, but may have any value.
     """
     raise NotImplementedError("Stage 2: masked_softmax is not written yet")
 
@@ -29,8 +29,8 @@ def masked_softmax(scores: torch.Tensor, valid_lens: torch.Tensor | None = None)
 class DotProductAttention(nn.Module):
     """Attention with the score q^T k / sqrt(d), for queries and keys of the same size d.
 
-    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout. Before the first
-    call it is empty.
+    `attention_weights` holds the weights of the last call from before dropout, (B, T_q, T_k). It is empty before the
+    first call.
     """
 
     def __init__(self, dropout: float = 0.0) -> None:
@@ -45,9 +45,9 @@ class DotProductAttention(nn.Module):
         values: torch.Tensor,
         valid_lens: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Score, mask, keep the weights in `self.attention_weights`, drop some of them out, and average the values.
+        """Score, mask, keep the weights in `self.attention_weights`, apply dropout, and average the values.
 
-        Dropout acts on the weights, and on nothing else.
+        Dropout acts only on the weights.
 
         Args:
             queries: (B, T_q, d).
@@ -64,8 +64,8 @@ class DotProductAttention(nn.Module):
 class BilinearAttention(nn.Module):
     """Attention with the score q^T M k / sqrt(key_size), for queries and keys of different sizes.
 
-    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout. Before the first
-    call it is empty.
+    `attention_weights` holds the weights of the last call from before dropout, (B, T_q, T_k). It is empty before the
+    first call.
     """
 
     def __init__(self, query_size: int, key_size: int, dropout: float = 0.0) -> None:
@@ -81,9 +81,9 @@ class BilinearAttention(nn.Module):
         values: torch.Tensor,
         valid_lens: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Score, mask, keep the weights in `self.attention_weights`, drop some of them out, and average the values.
+        """Score, mask, keep the weights in `self.attention_weights`, apply dropout, and average the values.
 
-        Dropout acts on the weights, and on nothing else.
+        Dropout acts only on the weights.
 
         Args:
             queries: (B, T_q, query_size).
@@ -100,8 +100,8 @@ class BilinearAttention(nn.Module):
 class AdditiveAttention(nn.Module):
     """Attention with the score w_v^T tanh(W_q q + W_k k): a network with one hidden layer of `hidden_size`.
 
-    `attention_weights` holds the weights of the last call, (B, T_q, T_k), as they were before dropout. Before the first
-    call it is empty.
+    `attention_weights` holds the weights of the last call from before dropout, (B, T_q, T_k). It is empty before the
+    first call.
     """
 
     def __init__(self, query_size: int, key_size: int, hidden_size: int, dropout: float = 0.0) -> None:
@@ -119,10 +119,10 @@ class AdditiveAttention(nn.Module):
         values: torch.Tensor,
         valid_lens: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Score, mask, keep the weights in `self.attention_weights`, drop some of them out, and average the values.
+        """Score, mask, keep the weights in `self.attention_weights`, apply dropout, and average the values.
 
-        Every query meets every key by broadcasting, without a loop: (B, T_q, 1, h) + (B, 1, T_k, h), h = hidden_size.
-        Dropout acts on the weights, and on nothing else. The scores are not divided by anything.
+        Broadcasting combines every query with every key, without a loop: (B, T_q, 1, h) + (B, 1, T_k, h), with
+        h = hidden_size. Dropout acts only on the weights. Do not scale the scores.
 
         Args:
             queries: (B, T_q, query_size).

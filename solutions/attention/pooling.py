@@ -18,7 +18,7 @@ def gaussian(u: torch.Tensor) -> torch.Tensor:
 
 
 def constant(u: torch.Tensor) -> torch.Tensor:
-    """The constant kernel: 1 at every distance, so that attention becomes the mean of all values."""
+    """The constant kernel: 1 at every distance, so attention becomes the mean of all values."""
     return torch.ones_like(u)
 
 
@@ -76,9 +76,8 @@ def attention_pooling(
     The weight of a key is kernel(u) divided by the sum of kernel(u) over all keys of the same query, where u is the
     Euclidean distance between query and key divided by `width`.
 
-    A kernel that ends somewhere may reach no key of a query: all its values are 0, and 0 / 0 is NaN. Such a query
-    attends to its nearest key instead, with weight 1; if several keys are equally near, they share the weight in
-    equal parts.
+    The kernel may reach no key of a query: then all kernel values are 0, and 0 / 0 is NaN. Such a query attends to
+    its nearest key instead, with weight 1. If several keys are equally near, they share the weight equally.
 
     Args:
         queries: (n_q, d).
@@ -86,7 +85,7 @@ def attention_pooling(
         values: (n_k, d_v), one value for each key.
         kernel: `gaussian`, `boxcar` or any other function of the scaled distances, element by element.
         width: the distance that counts as 1, a number or a tensor of shape (). Gradients flow back to a tensor, and
-            are finite numbers even where a query reaches no key.
+            are finite even where a query reaches no key.
 
     Returns:
         estimates: (n_q, d_v).
@@ -104,8 +103,8 @@ def attention_pooling(
 
 
 class KernelRegression(nn.Module):
-    """Attention pooling whose width is learned. Its only parameter is the logarithm of the width, so that the width
-    stays positive whatever a step of the optimiser does."""
+    """Attention pooling with a learned width. Its only parameter is the logarithm of the width, so the width stays
+    positive whatever the optimiser does."""
 
     def __init__(self, kernel: Kernel = gaussian, width: float = 1.0) -> None:
         super().__init__()
@@ -115,7 +114,7 @@ class KernelRegression(nn.Module):
     def forward(
         self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Estimate the values of the queries with `attention_pooling` and the width as it is now.
+        """Estimate the values of the queries with `attention_pooling` and the current width.
 
         Args:
             queries: (n_q, d).
@@ -133,10 +132,10 @@ class KernelRegression(nn.Module):
     def leave_one_out(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Predict each value from all *other* pairs, as if it were not known.
 
-        Key i is also query i, but pair i itself gets the weight 0, whatever the kernel; the other weights of the row
+        Key i is also query i. But pair i itself gets the weight 0, whatever the kernel; the other weights of the row
         sum to 1. Where the kernel reaches no other key, the nearest other keys share the weight, as in
-        `attention_pooling`. The mean squared error of these predictions is a loss from which the width can be
-        learned; that of `forward` is smallest when the width is 0 and every pair looks at itself.
+        `attention_pooling`. The mean squared error of these predictions is a loss for learning the width. The error
+        of `forward` is no such loss: it is smallest when the width is 0 and every pair looks at itself.
 
         Args:
             keys: (n, d), n >= 2.

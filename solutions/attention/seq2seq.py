@@ -25,7 +25,7 @@ class Encoder(nn.Module):
         self.bridge = nn.Linear(2 * hidden_size, hidden_size)
 
     def forward(self, src: torch.Tensor, src_lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Encode a padded batch of source sentences. Packed, a sentence is read up to its own end and no further.
+        """Encode a padded batch of source sentences. Because of packing, each sentence is read only up to its own end.
 
         Args:
             src: token indices, (B, T_e).
@@ -58,7 +58,7 @@ class AttentionDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def predict(self, state: torch.Tensor, context: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
-        """Score the token that comes next, from all that is known in a step.
+        """Score the next token, from everything known in a step.
 
         Args:
             state: the *new* state, (..., h).
@@ -74,18 +74,18 @@ class AttentionDecoder(nn.Module):
     def step(
         self, token: torch.Tensor, state: torch.Tensor, enc_outputs: torch.Tensor, src_lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Make one step: read a token, look at the source, go to the next state, and score the token that follows.
+        """Take one step: read a token, attend to the source, compute the next state, and score the next token.
 
-            context    what attention finds in the encoder's outputs, which are keys and values; the query is the
-                       *previous* state, as Bahdanau et al. have it (Luong et al. 2015 ask with the new one)
-            new state  of the GRU cell, whose input is the embedded token and, behind it, the context
-            logits     of `self.predict`, with the new state
+            context    the result of attention: keys and values are the encoder's outputs, the query is the *previous*
+                       state, as in Bahdanau et al. (in Luong et al. 2015, the query is the new state)
+            new state  from the GRU cell; its input is the embedded token, followed by the context
+            logits     from `self.predict`, with the new state
 
         Args:
             token: the token of this step, (B,), LongTensor.
             state: the previous state, (B, h).
             enc_outputs: (B, T_e, 2h), from the encoder.
-            src_lengths: (B,). Positions of the source from the length on are padding, and get no attention.
+            src_lengths: (B,). Source positions from the length on are padding, and get no attention.
 
         Returns:
             logits: (B, V), scores before the softmax.
@@ -93,7 +93,7 @@ class AttentionDecoder(nn.Module):
             weights: (B, T_e), the attention of this step.
         """
         embedded = self.dropout(self.embedding(token))  # (B, e)
-        # Make context, the new state, logits and weights.
+        # Compute context, the new state, logits and weights.
         ### BEGIN SOLUTION
         # (B, h) -> (B, 1, h): one query; (B, 1, 2h) -> (B, 2h)
         context = self.attention(state.unsqueeze(1), enc_outputs, enc_outputs, src_lengths).squeeze(1)
@@ -115,7 +115,7 @@ class AttentionDecoder(nn.Module):
             src_lengths: (B,).
 
         Returns:
-            logits: (B, T_d, V). Those at position t predict the token at t + 1.
+            logits: (B, T_d, V). The logits at position t predict the token at t + 1.
             weights: (B, T_d, T_e), the attention of each step.
         """
         ### BEGIN SOLUTION
@@ -147,15 +147,15 @@ class Seq2Seq(nn.Module):
         self.encoder = Encoder(src_vocab_size, embed_size, hidden_size, dropout_prob)
         self.decoder = AttentionDecoder(tgt_vocab_size, embed_size, hidden_size, attention_size, dropout_prob)
         self.sos_idx = sos_idx  # every target starts with this token
-        self.eos_idx = eos_idx  # and ends with this one
-        self.pad_idx = pad_idx  # which fills what is behind the end
+        self.eos_idx = eos_idx  # every target ends with this token
+        self.pad_idx = pad_idx  # fills the positions after the end
 
     def forward(
         self, src: torch.Tensor, tgt: torch.Tensor, src_lengths: torch.Tensor, tgt_lengths: torch.Tensor
     ) -> torch.Tensor:
         """Encode the source and decode the known target (teacher forcing).
 
-        No sentence depends on the others of its batch, nor on how far the batch is padded.
+        No result depends on the other sentences of the batch, nor on how far the batch is padded.
 
         Args:
             src: token indices, (B, T_e).
@@ -164,7 +164,7 @@ class Seq2Seq(nn.Module):
             tgt_lengths: (B,), the number of tokens of each target.
 
         Returns:
-            (B, T_d, V), scores before the softmax; 0 where tgt is padding, at the positions from tgt_lengths on.
+            (B, T_d, V), scores before the softmax; 0 where tgt is padding (positions from tgt_lengths on).
         """
         ### BEGIN SOLUTION
         enc_outputs, state = self.encoder(src, src_lengths)
@@ -179,8 +179,8 @@ class Seq2Seq(nn.Module):
 
             start each sentence with sos_idx
             until every sentence has its eos_idx, at most max_output_length times:
-                predict the next token of each sentence, and append it; to a sentence that is complete already,
-                append pad_idx instead
+                predict the next token of each sentence and append it; if a sentence is already finished, append
+                pad_idx instead
 
         Args:
             src: token indices, (B, T_e).
@@ -188,8 +188,8 @@ class Seq2Seq(nn.Module):
             max_output_length: the largest number of tokens to predict for a sentence, at least 1.
 
         Returns:
-            (B, T), LongTensor: each row is sos_idx, the predicted tokens up to and including eos_idx, and pad_idx
-            behind it. T = 1 + the tokens of the longest prediction, so at most max_output_length + 1.
+            (B, T), LongTensor: each row is sos_idx, the predicted tokens up to and including eos_idx, then pad_idx.
+            T = 1 + the tokens of the longest prediction, so at most max_output_length + 1.
         """
         ### BEGIN SOLUTION
         enc_outputs, state = self.encoder(src, src_lengths)
@@ -210,15 +210,15 @@ def sentence_bleu(candidate: Sequence[Hashable], reference: Sequence[Hashable], 
 
         exp(min(0, 1 - len(reference) / len(candidate))) * p_1^(1/2) * p_2^(1/4) * ... * p_k^(1/2^k)
 
-    p_n is the number of n-grams of the candidate that the reference has too, divided by the number of all n-grams of
-    the candidate, len(candidate) - n + 1. An n-gram counts at most as often as it stands in the reference.
+    p_n is the number of the candidate's n-grams that are also in the reference, divided by the number of all its
+    n-grams, len(candidate) - n + 1. An n-gram counts at most as often as it occurs in the reference.
 
-    A candidate of fewer than k tokens has no n-grams for the largest n; then only n = 1 to len(candidate) count. An
+    A candidate of fewer than k tokens has no n-grams for the largest n: then only n = 1 to len(candidate) count. An
     empty candidate gives 0.
 
     Args:
         candidate: the tokens of a translation, words or indices.
-        reference: the tokens of the right translation, at least one.
+        reference: the tokens of the reference translation, at least one.
         k: the longest n-grams that count, at least 1.
 
     Returns:
