@@ -1,7 +1,7 @@
-"""Stage 4: text from a language model, token by token, with a cache of keys and values.
+"""Stage 4: generate text with a language model, token by token, with a cache of keys and values.
 
-Shapes are written with B = batch, H = heads, V = vocabulary, T_past = tokens that were read before, T_new = tokens that
-are read now.
+In shapes, B = batch, H = heads, V = vocabulary, T_past = number of tokens read before, T_new = number of tokens read
+now.
 """
 
 import math
@@ -10,32 +10,32 @@ import torch
 import torch.nn.functional as F
 from language_model import DecoderTransformer
 
-# For each layer the keys and the values of the tokens that were read, (B, H, T_past, d_head) each.
+# For each layer the keys and values of the tokens read so far, (B, H, T_past, d_head) each.
 Cache = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def forward_cached(
     model: DecoderTransformer, tokens: torch.Tensor, cache: Cache | None = None
 ) -> tuple[torch.Tensor, Cache]:
-    """Read more tokens: what `model(all tokens)` gives at the new positions, without reading the old ones again.
+    """Read more tokens: return what `model(all tokens)` returns at the new positions, without reading the old tokens.
 
-    In each layer only the new tokens are projected. Their keys and values are put behind those of the cache, and the
-    new queries attend to all of them: the query of the i-th new token to the T_past old keys and to the new ones up to
-    its own. The new tokens stand at the positions T_past, T_past + 1, ... All other steps treat each position by
-    itself. The parts of the model are those that its constructor makes (`model.blocks[0].attention.W_qkv`, ...); there
-    is no dropout here, for text is generated in evaluation mode.
+    In each layer, project only the new tokens. Append their keys and values to the cached ones. The new queries attend
+    to all of them: the query of the i-th new token attends to the T_past old keys and to the new keys up to its own.
+    The new tokens are at positions T_past, T_past + 1, ... All other steps treat each position by itself. Use the parts
+    that the model's constructor creates (`model.blocks[0].attention.W_qkv`, ...). There is no dropout, because text is
+    generated in evaluation mode.
 
     Args:
         model: the language model of stage 3.
-        tokens: (B, T_new). Without a cache T_new is any number from 1 on (the prompt is read in one go); with one it is
-            1, a step.
-        cache: what the call before returned, a list with a pair (keys, values) for each layer, (B, H, T_past, d_head)
-            each; None at the first call.
+        tokens: (B, T_new). Without a cache, T_new is at least 1 (the whole prompt is read at once); with a cache it is
+            1, a single step.
+        cache: the cache returned by the previous call, a list with a pair (keys, values) for each layer,
+            (B, H, T_past, d_head) each; None in the first call.
 
     Returns:
-        logits: (B, T_new, V), scores before the softmax, as `DecoderTransformer.forward` gives them.
-        new_cache: a list with a pair (keys, values) for each layer, (B, H, T_past + T_new, d_head) each. The given
-            cache is left as it is.
+        logits: (B, T_new, V), scores before the softmax, as in `DecoderTransformer.forward`.
+        new_cache: a list with a pair (keys, values) for each layer, (B, H, T_past + T_new, d_head) each. The cache
+            passed in does not change.
 
     Raises:
         ValueError: if T_past + T_new is larger than `model.max_len`. The message names both numbers.
@@ -50,21 +50,21 @@ def filter_logits(
 
     1. divide the logits by the temperature;
     2. top-k: keep the k largest logits (all, if k is larger than V);
-    3. top-p (Holtzman et al., 2020): order what is left by its probability, and keep the smallest number of tokens
-       whose probabilities together reach p. The probabilities are those after the first two steps, and they add up
-       to 1 again. The token with which the sum reaches p is kept, so the best token is always there. p = 1 keeps all.
+    3. top-p (Holtzman et al., 2020): sort the remaining tokens by probability, and keep the smallest number of tokens
+       whose probabilities together reach p. Use the probabilities after the first two steps, which add up to 1 again.
+       The token with which the sum reaches p is kept, so the best token always remains. p = 1 keeps all tokens.
 
     Args:
-        logits: (..., V), with any number of axes before the last; each row is filtered by itself. They are left as
-            they are.
+        logits: (..., V), with any number of axes before the last; each row is filtered by itself. The argument does
+            not change.
         temperature: larger than 0.
-        top_k: at least 1; None leaves the step out.
-        top_p: above 0 and up to 1; None leaves the step out.
+        top_k: at least 1; None skips the step.
+        top_p: above 0 and up to 1; None skips the step.
 
     Returns:
-        (..., V): logits whose softmax is the new distribution. A token that is cut off gets the logit -inf, so that its
-        probability is exactly 0. Tests look at the softmax, so any other logits with the same softmax are right too.
-        Tokens with equal logits at a border are not graded.
+        (..., V): logits whose softmax is the new distribution. A token that is cut off gets the logit -inf, so its
+        probability is exactly 0. Tests compare the softmax, so any other logits with the same softmax are right, too.
+        Ties at the cut-off are not graded.
     """
     raise NotImplementedError("Stage 4: filter_logits is not written yet")
 
@@ -81,10 +81,10 @@ def generate(
 ) -> torch.Tensor:
     """Continue prompts, token by token: read the prompt, then each new token with the cache.
 
-    Without a generator the best token is taken at every step (greedy; the last three arguments do not matter). With
-    one, each token is drawn from the softmax of `filter_logits(logits, temperature, top_k, top_p)`, and all random
-    numbers come from this generator, so that the same seed gives the same text. How they are drawn is up to you, with
-    `torch.multinomial(probabilities, 1, generator=generator)` for instance.
+    Without a generator, take the best token at every step (greedy; the last three arguments do not matter). With a
+    generator, draw each token from the softmax of `filter_logits(logits, temperature, top_k, top_p)`. Draw all random
+    numbers from this generator, so that the same seed gives the same text. How you draw is up to you, for instance with
+    `torch.multinomial(probabilities, 1, generator=generator)`.
 
     Args:
         model: a language model in evaluation mode.
@@ -96,8 +96,8 @@ def generate(
         top_p: as in `filter_logits`.
 
     Returns:
-        (B, T + new): the prompts and what was added. It ends early when it has `model.max_len` tokens: never more.
-        The prompt itself is left as it is. No token ends a text: what stands behind an end token is cut off by
-        whoever shows it.
+        (B, T + new): the prompts and the new tokens. It never has more than `model.max_len` tokens: generation ends
+        early there. The prompt itself does not change. No token ends a text: the code that displays a text cuts it off
+        after the end token.
     """
     raise NotImplementedError("Stage 4: generate is not written yet")

@@ -1,15 +1,15 @@
 """Stage 2: self-attention, head by head and with all heads at once.
 
-Shapes are written with B = batch, T = positions, H = heads, d_head = d_model / H.
+In shapes, B = batch, T = positions, H = heads, d_head = d_model / H.
 
-A mask is a boolean tensor in which True means "may not be attended to". It has one of the shapes
+A mask is a boolean tensor in which True means "may not be attended to". It has one of these shapes:
 
-    (1, T, T)   the same for the whole batch; the causal mask of a language model, True above the diagonal
-    (B, T, T)   one for each sequence
-    (B, 1, T)   for each sequence, the same keys for all of its queries; a padding mask
+    (1, T, T)   the same mask for the whole batch, as a causal mask, True above the diagonal
+    (B, T, T)   one mask for each sequence
+    (B, 1, T)   for each sequence, the same keys are forbidden to all queries, as in a padding mask
 
-and entry [b, i, j] forbids query i of sequence b to attend to key j. None means that nothing is forbidden. A query that
-may attend to nothing at all must still give finite numbers; which ones does not matter.
+If entry [b, i, j] is True, query i of sequence b may not attend to key j. None means that nothing is forbidden. If a
+query may attend to nothing at all, the results must still be finite; their values do not matter.
 """
 
 import math
@@ -29,24 +29,24 @@ class AttentionHead(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Attend from every position to the positions that the mask leaves.
+        """Attend from every position to the positions that the mask allows.
 
-        The scores are divided by the root of d_head, not of d_model. Dropout is applied to the weights, after the
-        softmax. Scores may be large numbers of either sign, 1000 or -1000.
+        Divide the scores by the root of d_head, not of d_model. Apply dropout to the weights, after the softmax.
+        Scores may be large, positive or negative, such as 1000 or -1000.
 
         Args:
-            x: (B, T, d_model). Queries, keys and values are all made from it.
-            mask: boolean, True where a query may not look: (1, T, T), (B, T, T), (B, 1, T), or None. A query that
-                may look nowhere must give finite numbers.
+            x: (B, T, d_model), the input for queries, keys and values.
+            mask: boolean, True where a query may not attend: (1, T, T), (B, T, T), (B, 1, T), or None. If a query
+                may attend to nothing, the results must still be finite.
 
         Returns:
-            (B, T, d_head). x and the mask are left as they are.
+            (B, T, d_head). x and the mask do not change.
         """
         raise NotImplementedError("Stage 2: AttentionHead.forward is not written yet")
 
 
 class MultiHeadAttentionSimple(nn.Module):
-    """Multi-head attention as a list of heads that work one after the other."""
+    """Multi-head attention as a list of heads, called one after the other."""
 
     def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class MultiHeadAttentionSimple(nn.Module):
         self.output_dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Put the results of the heads side by side, head 0 first, and mix them: Dropout(W_o [head_0, head_1, ...]).
+        """Concatenate the outputs of the heads, head 0 first, and mix them: Dropout(W_o [head_0, head_1, ...]).
 
         Args:
             x: (B, T, d_model).
@@ -71,11 +71,11 @@ class MultiHeadAttentionSimple(nn.Module):
 
 
 class MultiHeadAttentionEfficient(nn.Module):
-    """The same with all heads at once, from one linear map.
+    """Multi-head attention with all heads at once, from a single linear map.
 
     The 3 * d_model output features of `W_qkv` are the queries of all heads, then the keys of all heads, then the
-    values of all heads, d_model each. Within each third, the first d_head features belong to head 0, the next to head
-    1, and so on.
+    values of all heads, d_model each. Within each third, the first d_head features belong to head 0, the next d_head
+    to head 1, and so on.
     """
 
     def __init__(self, d_model: int, num_heads: int, dropout: float) -> None:
@@ -92,12 +92,12 @@ class MultiHeadAttentionEfficient(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Attend in all heads at once, merge the heads, and mix them with W_o.
 
-        Scale, mask and dropouts are those of `MultiHeadAttentionSimple`: `attention_dropout` on the weights,
-        `output_dropout` after W_o. No loop over heads is needed.
+        Scale, mask and dropouts are the same as in `MultiHeadAttentionSimple`: `attention_dropout` on the weights,
+        `output_dropout` after W_o. You need no loop over heads.
 
         Args:
             x: (B, T, d_model).
-            mask: as in `AttentionHead.forward`, for all heads the same: (1, T, T), (B, T, T), (B, 1, T), or None.
+            mask: as in `AttentionHead.forward`, the same for all heads: (1, T, T), (B, T, T), (B, 1, T), or None.
 
         Returns:
             (B, T, d_model).
@@ -106,7 +106,7 @@ class MultiHeadAttentionEfficient(nn.Module):
 
 
 def copy_weights(simple: MultiHeadAttentionSimple, efficient: MultiHeadAttentionEfficient) -> None:
-    """Give `efficient` the weights of `simple`, so that both must compute the same."""
+    """Copy the weights of `simple` into `efficient`, so that both must return the same result."""
     names = [(head, name) for name in ("W_q", "W_k", "W_v") for head in simple.heads]  # queries first, head 0 first
     with torch.no_grad():
         weights = torch.cat([head.get_parameter(f"{name}.weight") for head, name in names])  # (3 * d_model, d_model)

@@ -1,7 +1,7 @@
 """Stage 1: layer normalisation, GELU and the feed-forward network of the models in this assignment.
 
-Shapes are written with B = batch, T = positions. What is built here follows GPT-2 (Radford et al., 2019), which is not
-the Transformer of 2017: GELU takes the place of ReLU, and the norms stand before the sub-layers (stage 3).
+In shapes, B = batch, T = positions. The models follow GPT-2 (Radford et al., 2019), which differs from the Transformer
+of 2017: GELU replaces ReLU, and the norms come before the sub-layers (stage 3).
 """
 
 import math
@@ -11,12 +11,12 @@ from torch import nn
 
 
 class LayerNorm(nn.Module):
-    """Layer normalisation (Ba, Kiros and Hinton, 2016): every vector of features is normalised by itself.
+    """Layer normalisation (Ba, Kiros and Hinton, 2016): every feature vector is normalised by itself.
 
         y = weight * (x - mean) / sqrt(variance + eps) + bias
 
-    Mean and variance are those of the last axis, one pair for every position. The variance is the biased one: the mean
-    of the squared distances from the mean, divided by `size` and not by `size - 1`. `eps` is added to the variance,
+    Mean and variance are taken over the last axis, one pair for every position. Use the biased variance: the sum of the
+    squared distances from the mean, divided by `size` and not by `size - 1`. `eps` is added to the variance,
     under the root.
     """
 
@@ -33,19 +33,19 @@ class LayerNorm(nn.Module):
             x: (..., size), with any number of axes before the last. `size` may be 1.
 
         Returns:
-            (..., size). x itself is left as it is.
+            (..., size). x itself does not change.
         """
         raise NotImplementedError("Stage 1: LayerNorm.forward is not written yet")
 
 
 def gelu(x: torch.Tensor) -> torch.Tensor:
-    """The Gaussian error linear unit (Hendrycks and Gimpel, 2016), x * Phi(x), element by element.
+    """The Gaussian error linear unit (Hendrycks and Gimpel, 2016), x * Phi(x), elementwise.
 
-    Phi is the distribution function of the standard normal distribution, Phi(x) = (1 + erf(x / sqrt(2))) / 2. Wanted
-    is this exact form; the approximation by tanh, which GPT-2 itself uses, differs from it by up to 5e-4.
+    Phi is the distribution function of the standard normal distribution, Phi(x) = (1 + erf(x / sqrt(2))) / 2. Use this
+    exact form. GPT-2 itself uses a tanh approximation, which differs from it by up to 5e-4.
 
     Args:
-        x: a tensor of any shape. It is left as it is.
+        x: a tensor of any shape. It does not change.
 
     Returns:
         a tensor of the same shape.

@@ -1,8 +1,8 @@
-"""Stage 3: a language model, the decoder-only Transformer in the manner of GPT-2 (Radford et al., 2019).
+"""Stage 3: a language model, the decoder-only Transformer in the style of GPT-2 (Radford et al., 2019).
 
-What differs from the Transformer of 2017: there is no encoder and no cross-attention; the norms stand before the
-sub-layers (pre-norm), with one more at the end; GELU takes the place of ReLU; the positions are learned. Shapes are
-written with B = batch, T = positions, V = vocabulary.
+It differs from the Transformer of 2017: there is no encoder and no cross-attention; the norms come before the
+sub-layers (pre-norm), with one more at the end; GELU replaces ReLU; the positions are learned. In shapes, B = batch,
+T = positions, V = vocabulary.
 """
 
 from abc import ABC, abstractmethod
@@ -28,12 +28,12 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """Apply both sub-layers (pre-norm): `norm1` before the attention, `norm2` before the feed-forward network.
 
-        The residual connections go around the norms: what is added is x as it was before the norm. Both sub-layers
-        end with a dropout of their own, so none is needed here.
+        The residual connections bypass the norms: they add x before the norm. Both sub-layers already end with their
+        own dropout, so you need none here.
 
         Args:
             x: (B, T, d_model), the embedded tokens or the output of the layer below.
-            mask: boolean, True where a position may not look, or None; see `heads`.
+            mask: boolean, True where a position may not attend, or None; see `heads`.
 
         Returns:
             (B, T, d_model).
@@ -45,10 +45,10 @@ class Block(nn.Module):
 
 
 class AbstractTransformer(nn.Module, ABC):
-    """What a language model and a tagger have in common; it cannot be made itself, for it has no `forward`.
+    """The common parts of a language model and a tagger; it cannot be instantiated, because it has no `forward`.
 
-    Embeddings of tokens and of positions, dropout, the layers, and a last norm. Their first values are small: weights
-    from N(0, 0.02), biases 0.
+    It has token embeddings, position embeddings, dropout, the layers, and a last norm. The initial values are small:
+    weights from N(0, 0.02), biases 0.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class AbstractTransformer(nn.Module, ABC):
     ) -> None:
         super().__init__()
         self.max_len = max_len  # the largest number of positions
-        self.padding_idx = padding_idx  # the token that fills up shorter sequences
+        self.padding_idx = padding_idx  # the token that pads shorter sequences
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = nn.Embedding(max_len, d_model)
         self.dropout = nn.Dropout(dropout)  # of the embedded input
@@ -78,25 +78,25 @@ class AbstractTransformer(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor:
-        """From tokens to logits."""
+        """Compute the logits from the tokens."""
 
 
 class DecoderTransformer(AbstractTransformer):
     """A language model. Position t sees the tokens up to and including t, and predicts the token at t + 1.
 
-    There is no output layer: the logits are the products with the embeddings of all tokens (tied weights, as in GPT-2
-    and in section 3.4 of the paper of 2017).
+    There is no output layer: the logits are products with the embeddings of all tokens (tied weights, as in GPT-2
+    and in section 3.4 of the 2017 paper).
     """
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Score every token of the vocabulary as the next one, at all positions at once.
+        """Score every token of the vocabulary as the next token, at all positions at once.
 
             x = Dropout(token_embedding(tokens) + position_embedding(0, 1, ..., T - 1))
             the layers, one after the other, with the causal mask
             logits = LayerNorm(x) E^T, where E is the weight of token_embedding
 
-        The causal mask is there in training and in evaluation alike. The embeddings are not scaled. Padding needs no
-        mask of its own: it stands at the end of a sequence, where no earlier position can see it.
+        Apply the causal mask both in training and in evaluation. Do not scale the embeddings. Padding needs no mask:
+        it is at the end of a sequence, where no earlier position can see it.
 
         Args:
             tokens: token indices, (B, T).
@@ -123,11 +123,12 @@ class DecoderTransformer(AbstractTransformer):
     def loss(self, tokens: torch.Tensor) -> torch.Tensor:
         """The mean cross-entropy of the next tokens, in nats.
 
-        The model reads all tokens but the last and predicts all but the first. Targets that are `padding_idx` count
-        neither in the sum nor in the number that it is divided by: the mean is that of all other targets of the batch.
+        The model reads all tokens but the last and predicts all but the first. Targets equal to `padding_idx` count
+        neither in the sum nor in the number of targets: the loss is the mean over all other targets of the batch.
 
         Args:
-            tokens: (B, T), padded at the end with `padding_idx`; T may be max_len + 1, because the last is not read.
+            tokens: (B, T), padded at the end with `padding_idx`; T may be max_len + 1, as the model does not read the
+                last token.
 
         Returns:
             the loss, a tensor without axes.

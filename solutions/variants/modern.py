@@ -1,7 +1,7 @@
 """Stage 8, extra credit: the parts of today's open models (Llama, Mistral, Qwen and others) that GPT-2 did not have.
 
-Shapes are written with B = batch, T = positions, H = heads of queries, G = heads of keys and values,
-d_head = d_model / H. The linear maps have no bias.
+In shapes, B = batch, T = positions, H = query heads, G = key and value heads, d_head = d_model / H. The linear maps
+have no bias.
 """
 
 import math
@@ -39,22 +39,22 @@ class RMSNorm(nn.Module):
 
 
 def rotate(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Rotary position embedding (Su et al., 2021): turn pairs of features by an angle that grows with the position.
+    """Rotary position embedding (Su et al., 2021): rotate pairs of features by an angle that grows with the position.
 
-    Features 2i and 2i + 1 are the two coordinates of a point in a plane, which is turned about the origin by
+    Features 2i and 2i + 1 are the coordinates of a point in a plane, which is rotated about the origin by
     angle = position * 10000^(-2i / d_head):
 
         y[2i]     = x[2i] * cos(angle) - x[2i + 1] * sin(angle)
         y[2i + 1] = x[2i] * sin(angle) + x[2i + 1] * cos(angle)
 
-    The product of a turned query and a turned key then depends on the distance of their positions only.
+    The product of a rotated query and a rotated key then depends only on the distance of their positions.
 
     Args:
-        x: queries or keys, (..., T, d_head), with any number of axes before.
-        positions: (T,), integers from 0 on; they need not begin with 0 nor follow one another.
+        x: queries or keys, (..., T, d_head), with any number of axes before T.
+        positions: (T,), integers, at least 0; they need not start at 0 or be consecutive.
 
     Returns:
-        (..., T, d_head). x itself is left as it is.
+        (..., T, d_head). x itself does not change.
 
     Raises:
         ValueError: if d_head is odd. The message names it.
@@ -82,7 +82,7 @@ class SwiGLU(nn.Module):
         self.W_down = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Apply the network to each position by itself. silu(z) = z * sigmoid(z); only the gate goes through it.
+        """Apply the network to each position by itself. silu(z) = z * sigmoid(z) is applied only to the gate.
 
         Args:
             x: (..., d_model).
@@ -96,11 +96,11 @@ class SwiGLU(nn.Module):
 
 
 class GroupedQueryAttention(nn.Module):
-    """Causal self-attention in which several heads of queries share keys and values (Ainslie et al., 2023).
+    """Causal self-attention in which several query heads share keys and values (Ainslie et al., 2023).
 
-    H heads of queries are divided into G groups of neighbours: with H = 4 and G = 2, the query heads 0 and 1 use key
-    head 0, and the query heads 2 and 3 use key head 1. G = H is multi-head attention, G = 1 multi-query attention. The
-    cache is smaller by H / G.
+    H query heads are divided into G groups of neighbours: with H = 4 and G = 2, query heads 0 and 1 use key head 0, and
+    query heads 2 and 3 use key head 1. G = H is multi-head attention, G = 1 is multi-query attention. The cache is
+    H / G times smaller.
     """
 
     def __init__(self, d_model: int, num_heads: int, num_kv_heads: int) -> None:
@@ -119,21 +119,21 @@ class GroupedQueryAttention(nn.Module):
         self.W_o = nn.Linear(num_heads * self.d_head, d_model, bias=False)
 
     def forward(self, x: torch.Tensor, cache: KeysValues | None = None) -> tuple[torch.Tensor, KeysValues]:
-        """Attend to all earlier positions and to the own one.
+        """Let each position attend to itself and to all earlier positions.
 
-        Queries and keys are turned with `rotate` of this module, values are not. The new positions are T_past,
-        T_past + 1, ..., where T_past is the number of positions in the cache (0 without one). Keys stand in the cache
-        as they are after turning, so that they are turned once. Scores are divided by the root of d_head. There is no
+        Rotate queries and keys with `rotate` of this module, but not values. The new positions are T_past,
+        T_past + 1, ..., where T_past is the number of positions in the cache (0 without a cache). The cache stores
+        rotated keys, so each key is rotated only once. Divide the scores by the root of d_head. There is no
         dropout.
 
         Args:
-            x: the new positions, (B, T_new, d_model). Without a cache T_new is any number from 1 on; with one it is 1.
-            cache: keys and values of the positions before, (B, G, T_past, d_head) each, or None.
+            x: the new positions, (B, T_new, d_model). Without a cache, T_new is at least 1; with a cache it is 1.
+            cache: keys and values of the earlier positions, (B, G, T_past, d_head) each, or None.
 
         Returns:
-            y: (B, T_new, d_model), the heads side by side, mixed by W_o.
-            new_cache: keys and values of all positions, (B, G, T_past + T_new, d_head) each. The given cache is left
-                as it is.
+            y: (B, T_new, d_model), the heads concatenated and mixed by W_o.
+            new_cache: keys and values of all positions, (B, G, T_past + T_new, d_head) each. The cache passed in does
+                not change.
         """
         ### BEGIN SOLUTION
         T_new = x.size(1)
@@ -170,7 +170,7 @@ class ModernBlock(nn.Module):
         self.feed_forward = SwiGLU(d_model, d_ff)
 
     def forward(self, x: torch.Tensor, cache: KeysValues | None = None) -> tuple[torch.Tensor, KeysValues]:
-        """Apply both sub-layers to the new positions, (B, T_new, d_model), and give the new cache as well."""
+        """Apply both sub-layers to the new positions, (B, T_new, d_model); return the output and the new cache."""
         attended, cache = self.attention(self.norm1(x), cache)
         x = x + attended
         return x + self.feed_forward(self.norm2(x)), cache

@@ -1,7 +1,7 @@
-"""Stage 5: an encoder that gives every token a tag; it looks to both sides, as BERT does (Devlin et al., 2019).
+"""Stage 5: an encoder that assigns a tag to every token; it looks to both sides, as BERT does (Devlin et al., 2019).
 
-Shapes are written with B = batch, T = positions. The layers are those of the language model (pre-norm, GELU, learned
-positions); what differs is the mask and the output.
+In shapes, B = batch, T = positions. The layers are the same as in the language model (pre-norm, GELU, learned
+positions); only the mask and the output differ.
 """
 
 import torch
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from language_model import AbstractTransformer
 from torch import nn
 
-IGNORED = -100  # the tag of what does not count in the loss
+IGNORED = -100  # the tag of positions that do not count in the loss
 
 
 class EncoderTransformer(AbstractTransformer):
@@ -37,13 +37,13 @@ class EncoderTransformer(AbstractTransformer):
             the layers, one after the other, with the padding mask
             logits = output_layer(LayerNorm(x))
 
-        The padding mask is made from the lengths, not from `padding_idx`: True from position `lengths[b]` on. Its
-        shape is (B, 1, T). What stands in the padding must not change the logits inside a sequence. A sequence of
-        length 0 must give finite numbers; which ones does not matter, nor do those at padding.
+        Compute the padding mask from the lengths, not from `padding_idx`: True from position `lengths[b]` on. Its
+        shape is (B, 1, T). The tokens in the padding must not change the logits inside a sequence. The logits of a
+        sequence of length 0 must be finite; their values do not matter, and neither do the logits at padding.
 
         Args:
             tokens: token indices, (B, T). T may be larger than all lengths.
-            lengths: (B,), the number of tokens of each sequence.
+            lengths: (B,), the number of tokens in each sequence.
 
         Returns:
             (B, T, num_tags), the logits.

@@ -1,7 +1,7 @@
-"""Stage 7: what a training run is made of: loss, learning rates, clipping, the step, weight decay.
+"""Stage 7: the parts of a training run: loss, learning rates, clipping, the step, weight decay.
 
-Steps are counted from 1: `rate(1, ...)` is the rate of the first update. A model is anything with a method `loss`, as
-the language model, the tagger and the Vision Transformer have it.
+Steps are counted from 1: `rate(1, ...)` is the rate of the first update. A model is anything with a method `loss`, such
+as the language model, the tagger and the Vision Transformer.
 """
 
 import math
@@ -14,15 +14,15 @@ from torch import nn
 
 
 def smoothed_loss(logits: torch.Tensor, targets: torch.Tensor, padding_idx: int, smoothing: float) -> torch.Tensor:
-    """Cross-entropy with label smoothing (Szegedy et al., 2016; section 5.4 of the paper of 2017), in nats.
+    """Cross-entropy with label smoothing (Szegedy et al., 2016; section 5.4 of the 2017 paper), in nats.
 
-    The wanted distribution of a target is 1 - smoothing on the right token, plus smoothing / V on each of the V tokens,
-    the right one and the padding token included:
+    The target distribution is 1 - smoothing on the right token, plus smoothing / V on each of the V tokens, including
+    the right token and the padding token:
 
         loss = (1 - smoothing) * (-log p(target)) + smoothing * mean over all V tokens of (-log p(token))
 
-    Targets that are `padding_idx` count neither in the sum nor in the number that it is divided by: the result is the
-    mean over all other targets of the batch.
+    Targets equal to `padding_idx` count neither in the sum nor in the number of targets: the loss is the mean over all
+    other targets of the batch.
 
     Args:
         logits: (B, T, V), scores before the softmax. They may be as large as 1,000, so exp(logit) may not be finite.
@@ -31,7 +31,7 @@ def smoothed_loss(logits: torch.Tensor, targets: torch.Tensor, padding_idx: int,
         smoothing: from 0 (the usual cross-entropy) up to, but not including, 1.
 
     Returns:
-        the loss, a tensor without axes, through which gradients flow back to the logits.
+        the loss, a tensor without axes; gradients must flow back to the logits.
     """
     ### BEGIN SOLUTION
     surprise = -F.log_softmax(logits, dim=-1)  # (B, T, V): -log p
@@ -43,15 +43,15 @@ def smoothed_loss(logits: torch.Tensor, targets: torch.Tensor, padding_idx: int,
 
 
 def warmup_rate(step: int, peak: float, warmup: int) -> float:
-    """The learning rate of the paper of 2017 (section 5.3): up in a straight line, then down with the inverse root.
+    """The learning rate of the 2017 paper (section 5.3): up in a straight line, then down with the inverse root.
 
-    It reaches `peak` at step `warmup`. Up to there it is proportional to the step, from there on to 1 / sqrt(step);
-    at step 4 * warmup it is half of `peak`.
+    It reaches `peak` at step `warmup`. Before, it is proportional to the step; after, to 1 / sqrt(step). At step
+    4 * warmup it is half of `peak`.
 
     Args:
         step: the number of the update, counted from 1.
         peak: the largest rate.
-        warmup: the number of steps in which it is reached, at least 1.
+        warmup: the number of steps to reach the peak, at least 1.
 
     Returns:
         the rate, a float.
@@ -62,16 +62,16 @@ def warmup_rate(step: int, peak: float, warmup: int) -> float:
 
 
 def cosine_rate(step: int, peak: float, warmup: int, total: int, floor: float) -> float:
-    """The learning rate of most models since: up in a straight line, then down along half a cosine.
+    """The learning rate of most later models: up in a straight line, then down along half a cosine.
 
     Up to step `warmup`, where it reaches `peak`, it is proportional to the step. Then it falls to `floor`, which it
-    reaches at step `total`: half-way between the two it is half-way between `peak` and `floor`. It begins to fall and
-    it arrives slowly, like cos from 0 to pi (Loshchilov and Hutter, 2017). After `total` it stays at `floor`.
+    reaches at step `total`. Half-way between these steps, it is half-way between `peak` and `floor`. It falls slowly at
+    first and at the end, like cos from 0 to pi (Loshchilov and Hutter, 2017). After `total` it stays at `floor`.
 
     Args:
         step: the number of the update, counted from 1.
         peak: the largest rate.
-        warmup: the number of steps in which it is reached, at least 1.
+        warmup: the number of steps to reach the peak, at least 1.
         total: the number of steps of the whole run, more than `warmup`.
         floor: the last rate.
 
@@ -89,14 +89,14 @@ def cosine_rate(step: int, peak: float, warmup: int, total: int, floor: float) -
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
     """Shorten the gradient of all parameters together, in place, if it is longer than `max_norm`.
 
-    The norm is that of one long vector that holds all elements of all gradients: the root of the sum of their squares.
-    If it is larger than `max_norm`, every gradient is multiplied by max_norm / norm; the direction stays. Otherwise
-    nothing changes. Parameters whose `.grad` is None are left out.
+    Treat all gradients as one long vector. Its norm is the root of the sum of the squares of all elements. If the norm
+    is larger than `max_norm`, multiply every gradient by max_norm / norm, which keeps the direction. Otherwise change
+    nothing. Skip parameters whose `.grad` is None.
 
     Args:
-        parameters: parameters after `backward()`; an iterator serves too, such as `model.parameters()`, which can be
-            gone through only once.
-        max_norm: the largest norm that is left as it is, more than 0.
+        parameters: parameters after `backward()`. This may be an iterator such as `model.parameters()`, which you can
+            loop over only once.
+        max_norm: the largest norm that is allowed, more than 0.
 
     Returns:
         the norm before clipping, a float (or a tensor without axes).
@@ -118,16 +118,16 @@ def train_step(
 
     1. switch the model to training mode, so that dropout works;
     2. set the learning rate of all parameter groups of the optimizer to `rate`;
-    3. forget the gradients of the step before;
+    3. reset the gradients of the previous step;
     4. compute the loss, model.loss(*batch), and its gradients;
     5. clip them with `clip_gradients` of this module;
     6. let the optimizer update the weights.
 
     Args:
         model: a model with a method `loss`.
-        batch: the arguments of `model.loss`: (tokens,) of a language model, (tokens, lengths, tags) of a tagger,
-            (images, labels) of a Vision Transformer.
-        optimizer: an optimizer of torch for the parameters of the model.
+        batch: the arguments of `model.loss`: (tokens,) for a language model, (tokens, lengths, tags) for a tagger,
+            (images, labels) for a Vision Transformer.
+        optimizer: a torch optimizer for the parameters of the model.
         rate: the learning rate of this step.
         max_norm: see `clip_gradients`.
 
@@ -148,11 +148,11 @@ def train_step(
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Divide the parameters for an optimizer: which weights decay, and which do not.
+    """Split the parameters into two groups for an optimizer: those that decay, and those that do not.
 
-    Weight decay pulls weights towards 0. That does the matrices of linear maps good, and nothing else: every parameter
-    with exactly two axes decays, unless it belongs to an `nn.Embedding`. So embeddings are left alone, biases and the
-    weights of norms, which have one axis, and <cls> and positions of the Vision Transformer, which have three.
+    Weight decay pulls weights towards 0. This helps only the matrices of linear maps. So every parameter with exactly
+    two axes decays, unless it belongs to an `nn.Embedding`. Embeddings do not decay; neither do biases and norm
+    weights, which have one axis, nor <cls> and the positions of the Vision Transformer, which have three.
 
     Args:
         model: any model; its modules may be nested.
@@ -162,8 +162,8 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
         two dictionaries for `torch.optim.AdamW`, this one first:
             {"params": [the parameters that decay], "weight_decay": weight_decay}
             {"params": [all others], "weight_decay": 0.0}
-        Every parameter stands in exactly one of the lists, also one that several modules share. The order within a
-        list does not matter.
+        Every parameter is in exactly one of the lists, even if several modules share it. The order within a list does
+        not matter.
     """
     ### BEGIN SOLUTION
     embeddings = [module.weight for module in model.modules() if isinstance(module, nn.Embedding)]

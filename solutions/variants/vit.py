@@ -1,7 +1,7 @@
 """Stage 6: the Vision Transformer (Dosovitskiy et al., 2021), which reads an image as a sequence of patches.
 
-Shapes are written with B = batch, C = channels, N = patches, P = the side of a patch. Images are (B, C, height, width).
-The layers are those of the tagger (pre-norm, GELU) without a mask, for no image is shorter than another.
+In shapes, B = batch, C = channels, N = patches, P = side of a patch. Images are (B, C, height, width). The layers are
+the same as in the tagger (pre-norm, GELU), but without a mask, because all images have the same size.
 """
 
 import torch
@@ -15,8 +15,8 @@ class PatchEmbedding(nn.Module):
     """Cuts an image into patches of P x P pixels and maps each of them to a vector.
 
     The patches are read like a page: from left to right, then from top to bottom. Within a patch the C * P * P numbers
-    stand in the order channel, row, column: first all pixels of channel 0, row by row, then those of channel 1. This
-    is what a convolution with kernel and stride P computes.
+    are in the order channel, row, column: first all pixels of channel 0, row by row, then all pixels of channel 1. A
+    convolution with kernel size and stride P computes the same.
     """
 
     def __init__(self, img_size: int | tuple[int, int], patch_size: int, channels: int, d_model: int) -> None:
@@ -38,7 +38,7 @@ class PatchEmbedding(nn.Module):
             (B, N, d_model) with N = height / P * width / P.
 
         Raises:
-            ValueError: if height and width are not those that the constructor was given, (height, width).
+            ValueError: if (height, width) is not the size passed to the constructor.
         """
         ### BEGIN SOLUTION
         B, C, height, width = images.shape
@@ -79,7 +79,7 @@ class ViTBlock(nn.Module):
 
 
 class ViT(nn.Module):
-    """Classifies images by a learned vector <cls>, which stands before the patches and collects what they hold."""
+    """Classifies images with a learned vector <cls>, which comes before the patches and collects their information."""
 
     def __init__(
         self,
