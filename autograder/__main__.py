@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 
         from autograder.grading.grade_submission import grade
         from autograder.grading.results import StageResult
-        from autograder.reports.console import clean, print_stage, print_total
+        from autograder.reports.console import clean, print_next, print_stage, print_total
         from autograder.sandbox.limits import SUBMISSION_SECONDS
         from autograder.sandbox.time_budget import Clock
         from autograder.submissions.read_submission import read_submission
@@ -147,6 +147,7 @@ def run(args: argparse.Namespace) -> int:
             jobs=min(2, os.cpu_count() or 1),
         )
         print_total(console, report)
+        print_next(console, report, chosen.stages)
         if archive:
             from autograder.submissions.pack import pack
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from autograder.gradebooks.class_grades import graders
 from autograder.grading.results import Report, TestResult, from_json
-from autograder.reports.console import clean, points
+from autograder.reports.console import clean
 from autograder.reports.review_file import read_review, with_review
+from autograder.reports.short_verdict import points
 from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError, run_command
 

@@ -13,9 +13,10 @@ from autograder.classroom.compare import read_run
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.grading.results import Report
-from autograder.reports.console import clean, points
+from autograder.reports.console import clean
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.review_file import read_review
+from autograder.reports.short_verdict import points
 from autograder.reports.term_page import Assessed, rows_of, term_html
 from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError, run_command

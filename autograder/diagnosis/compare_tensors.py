@@ -24,6 +24,7 @@ class Wrong:
 
     message: str
     details: tuple[str, ...] = ()
+    short: str = ""  # the details in one line
 
 
 class Incorrect(AssertionError):
@@ -100,16 +101,15 @@ def compare(
     return Wrong(
         f"{name} has the right shape but wrong values",
         (
-            f"{_count(differs, counted)} differ, first at {_place(axes, first)}",
+            f"{_differ(differs, counted)}, first at {_place(axes, first)}" if expected.ndim else "the value differs",
             f"expected  {_number(expected[first])}",
             f"got       {_number(actual[first])}",
             *((common,) if common else ()),
-            *(
-                (f"The largest difference is {difference[counted].max():.2g}; up to {limit:g} is right.",)
-                if floating
-                else ()
-            ),
+            *((f"largest difference {difference[counted].max():.2g} (tolerance {limit:g})",) if floating else ()),
         ),
+        f"{_differ(differs, counted, name)}{f' (tolerance {limit:g})' if floating else ''}"
+        if expected.ndim
+        else f"expected {_number(expected[first])}, got {_number(actual[first])}",
     )
 
 
@@ -178,19 +178,25 @@ def wrong_form(
         kind = "dtype" if got.startswith("a tensor") else "type"
         return Wrong(f"{name} has the wrong {kind}", (f"expected  a tensor, {expected[10:]}", f"got       {got}"))
     if actual.shape != shape:
-        return Wrong(f"{name} has the wrong shape", (expected, f"got       {_shape(actual.shape)}"))
+        short = f"expected {_shape(shape)}, got {_shape(actual.shape)}"
+        return Wrong(f"{name} has the wrong shape", (expected, f"got       {_shape(actual.shape)}"), short)
     if floating and actual.dtype not in (np.float64, np.float32):
-        wanted = "expected  the floating-point type of the inputs"
-        return Wrong(f"{name} has the wrong dtype", (wanted, f"got       {actual.dtype}"))
+        return _wrong_dtype(name, "the floating-point type of the inputs", actual)
     if not floating and np.issubdtype(actual.dtype, np.floating):
-        return Wrong(f"{name} has the wrong dtype", ("expected  integers", f"got       {actual.dtype}"))
+        return _wrong_dtype(name, "integers", actual)
     counted = np.ones(shape, dtype=bool) if counted is None else counted
     infinite = ~np.isfinite(actual) & counted
     if infinite.any():
         first = _first(infinite)
         kind = "NaN" if np.isnan(actual[first]) else "infinity"
-        return Wrong(f"{name} holds {kind}", (f"in {_count(infinite, counted)}, first at {_place(axes, first)}",))
+        count = _count(infinite, counted)
+        return Wrong(f"{name} holds {kind}", (f"in {count}, first at {_place(axes, first)}",), f"{kind} in {count}")
     return None
+
+
+def _wrong_dtype(name: str, wanted: str, actual: np.ndarray) -> Wrong:
+    details = (f"expected  {wanted}", f"got       {actual.dtype}")
+    return Wrong(f"{name} has the wrong dtype", details, f"expected {wanted}, got {actual.dtype}")
 
 
 def _first(mask: np.ndarray) -> tuple[int, ...]:
@@ -206,9 +212,17 @@ def _place(axes: str, index: tuple[int, ...]) -> str:
     return "[" + ", ".join(f"{name}={i}" for name, i in named if name != "1") + "]"
 
 
-def _count(wrong: np.ndarray, counted: np.ndarray) -> str:
+def _count(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
     total, bad = int(counted.sum()), int(wrong.sum())
-    return f"all {total:,} elements" if bad == total else f"{bad:,} of {total:,} elements"
+    of = f" of {name}" if name else ""
+    if total == 1:
+        return f"the element{of}"
+    return f"all {total:,} elements{of}" if bad == total else f"{bad:,} of {total:,} elements{of}"
+
+
+def _differ(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
+    """The number of wrong elements, with a verb."""
+    return f"{_count(wrong, counted, name)} {'differs' if int(wrong.sum()) == 1 else 'differ'}"
 
 
 def _shape(shape: tuple[int, ...]) -> str:
@@ -216,4 +230,5 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _number(value: Any) -> str:
-    return f"{value:.6g}" if np.issubdtype(type(value), np.floating) else str(value)
+    """A number; one of a mask as 1 or 0."""
+    return f"{value:.6g}" if np.issubdtype(type(value), np.floating) else str(int(value))

@@ -78,7 +78,7 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
         text = lines[finding.line - 1].strip()[:120] if 0 < finding.line <= len(lines) else ""
         refused = [stage for stage in assignment.stages if is_forbidden(finding, stage)]
         if not finding.forbidden and not finding.parts and finding.what not in own:
-            review.append(f"{module}.py, line {finding.line}: {finding.what}")
+            review.append(f"{module}.py:{finding.line}: {finding.what}")
         for stage in refused:
             modules.setdefault(stage.name, set()).add(module)
             if stage in stages_of(module, finding.scope, assignment):
@@ -115,8 +115,8 @@ def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
             status="forbidden",
             points=0,
             max_points=stage.points[name],
-            message=f"{first.module}.py, line {first.number}: {first.what}",
-            details=(*(f"{line.module}.py, line {line.number}: {line.text}" for line in lines[:5]), WHY),
+            message=f"{first.module}.py:{first.number}: {first.what}",
+            details=(*(f"{line.module}.py:{line.number}: {line.text}" for line in lines[:5]), WHY),
         )
         for name, case in stage_tests(stage).items()
     ]

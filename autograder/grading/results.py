@@ -46,6 +46,7 @@ class TestResult:
     parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
     pointed: tuple[str, ...] = ()  # which lines are right and which is the first that is not, in sentences
     marks: tuple[LineMark, ...] = ()  # the same, line by line
+    short: str = ""  # the details in one line
     fault_step: str = ""  # the named step that the first wrong line should make
 
     def pointing(self, verdict: LineVerdict) -> "TestResult":

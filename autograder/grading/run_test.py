@@ -136,6 +136,7 @@ def run_test(
         max_points=stage.points[name],
         message=message,
         details=details,
+        short=_short(error),
         hidden=case.hidden,
         printed=printed,
         seconds=time.monotonic() - started,
@@ -289,6 +290,13 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
     return "fault", f"the grader failed: {type(error).__name__}: {error}", tuple(lines)
 
 
+def _short(error: BaseException | None) -> str:
+    """The details of what ended a test in one line: the numbers, or the line that raised an exception."""
+    if isinstance(error, Incorrect):
+        return error.wrong.short
+    return _line(error.where[-1]) if isinstance(error, StudentFault) and error.where else ""
+
+
 def _line(place: Place) -> str:
     function = f" in {place.function}" if place.function and not place.function.startswith("<") else ""
-    return f"{place.file}, line {place.line}{function}: {place.text}"
+    return f"{place.file}:{place.line}{function}: {place.text}"

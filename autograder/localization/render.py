@@ -10,7 +10,7 @@ from autograder.localization.source import Source
 from autograder.localization.suspects import module_name, never_called
 from autograder.localization.trace import Line
 
-NAMES = 4  # steps that are listed as right, the last ones
+NAMES = 3  # steps that are listed as right, the last ones
 NEVER = 2  # modules that are said to be never called
 CODE = "    "
 # What a repeated call has shown of a line; {name} is an argument, a module or an operation.
@@ -87,7 +87,11 @@ def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[st
     found = [one for one in case.alignment.lines_right(until) if one[0].file == first.file]
     if diagnosis.repair:  # lines after it need not be reached in the same way
         found = [one for one in found if one[0].number < first.number]
-    return [one for one in found if one[1] and one[0] not in diagnosis.lines]
+    named: dict[tuple[str, ...], Line] = {}  # of two lines with the same step, one may be wrong
+    for line, steps in found:
+        if steps and line not in diagnosis.lines:
+            named.setdefault(steps, line)
+    return [(line, steps) for steps, line in named.items()]
 
 
 def _correct(right: Sequence[tuple[Line, tuple[str, ...]]]) -> list[str]:

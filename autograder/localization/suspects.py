@@ -255,11 +255,17 @@ def _names(alignment: Alignment, nodes: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def never_called(alignment: Alignment) -> list[str]:
-    """The modules that all correct code calls, and this call neither calls nor uses the weights of."""
-    if alignment.trace.raised is not None or not alignment.trace.whole:
+    """The modules that all correct code calls, and this call neither calls nor uses the weights of.
+
+    If a stand-in ran in the place of a method, nobody knows which submodules the student's method would have called.
+    """
+    trace = alignment.trace
+    if trace.raised is not None or not trace.whole:
         return []
-    touched = modules_of(alignment.trace)
-    return [path for path in alignment.reference.counts if path not in touched]
+    touched = modules_of(trace)
+    followed = {call.path.rpartition(".")[0] for call in trace.calls if call.path.endswith("()")}
+    owners = {"", *followed}
+    return [path for path in alignment.reference.counts if path not in touched and path.rpartition(".")[0] in owners]
 
 
 def module_name(path: str) -> str:

@@ -1,10 +1,15 @@
 """The report on the console: one block a stage, one line a test, plain words."""
 
+import re
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
-from autograder.grading.results import NOT_JUDGED, PartResult, Report, StageResult, TestResult
+from autograder.grading.results import Report, StageResult, TestResult
+from autograder.manifest import Stage
 from autograder.reports.one_cause import SAME, told_once
+from autograder.reports.short_verdict import Row, part_line, points, short_rows
 
 STYLES = {
     "passed": "green",
@@ -14,17 +19,16 @@ STYLES = {
     "forbidden": "red",
     "fault": "bold magenta",
     "no file": "yellow",
-    "not started": "yellow",
-    "blocked": "yellow",
+    "not started": "dim",
+    "blocked": "dim",
 }
-PRINTED, LONGEST = 5, 200  # lines of what the code printed, and characters of a line, that are shown without --verbose
-FIRST = "Mend what fails above first: most likely this is the same."
+PRINTED, LONGEST = 3, 200  # lines of what the code printed, and characters of a line, that are shown without --verbose
+WIDEST = 100  # columns of a row with a score
+FIRST = "Fix the failures above first: this is probably the same problem."
 UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
-
-
-def points(value: float) -> str:
-    """Points without needless decimals: 15, 7.5."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+UNWRITTEN = re.compile(r"^Stage \d+: ")  # how the message of a stub begins
+# The style of a row of a verdict, by its kind.
+ROWS = {"what": "bold", "where": "cyan", "expected": "cyan", "right": "", "parts": "dim", "numbers": "dim", "note": ""}
 
 
 def clean(text: str) -> str:
@@ -35,18 +39,22 @@ def clean(text: str) -> str:
 def print_stage(
     console: Console, stage: StageResult, verbose: bool = False, brief: bool = False, explained: int | None = None
 ) -> int:
-    """Print the block of a stage; of how many tests the reason was said.
+    """Print the block of a stage; returns the number of tests whose reason was printed.
 
     Args:
         verbose: more about each test, and what the code printed.
         brief: passed tests are only counted.
-        explained: of how many tests that are not passed the reason is said; None means all.
+        explained: the number of tests whose reason is printed if they do not pass; None means all.
     """
     if not brief:
         console.print()
-    title = f"Stage {stage.number}: {stage.title}"
     score = f"{points(stage.points)} of {points(stage.max_points)} points"
-    console.print(Text(f"{title:<58}{score:>18}", style="bold"))
+    untouched = all(test.status == "not started" for test in stage.tests)
+    style = "dim" if untouched else "bold green" if stage.points == stage.max_points else "bold"
+    console.print(_scored(console, f"Stage {stage.number}: {stage.title}", score, style))
+    if untouched and not verbose:
+        _indented(console, UNWRITTEN.sub("", stage.tests[0].message), "dim", margin=2)
+        return 0
     above = Above()  # one mistake often explains several tests
     printed = ""  # what was shown last of what the code printed, which often is the same in all tests
     passed, told = 0, 0
@@ -61,8 +69,15 @@ def print_stage(
             printed = test.printed.strip()
             print_printed(console, printed, PRINTED)
     if passed:
-        console.print(Text("  ").append(f"{'passed':<12}", style=STYLES["passed"]).append(f"{passed} of the tests"))
+        console.print(Text("  ").append(f"{'passed':<12}", style=STYLES["passed"]).append(f"{passed} tests"))
     return told
+
+
+def _scored(console: Console, left: str, right: str, style: str = "") -> Text:
+    """A row with points at its end; what is too long before them is shortened."""
+    width = min(console.width, WIDEST) - len(right) - 2
+    shown = left if len(left) <= width else left[: width - 1].rstrip() + "…"
+    return Text(f"{shown:<{width}}  {right}", style=style)
 
 
 def print_printed(console: Console, text: str, most: int | None) -> None:
@@ -76,73 +91,85 @@ def print_printed(console: Console, text: str, most: int | None) -> None:
 
 
 class Above:
-    """What tests have said, which need not be said again."""
+    """What tests have said, which is not said again."""
 
     def __init__(self) -> None:
-        self.first: dict[str, str] = {}  # which test has said it
-        self.last: dict[str, str] = {}  # what of each kind was said last
+        self._first: dict[object, str] = {}  # what was said -> the title of the first test that said it
+        self._last: dict[str, object] = {}  # what was said last of each kind
 
-    def again(self, kind: str, said: str, test: str) -> str:
-        """Where a test finds what it would say, "above" or "in test_x"; nothing if no test has said it yet."""
-        first, last = self.first.setdefault(said, test), self.last.get(kind)
-        self.last[kind] = said
-        return "" if first == test else "above" if last == said else f"in {first}"
+    def again(self, kind: str, said: object, test: TestResult) -> str:
+        """Where the same was said before, in a sentence, or "". A kind is "cause" or "line"."""
+        last, self._last[kind] = self._last.get(kind), said
+        if (kind, said) not in self._first:
+            self._first[kind, said] = test.title.rstrip(".")
+            return ""
+        return f"Same {kind} as above." if last == said else f"Same {kind} as in: {self._first[kind, said]}."
 
 
 def print_test(console: Console, test: TestResult, verbose: bool, above: Above, explained: bool = True) -> None:
-    line = Text("  ")
-    line.append(f"{test.status:<12}", style=STYLES[test.status])
-    line.append(f"{test.name:<46}")
-    line.append(f"{points(test.points):>4} of {points(test.max_points):<3}")
-    console.print(line)
-    if not explained or test.message == SAME or (test.status == "passed" and not test.message and not verbose):
+    """Print a test: its verdict and points, and a few rows if it did not pass."""
+    status = test.status if test.status in ("passed", "not started", "blocked") else test.status.upper()
+    score = f"{points(test.points)} of {points(test.max_points)}"
+    row = _scored(console, f"  {status:<12}{test.title.rstrip('.')}", score)
+    row.stylize(STYLES[test.status], 2, 2 + len(status))
+    console.print(row)
+    if verbose:
+        print_all(console, test)
+    elif explained and test.message and test.status != "not started":
+        print_short(console, test, above)
+
+
+def print_short(console: Console, test: TestResult, above: Above) -> None:
+    """What is wrong, where, what is expected there, what is right, and the numbers."""
+    if test.message == SAME:
+        _indented(console, SAME, "dim")
         return
-    _indented(console, test.title, "dim")
+    rows = short_rows(test)
+    wrong = tuple((mark.file, mark.line) for mark in test.marks if mark.state == "wrong")
+    what = next(row.text for row in rows if row.kind == "what")
+    if cause := above.again("cause", (what, wrong), test):
+        rows = [row for row in rows if row.kind in ("parts", "numbers")] + [Row("note", cause)]
+    elif wrong and (line := above.again("line", wrong, test)):
+        rows = [row for row in rows if row.kind not in ("where", "expected", "right")] + [Row("where", line)]
+    for row in rows:
+        shown = [row.text] if row.kind != "where" else _fitting(row, min(console.width, WIDEST) - 4)
+        for text in shown:
+            _indented(console, text, ROWS[row.kind])
+
+
+def _fitting(row: Row, width: int) -> list[str]:
+    """A place with its code: in one row, or, if that is too long, the code shortened in a row of its own."""
+    if len(f"{row.text}  {row.code}") <= width:
+        return [f"{row.text}  {row.code}".rstrip()]
+    code = row.code if len(row.code) <= width - 4 else row.code[: width - 5].rstrip() + "…"
+    return [row.text, *([f"    {code}"] if code else [])]
+
+
+def print_all(console: Console, test: TestResult) -> None:
+    """All that is known of a test."""
+    _indented(console, f"{test.name}: {test.title}", "dim")
     said = {test.message}  # by the test itself, below, or by a part above
     for part in test.parts:
         _indented(console, part_line(part, part.message not in said), STYLES[part.status])
         said.add(part.message)
     if test.hidden and test.status != "passed":
         _indented(console, "The visible test passed, the hidden one did not:")
-    if test.message:
-        _indented(console, test.message, "" if test.status == "not started" else "bold")
-    if pointed := "\n".join(test.pointed):
-        where = above.again("line", pointed, test.name)
-        same = "The line is the same as" if any(mark.state == "wrong" for mark in test.marks) else "As"
-        _indented(console, f"{same} {where}." if where else pointed, "cyan")
-    if test.hints:
-        where = above.again("mistake", test.mistake, test.name)
-        same = "the same." if where == "above" else f"the same as {where}."
-        _indented(console, "Known mistake: " + (same if where else test.hints[0]), "cyan")
-        if not where:
-            _indented(console, test.hints[1] if verbose else "(--verbose says where to read again)", "cyan")
-    shown = test.details if verbose or test.status not in ("fault", "not started") else ()
-    for detail in shown:
+    for text, style in ((test.message, "bold"), ("\n".join(test.pointed), "cyan")):
+        _indented(console, text, style)
+    for text in (*(f"Known mistake: {hint}" for hint in test.hints[:1]), *test.hints[1:]):
+        _indented(console, text, "cyan")
+    for detail in test.details:
         _indented(console, detail)
-    if test.printed.strip() and verbose:
+    if test.printed.strip():
         print_printed(console, test.printed, None)
 
 
-def part_line(part: PartResult, reason: bool = True) -> str:
-    """A part of a test in one line.
-
-    Args:
-        reason: with its message.
-    """
-    line = f"{part.name}: {points(part.points)} of {points(part.max_points)}"
-    if part.status == "passed":
-        return line
-    if part.message.startswith(NOT_JUDGED):
-        return f"{line}, {part.message}"
-    return f"{line}, {part.status}" + (f": {part.message}" if part.message and reason else "")
-
-
-def _indented(console: Console, text: str, style: str = "") -> None:
+def _indented(console: Console, text: str, style: str = "", margin: int = 4) -> None:
     for row in clean(text).splitlines():
         words = row.lstrip(" ")
-        margin = 14 + len(row) - len(words)  # a line of code stays to the right where it is broken, too
-        for part in Text(words, style=style).wrap(console, max(20, console.width - margin)):
-            console.print(Text(" " * margin).append(part))
+        left = margin + len(row) - len(words)  # a line of code stays to the right where it is broken, too
+        for part in Text(words, style=style).wrap(console, max(20, min(console.width, WIDEST) - left)):
+            console.print(Text(" " * left).append(part))
 
 
 def print_total(console: Console, report: Report, brief: bool = False) -> None:
@@ -164,10 +191,10 @@ def print_total(console: Console, report: Report, brief: bool = False) -> None:
         for stage in report.stages:
             score = f"{points(stage.points)} of {points(stage.max_points)}"
             console.print(Text(f"  {stage.number} {stage.title:<54}{score:>18}"))
-    extra = sum(stage.points for stage in report.stages if stage.extra_credit)
-    extra_note = f", {points(extra)} of them extra credit" if extra else ""
+    required = [stage for stage in report.stages if not stage.extra_credit]
+    extra = [stage for stage in report.stages if stage.extra_credit]
+    total = f"Total: {_sum(required or extra)} points{f', and {_sum(extra)} extra' if required and extra else ''}"
     console.print()
-    total = f"Total: {points(report.points)} of {points(report.max_points)} points{extra_note}"
     console.print(Text(total, style="bold green" if report.complete else "bold"), end="")
     console.print(Text(f"  ({report.seconds:.1f} s)", style="dim"))
     if report.hidden_seed is not None:
@@ -178,3 +205,31 @@ def print_total(console: Console, report: Report, brief: bool = False) -> None:
         console.print(Text("For review: ", style="bold yellow").append(clean(note)))
     if report.faulty:
         console.print(Text("The grader itself failed; this says nothing about the submission.", style="bold magenta"))
+
+
+def _sum(stages: list[StageResult]) -> str:
+    return f"{points(sum(stage.points for stage in stages))} of {points(sum(stage.max_points for stage in stages))}"
+
+
+def print_next(console: Console, report: Report, stages: Sequence[Stage]) -> None:
+    """What to do after a success: the next stage, or to hand in.
+
+    Args:
+        stages: all stages of the assignment.
+    """
+    graded = {stage.name: stage for stage in report.stages}
+    first = report.stages[0]
+    said = any(test.message for test in report.tests)  # a failure, or a warning
+    if said and not any(test.status == "not started" for test in report.tests):
+        console.print("python grade.py --verbose shows more.", style="dim")
+    if report.faulty or report.hidden_seed is not None or first.points < first.max_points:
+        return
+    for stage in stages:
+        result = graded.get(stage.name)
+        if result is None and stage.number < report.stages[0].number:
+            continue
+        if result is None or (result.points < result.max_points):
+            console.print(f"Next: stage {stage.number}, {stage.title} (python grade.py {stage.name})")
+            return
+    if not said:
+        console.print("Everything is right. To hand in: python grade.py --zip")

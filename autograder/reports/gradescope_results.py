@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.grading.results import Report, TestResult
-from autograder.reports.console import UNCONFINED, clean, part_line, points
+from autograder.reports.console import UNCONFINED, clean
+from autograder.reports.short_verdict import part_line, points
 from autograder.reports.student_feedback import part_for_student as for_student
 from course.errors import UserError
 

@@ -12,7 +12,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.reports.console import clean, points
+from autograder.reports.console import clean
+from autograder.reports.short_verdict import points, short_rows
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -33,7 +34,7 @@ LOOKS = {
     "timed out": Look("…", "bad", "your code did not finish in time"),
     "no file": Look("∅", "open", "the module is not among your files, or its file cannot be read"),
     "forbidden": Look("⊘", "bad", "your code uses a ready-made part, which this assignment does not allow"),
-    "not started": Look("○", "open", "nothing is written here yet"),
+    "not started": Look("○", "none", "nothing is written here yet"),
     "blocked": Look("↷", "open", "a module that this test needs cannot be imported"),
     "fault": Look("?", "fault", "the grader itself failed; this says nothing about your code"),
 }
@@ -91,7 +92,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(points=points, look=look, number=number, percent=percent, signed=signed, seconds=seconds)
-    environment.filters["with_code"] = with_code
+    environment.filters.update(with_code=with_code, short_rows=short_rows)
     return environment
 
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from autograder.grading.results import Report
-from autograder.reports.console import clean, points
+from autograder.reports.console import clean
 from autograder.reports.one_cause import told_once
+from autograder.reports.short_verdict import points
 from autograder.reports.student_feedback import for_student
 from course.errors import UserError
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from autograder.grading.results import StageResult, TestResult
 
-SAME = "the same"
+SAME = "Same cause as above."
 # What ends a test before it says anything of its own; a wrong result is told test by test.
 ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
@@ -29,7 +29,7 @@ def told_once(stage: StageResult) -> StageResult:
         if not cause or count[cause] < 2:
             tests.append(test)
         elif cause in shown:
-            tests.append(replace(test, message=SAME, details=(), parts=(), printed=""))
+            tests.append(replace(test, message=SAME, details=(), parts=(), printed="", short=""))
         else:
             shown[cause] = test.title
             if test.status == "not started":  # which costs what it costs: that is no news
@@ -37,7 +37,7 @@ def told_once(stage: StageResult) -> StageResult:
                 continue
             same = [one for one in stage.tests if cause_of(one) == cause]
             cost = sum(one.max_points - one.points for one in same)
-            note = f"This one cause costs {len(same)} tests, {cost:g} points."
+            note = f"This cause costs {len(same)} tests, {cost:g} points."
             parts = tuple(replace(part, message="") for part in test.parts)
             tests.append(replace(test, details=(*test.details, note), parts=parts))
     return replace(stage, tests=tuple(tests))

@@ -5,9 +5,9 @@ from typing import Any
 from urllib.parse import quote
 
 from autograder.grading.results import PartResult, Report, TestResult
-from autograder.reports.console import points
 from autograder.reports.html_pages import as_json, render
 from autograder.reports.review_file import Decision
+from autograder.reports.short_verdict import points
 
 
 def review_html(

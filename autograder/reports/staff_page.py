@@ -18,7 +18,7 @@ from autograder.reports.html_pages import render
 from autograder.reports.one_cause import told_once
 
 COLOURED = 30_000  # characters of a module whose words get colours: of 100,000 that takes more than a second
-LINE = re.compile(r"\b(\w+)\.py, line (\d+)")
+LINE = re.compile(r"\b(\w+)\.py:(\d+)")
 
 
 def staff_html(report: Report, sources: Mapping[str, str], assignment: Assignment) -> str:
@@ -55,7 +55,7 @@ def spoken_of(report: Report) -> dict[str, dict[int, list[str]]]:
 
 
 def _first_wrong(mark: LineMark) -> str:
-    return f"{mark.file}, line {mark.line}" if mark.state == "wrong" else ""
+    return f"{mark.file}:{mark.line}" if mark.state == "wrong" else ""
 
 
 def code(module: str, text: str, marked: Mapping[int, list[str]]) -> Markup:

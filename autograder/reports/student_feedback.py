@@ -52,7 +52,7 @@ def _stage(stage: StageResult) -> StageResult:
     first: dict[str, str] = {}  # the title of the first test with each known mistake, where its hints are
     for test in map(_test, stage.tests):
         if test.hints and test.mistake in first:
-            test = replace(test, hints=(f"It is the same as in “{first[test.mistake]}”.",))
+            test = replace(test, hints=(f"Same cause as in “{first[test.mistake]}”.",))
         elif test.hints:
             first[test.mistake] = test.title.rstrip(".")
         tests.append(test)
@@ -73,13 +73,13 @@ def _guarded(part: PartResult) -> bool:
 def _test(test: TestResult) -> TestResult:
     test = replace(test, parts=tuple(map(part_for_student, test.parts)))
     if test.status == "fault":
-        return replace(test, message=FAULT, details=(), mistake="", hints=(), printed="")
+        return replace(test, message=FAULT, details=(), short="", mistake="", hints=(), printed="")
     if test.hidden:
-        test = replace(test, pointed=(), marks=(), fault_step="")
+        test = replace(test, pointed=(), marks=(), fault_step="", short="")
         if test.status == "passed":
             return replace(test, message="", details=(), printed="")
         return replace(test, message=HIDDEN, details=() if test.hints else (ADVICE,), printed="")
     if test.status == "not started":
         # Where the stub raises is no news.
-        return replace(test, details=())
+        return replace(test, details=(), short="")
     return test

@@ -45,5 +45,5 @@ def places(said: str, sources: Mapping[str, str]) -> tuple[Place, ...]:
 def too_late(message: str, call: str, where: tuple[Place, ...]) -> TimedOut:
     """The exception of a call whose time is up, in some line: `places` of the student's code."""
     if where:
-        message += f": your code was still in {where[-1].file}, line {where[-1].line}: `{where[-1].text}`"
+        message += f": your code was still in {where[-1].file}:{where[-1].line}: `{where[-1].text}`"
     return TimedOut(message, call, where[:-1])

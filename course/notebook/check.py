@@ -94,7 +94,7 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
     Raises:
         UserError: if the folder holds none of the modules.
     """
-    from autograder.reports.console import points
+    from autograder.reports.short_verdict import points
     from course.notebook.display import Link, Table
 
     with contextlib.redirect_stderr(io.StringIO()):

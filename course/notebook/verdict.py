@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from autograder.grading.results import Report
 from autograder.grading.warm_session import Session
 from autograder.manifest import Assignment, Stage
-from autograder.reports.console import points
 from autograder.reports.html_pages import look, render
+from autograder.reports.short_verdict import points
 from autograder.reports.student_feedback import for_student
 from autograder.submissions.read_submission import read_submission
 

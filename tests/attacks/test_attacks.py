@@ -147,7 +147,7 @@ def test_a_ready_made_attention_is_found(attack, world, workers):
     report = graded(workers, attack.module, attack.text)
     if attack.found or not report.review:
         assert {test.status for test in report.tests} == {"forbidden"}
-        assert "mha.py, line " in report.tests[0].message
+        assert "mha.py:" in report.tests[0].message
         assert report.points == 0
     assert not report.faulty
     check_views(report, world)

@@ -114,7 +114,7 @@ def test_what_is_written_in_the_page_is_what_batch_reads(tab: Any, tmp_path: Pat
 
 
 def test_marked_lines_of_code_stand_below_each_other(tab: Any, tmp_path: Path, screenshots: Path):
-    test = make_test(status="failed", message="wrong", details=("mha.py, line 3 in f: x", "mha.py, line 4: y"))
+    test = make_test(status="failed", message="wrong", details=("mha.py:3 in f: x", "mha.py:4: y"))
     page = staff_html(make_report(test), {"mha": "".join(f"x = {line}\n" for line in range(1, 9))}, ASSIGNMENT)
     (tmp_path / "anna.html").write_text(page, encoding="utf-8")
     tab.goto((tmp_path / "anna.html").as_uri())

@@ -85,7 +85,7 @@ def test_a_forbidden_line_costs_its_own_stage_only(workers):
     (test,) = (test for test in report.tests if test.stage == "encoder")
     assert (test.status, test.max_points) == ("forbidden", FULL["encoder"])
     line = solution()["encoder"].split(ATTENDED)[0].count("\n") + 1
-    assert f"encoder.py, line {line}: nn.MultiheadAttention is a ready-made part" in test.message
+    assert f"encoder.py:{line}: nn.MultiheadAttention is a ready-made part" in test.message
     assert "this course has you write it yourself" in test.message
     assert shortcut.strip() in test.details[0]
     assert not report.faulty
@@ -112,7 +112,7 @@ def test_notes_go_to_the_report_and_cost_nothing(workers):
     submission = replaced("pe", "import math\n", "import math\nimport os\n")
     report = grade(submission, ASSIGNMENT, workers, [ASSIGNMENT.stage("pe")])
     assert report.points == FULL["pe"]
-    assert report.review == ("pe.py, line 4: os is imported, which this assignment does not need",)
+    assert report.review == ("pe.py:4: os is imported, which this assignment does not need",)
 
 
 def test_a_module_that_is_missing_is_not_said_to_be_needless(workers):

@@ -76,7 +76,7 @@ def test_a_syntax_error_is_told_once_with_its_line(workers, module, jobs):
     first = next(test for test in report.tests if test.stage in NEED[module])
     assert first.status == "error"
     assert "SyntaxError" in first.message
-    assert any(f"{module}.py, line {line}" in detail for detail in first.details)
+    assert any(f"{module}.py:{line}" in detail for detail in first.details)
     for stage in report.stages:
         if stage.name not in NEED[module]:
             assert stage.points == stage.max_points

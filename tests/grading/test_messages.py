@@ -120,10 +120,10 @@ def test_a_tuple_stays_a_tuple_on_the_wire():
 
 
 def test_the_run_with_own_modules_names_the_line(capsys):
-    whole = TestResult("decoder", "t", "A title", "error", 0, 0, "ValueError: no", ("mha.py, line 7 in forward: x",))
+    whole = TestResult("decoder", "t", "A title", "error", 0, 0, "ValueError: no", ("mha.py:7 in forward: x",))
     report = Report("T", "anna", (), 1.0, end_to_end=whole)
     print_total(Console(width=100), report)
-    assert "mha.py, line 7 in forward: x" in capsys.readouterr().out
+    assert "mha.py:7 in forward: x" in capsys.readouterr().out
 
 
 def test_a_return_that_was_forgotten_is_asked_for(workers):
@@ -134,9 +134,12 @@ def test_a_return_that_was_forgotten_is_asked_for(workers):
 
 
 def test_what_a_test_above_has_said_is_found_there():
+    def test(title):
+        return TestResult("s", "test", title, "failed", 0, 1)
+
     above = Above()
-    assert above.again("mistake", "angles", "test_rotate") == ""
-    assert above.again("mistake", "silu", "test_swiglu") == ""
-    assert above.again("mistake", "silu", "test_feed_forward") == "above"
-    assert above.again("mistake", "angles", "test_grouped_queries") == "in test_rotate"
-    assert above.again("line", "Line 3 is wrong:", "test_grouped_queries") == ""
+    assert above.again("cause", "angles", test("Rotate.")) == ""
+    assert above.again("cause", "silu", test("SwiGLU.")) == ""
+    assert above.again("cause", "silu", test("Feed forward.")) == "Same cause as above."
+    assert above.again("cause", "angles", test("Grouped queries.")) == "Same cause as in: Rotate."
+    assert above.again("line", "angles", test("Norm.")) == ""

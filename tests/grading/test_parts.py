@@ -11,8 +11,8 @@ from autograder.grading.hidden_case import HiddenTestCase
 from autograder.grading.results import PartResult, Report, StageResult, TestResult, from_json, to_json
 from autograder.grading.run_test import run_test
 from autograder.manifest import assignment
-from autograder.reports.console import part_line
 from autograder.reports.gradescope_results import output
+from autograder.reports.short_verdict import part_line
 from autograder.reports.student_feedback import feedback_html
 from autograder.sandbox.student_faults import Raised, TimedOut
 

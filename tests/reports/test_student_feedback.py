@@ -77,7 +77,7 @@ def test_hints_come_in_two_strengths_and_once():
     page = feedback_html(every_status())
     seen = text_of(page)
     assert seen.count("Your table is <b>empty</b>.") == 1
-    assert "It is the same as in “Title of test_known”." in seen
+    assert "Same cause as in “Title of test_known”." in seen
     assert re.search(r"<details><summary>Where to read again</summary>\s*<p>Read section 3.5 again.</p>", page)
 
 

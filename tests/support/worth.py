@@ -1,9 +1,10 @@
 """Points as the manifest says them: a test that knows a number itself would forbid to change it."""
 
 from autograder.manifest import assignment
-from autograder.reports.console import points as shown
+from autograder.reports.short_verdict import points as shown
 
-__all__ = ["ASSIGNMENT", "FULL", "NOTHING", "PROJECTIONS", "REQUIRED", "TESTS", "TOTAL", "WRONG_MASK", "of", "shown"]
+__all__ = ["ASSIGNMENT", "FULL", "NOTHING", "PROJECTIONS", "REQUIRED", "TESTS", "TOTAL", "WRONG_MASK"]
+__all__ += ["of", "shown", "total"]
 
 ASSIGNMENT = assignment("transformer")
 FULL = {stage.name: stage.max_points for stage in ASSIGNMENT.stages}
@@ -20,3 +21,8 @@ PROJECTIONS = ASSIGNMENT.stage("mha").parts["test_mha_no_mask"]["projections"]
 def of(points: float, most: float) -> str:
     """Points as a report says them, "5 of 30"."""
     return f"{shown(points)} of {shown(most)}"
+
+
+def total(required: float, extra: float) -> str:
+    """The last line of a verdict on all stages."""
+    return f"Total: {of(required, REQUIRED)} points, and {of(extra, TOTAL - REQUIRED)} extra"

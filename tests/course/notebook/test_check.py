@@ -14,17 +14,16 @@ from tests.support.kernels import IMPORTS, RIGHT, ROOT, SOLUTION, STUBS, WRONG, 
 from tests.support.worth import ASSIGNMENT, FULL, WRONG_MASK, of
 
 
-def test_the_verdict_is_a_table_with_folded_hints(kernel):
+def test_the_verdict_is_a_table_with_folded_details(kernel):
     kernel.fill(SOLUTION, RIGHT, WRONG)
     output = kernel.run('check("mha")')
     assert (output.result, output.stderr, output.printed, output.error) == (str(float(WRONG_MASK)), "", "", [])
     page = Page(output.html)
     words = " ".join(page.words.split())
     assert f"Stage 1: {of(WRONG_MASK, FULL['mha'])} points" in words
-    assert "Hint 1: what it looks like" in words
     assert "the key padding mask is read the other way round" in words
-    assert words.count("Hint 1") == 1  # the other tests refer to it
-    assert [caption for caption in page.all("caption") if caption.get("class") != "unseen"] == [{}]
+    assert words.count("Where to read again") == 1  # the other tests refer to it
+    assert "Same cause as in" in words
     assert [th["scope"] for th in page.all("th")][:4] == ["col"] * 3 + ["row"]
     assert not any("open" in details for details in page.all("details"))
     assert "heatmaps of |got - expected|" in (page.all("img")[0]["alt"] or "")

@@ -1,0 +1,72 @@
+"""A test's verdict in a few rows: what is wrong, where, what is expected there, what is right, and the numbers."""
+
+from dataclasses import dataclass
+
+from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
+
+CODE = "    "  # a row of code begins so in the sentences about lines
+CORRECT = "Correct up to here:"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a verdict."""
+
+    kind: str  # "what", "parts", "where", "expected", "right", "numbers" or "note"
+    text: str
+    code: str = ""  # of the line that the text names
+
+
+def points(value: float) -> str:
+    """Points without needless decimals: 15, 7.5."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def short_rows(test: TestResult) -> list[Row]:
+    """The rows of a test that did not pass, or that passed with a warning, in the order in which they are read."""
+    rows = [Row("parts", parts_line(test))] if len({part.status for part in test.parts}) > 1 else []
+    if test.hidden and test.status != "passed" and not test.message.startswith("The visible"):
+        rows.append(Row("note", "The visible test passed, the hidden one did not:"))
+    rows.append(Row("what", test.hints[0] if test.hints else test.message))
+    rows += lines_of_code(test)
+    if test.hints and not test.short:
+        rows.append(Row("numbers", test.message))
+    if test.short:
+        rows.append(Row("numbers", test.short))
+    return [row for row in rows if row.text]
+
+
+def lines_of_code(test: TestResult) -> list[Row]:
+    """The sentences about lines; the code of a line follows its place in the same row."""
+    rows: list[Row] = []
+    for sentence in test.pointed:
+        if sentence.startswith(CODE) and rows and rows[-1].kind == "where":
+            rows[-1] = Row("where", rows[-1].text, f"{rows[-1].code}  {sentence.strip()}".strip())
+        elif sentence.startswith(CORRECT):
+            rows.append(Row("right", sentence))
+        else:
+            rows.append(Row("where" if sentence.endswith(":") else "expected", sentence))
+    return rows
+
+
+def parts_line(test: TestResult) -> str:
+    """The points of all parts in one row."""
+    if not test.parts:
+        return ""
+    return "Parts: " + ", ".join(
+        f"{part.name} {points(part.points)} of {points(part.max_points)}" for part in test.parts
+    )
+
+
+def part_line(part: PartResult, reason: bool = True) -> str:
+    """A part of a test in one line.
+
+    Args:
+        reason: with its message.
+    """
+    line = f"{part.name}: {points(part.points)} of {points(part.max_points)}"
+    if part.status == "passed":
+        return line
+    if part.message.startswith(NOT_JUDGED):
+        return f"{line}, {part.message}"
+    return f"{line}, {part.status}" + (f": {part.message}" if part.message and reason else "")
