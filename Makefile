@@ -15,11 +15,12 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test browser attacks mutants bugs ablate term lint format audit release expected figures gradescope handout site tolerance bench train evaluate constraints clean
+.PHONY: help grade test quick browser attacks mutants bugs ablate term lint format audit release expected figures gradescope handout site tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
 	@echo "make test       all tests, the linter and the type checker"
+	@echo "make quick      the tests that run no student code, and the linter: under a minute"
 	@echo "make attacks    the attacks on the grader; as root, as both kinds of user"
 	@echo "make mutants    correct programs with one small change each: which are caught, whose line is named   ARGS=\"--sample 200\""
 	@echo "make bugs       bugs by blind authors: which are caught, whose line is named; the held-out third   ARGS=--held"
@@ -49,6 +50,19 @@ grade: $(VENV)/installed
 
 test: lint
 	$(RUN) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# What needs no worker and no training. Between two edits this is enough; `make test` before a commit.
+QUICK := tests/manifest tests/project tests/diagnosis/test_wrong_elements.py tests/localization/test_suspects.py \
+	$(addprefix tests/reports/test_,class_report.py one_cause.py one_screen.py pages.py review_page.py student_feedback.py) \
+	$(addprefix tests/gradebooks/test_,canvas.py grading_policy.py moodle.py) tests/submissions/test_loose_files.py \
+	$(addprefix tests/course/test_,alignment.py checkpoint.py config.py corpora.py figures.py modules.py text.py update.py) \
+	$(addprefix tests/authoring/test_,formulations.py solution_regions.py) tests/assignments/test_notebook_layout.py \
+	$(addprefix tests/sandbox/test_,seccomp.py wire.py) tests/worker/tracing tests/forbidden/test_star_imports.py
+
+quick: $(VENV)/installed-dev
+	$(RUN) -m ruff check
+	$(BIN)/lint-imports
+	$(RUN) -m pytest -n auto --dist loadfile $(QUICK) $(ARGS)
 
 attacks: $(VENV)/installed-dev
 	$(RUN) -m tests.attacks $(ARGS)

@@ -121,7 +121,7 @@ def _named(test: TestResult, only_raises: bool) -> list[tuple[str, int]]:
     """The lines that a test calls wrong. Where nothing but exceptions comes, these name their lines themselves."""
     lines = [(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"]
     if only_raises and test.status == "error" and not lines:
-        traced = [re.match(r"(\w+\.py), line (\d+)", detail) for detail in test.details]
+        traced = [re.match(r"(\w+\.py):(\d+)", detail) for detail in test.details]
         lines = [(found[1], int(found[2])) for found in traced if found]
     return lines
 
