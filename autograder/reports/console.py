@@ -1,6 +1,5 @@
 """The report on the console: one block a stage, one line a test, plain words."""
 
-import re
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -9,7 +8,7 @@ from rich.text import Text
 from autograder.grading.results import Report, StageResult, TestResult
 from autograder.manifest import Stage
 from autograder.reports.one_cause import SAME, told_once
-from autograder.reports.short_verdict import Row, part_line, points, short_rows
+from autograder.reports.short_verdict import UNWRITTEN, Row, part_line, points, short_rows
 
 STYLES = {
     "passed": "green",
@@ -26,7 +25,6 @@ PRINTED, LONGEST = 3, 200  # lines of what the code printed, and characters of a
 WIDEST = 100  # columns of a row with a score
 FIRST = "Fix the failures above first: this is probably the same problem."
 UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
-UNWRITTEN = re.compile(r"^Stage \d+: ")  # how the message of a stub begins
 # The style of a row of a verdict, by its kind.
 ROWS = {"what": "bold", "where": "cyan", "expected": "cyan", "right": "", "parts": "dim", "numbers": "dim", "note": ""}
 

@@ -1,10 +1,12 @@
 """A test's verdict in a few rows: what is wrong, where, what is expected there, what is right, and the numbers."""
 
+import re
 from dataclasses import dataclass
 
 from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 
 CODE = "    "  # a row of code begins so in the sentences about lines
+UNWRITTEN = re.compile(r"^Stage \d+: ")  # how the message of a stub begins
 CORRECT = "Correct up to here:"
 
 
@@ -24,6 +26,8 @@ def points(value: float) -> str:
 
 def short_rows(test: TestResult) -> list[Row]:
     """The rows of a test that did not pass, or that passed with a warning, in the order in which they are read."""
+    if test.status == "not started":
+        return [Row("note", UNWRITTEN.sub("", test.message))] if test.message else []
     rows = [Row("parts", parts_line(test))] if len({part.status for part in test.parts}) > 1 else []
     if test.hidden and test.status != "passed" and not test.message.startswith("The visible"):
         rows.append(Row("note", "The visible test passed, the hidden one did not:"))

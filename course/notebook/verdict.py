@@ -26,11 +26,12 @@ class Standing:
 
     stage: Stage
     points: float | None = None  # None: its modules have not been graded as they are now
+    begun: bool = True  # whether anything is written
 
     @property
     def state(self) -> str:
         """Full points, not all of them, or not known."""
-        if self.points is None:
+        if self.points is None or not self.begun:
             return "todo"
         return "full" if self.points == self.stage.max_points else "part"
 
@@ -59,7 +60,9 @@ class Desk:
         self.assignment = assignment
         self.session = Session(self.assignment)
         self.last: Stage | None = None
-        self._results: dict[str, tuple[float, str]] = {}  # stage -> points, digest of its modules
+        self._results: dict[
+            str, tuple[float, bool, str]
+        ] = {}  # stage -> points, begun, digest of modules
         atexit.register(self.session.close)
 
     def check(self, stage: Stage, folder: Path) -> Report:
@@ -71,15 +74,17 @@ class Desk:
         before = self._digest(stage, folder)
         report = self.session.grade(folder, [stage])
         if not report.faulty:
-            self._results[stage.name] = report.points, before
+            begun = any(test.status != "not started" for test in report.tests)
+            self._results[stage.name] = report.points, begun, before
         return report
 
     def progress(self, folder: Path) -> list[Standing]:
         """How all stages stand, as far as that is known."""
         standings = []
         for stage in self.assignment.stages:
-            known, digest = self._results.get(stage.name, (None, ""))
-            standings.append(Standing(stage, known if digest == self._digest(stage, folder) else None))
+            known, begun, digest = self._results.get(stage.name, (None, False, ""))
+            current = digest == self._digest(stage, folder)
+            standings.append(Standing(stage, known if current else None, begun))
         return standings
 
     def catch_up(self, folder: Path) -> bool:

@@ -76,9 +76,7 @@ def test_what_is_not_written_is_said_once(workers):
     assert printed.count("compute_mh_qkv_transformation is not written yet") == 1
     assert printed.count("PositionalEncoding.__init__ is not written yet") == 1
     assert "This cause" not in printed
-    assert (
-        len(printed.splitlines()) == 6
-    )  # a blank row, the title and the first function of each stage
+    assert len(printed.splitlines()) == 6  # a blank row, the title and the first function of each stage
     page = " ".join(feedback_html(report).split())
     assert page.count(SAME) >= 1
     assert "`" not in page
