@@ -105,6 +105,7 @@ expected: $(VENV)/installed
 figures: $(VENV)/installed
 	$(RUN) -m course.figures
 	$(RUN) docs/written-exercises/draw.py
+	$(RUN) -m autograder.authoring.verdict_picture
 	$(RUN) -m course.heatmaps "Mein Bruder hat heute Morgen den Hund gefüttert." --out img/cross_attention.png
 
 gradescope: $(VENV)/installed

@@ -60,9 +60,7 @@ class Desk:
         self.assignment = assignment
         self.session = Session(self.assignment)
         self.last: Stage | None = None
-        self._results: dict[
-            str, tuple[float, bool, str]
-        ] = {}  # stage -> points, begun, digest of modules
+        self._results: dict[str, tuple[float, bool, str]] = {}  # stage -> points, begun, digest of modules
         atexit.register(self.session.close)
 
     def check(self, stage: Stage, folder: Path) -> Report:

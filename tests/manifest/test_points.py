@@ -42,7 +42,7 @@ def test_the_introduction_of_a_notebook_gets_them():
     assert in_introduction(before, assignment("transformer").stages[0]) == before
 
 
-def test_the_readme_names_the_points_of_every_stage():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_of_assignments_names_the_points_of_every_stage():
+    text = (ROOT / "docs" / "assignments.md").read_text(encoding="utf-8")
     stages = {f"`{stage.name}`": replace(stage, points={"x": 1234.5}) for stage in assignment("transformer").stages}
     assert in_tables(text, stages).count("1234.5") == len(stages)

@@ -1,12 +1,12 @@
-"""All checks by name, in the order of the table: what other checks stand on comes first."""
+"""All checks of `audit` by name, in the order in which they run: a check comes after those that it relies on."""
 
 from autograder.authoring.audit import (
-    alike,
-    alone,
-    elsewhere,
+    cross_stage_mistakes,
     formulations,
+    indistinguishable_mistakes,
     manifest,
     mistakes,
+    module_isolation,
     notebooks,
     once,
     parts,
@@ -27,13 +27,13 @@ CHECKS: dict[str, Check] = {
     "parts": parts,
     "stubs": stubs,
     "solution": solution,
-    "alone": alone,
+    "alone": module_isolation,
     "standins": standins,
     "seeds": seeds,
     "formulations": formulations,
     "mistakes": mistakes,
-    "alike": alike,
-    "elsewhere": elsewhere,
+    "alike": indistinguishable_mistakes,
+    "elsewhere": cross_stage_mistakes,
     "once": once,
     "tolerance": tolerance,
     "stored": stored,
