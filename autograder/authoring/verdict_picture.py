@@ -1,4 +1,4 @@
-"""Draw the verdict on a typical mistake, as a terminal shows it, in light and dark: img/verdict.svg, verdict-dark.svg.
+"""Draw the verdict on a typical mistake, as a terminal shows it, in light and dark.
 
 The last part of `make figures`.
 """
@@ -21,8 +21,11 @@ WIDTH = 84
 LIGHT = TerminalTheme(
     (252, 252, 252),
     (36, 41, 47),
-    [(36, 41, 47), (163, 33, 27), (23, 101, 47), (117, 80, 10), (11, 87, 164), (106, 47, 158), (0, 104, 116), (90, 98, 107)],
-)  # fmt: skip
+    [
+        *((36, 41, 47), (163, 33, 27), (23, 101, 47), (117, 80, 10)),
+        *((11, 87, 164), (106, 47, 158), (0, 104, 116), (90, 98, 107)),
+    ],
+)
 FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # which would be loaded from the network
 
 
@@ -30,7 +33,7 @@ def pictures() -> dict[str, str]:
     """The picture of the first visible mistake of the first assignment, by file name."""
     chosen = next(iter(every_assignment()))
     mistake = next(one for one in all_mistakes(chosen.name) if one.seen_by == "visible")
-    submission = Submission("mha.py", mistake.apply(read_submission(chosen.solution, chosen).sources))
+    submission = Submission("", mistake.apply(read_submission(chosen.solution, chosen).sources))
     workers = make_workers()
     try:
         report = grade(submission, chosen, workers, [chosen.stage(mistake.stage)])
@@ -50,8 +53,8 @@ def pictures() -> dict[str, str]:
 
 def main() -> None:
     for name, text in pictures().items():
-        (ROOT / "img" / name).write_text(text, encoding="utf-8")
-        print(f"wrote img/{name}")
+        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+        print(f"wrote docs/{name}")
 
 
 if __name__ == "__main__":

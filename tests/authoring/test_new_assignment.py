@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.audit import elsewhere
+from autograder.authoring.audit import cross_stage_mistakes
 from autograder.authoring.audit.check import sample
 from autograder.authoring.audit.command import main as audit
 from autograder.authoring.audit.registry import CHECKS
@@ -300,7 +300,7 @@ def test_a_mistake_that_costs_points_elsewhere_is_found():
     try:
         wrong = Mistake("pe.not-its-own", "mha", "math.sqrt(self.d_k)", "math.sqrt(self.d_model)", "A.", "B.")
         subject.mistakes[wrong.id] = wrong
-        assert any("in stage mha" in problem for problem in elsewhere.problems(subject, wrong.id))
+        assert any("in stage mha" in problem for problem in cross_stage_mistakes.problems(subject, wrong.id))
     finally:
         subject.close()
 
