@@ -26,7 +26,7 @@ LIGHT = TerminalTheme(
         *((11, 87, 164), (106, 47, 158), (0, 104, 116), (90, 98, 107)),
     ],
 )
-FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # which would be loaded from the network
+FROM_NETWORK = re.compile(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", re.DOTALL)  # fonts, and a link
 
 
 def pictures() -> dict[str, str]:
@@ -48,7 +48,7 @@ def pictures() -> dict[str, str]:
         name: console.export_svg(title=title, theme=theme, clear=False, unique_id="verdict")
         for name, theme in (("verdict.svg", LIGHT), ("verdict-dark.svg", DIMMED_MONOKAI))
     }
-    return {name: FONT.sub("", text) for name, text in drawn.items()}
+    return {name: FROM_NETWORK.sub("", text) for name, text in drawn.items()}
 
 
 def main() -> None:

@@ -284,7 +284,7 @@ BROKEN = {
 def said(project) -> dict[str, list[str]]:
     """What the audit says of each broken assignment; one process looks at all of them."""
     cases = [{"check": check, "item": item, "changes": changes} for check, item, changes, _ in BROKEN.values()]
-    done = project.run(str(ROOT / "tests" / "audited_copy.py"), stdin=json.dumps(cases))
+    done = project.run(str(ROOT / "tests" / "support" / "audited_copy.py"), stdin=json.dumps(cases))
     assert done.returncode == 0, done.stderr
     return dict(zip(BROKEN, json.loads(done.stdout), strict=True))
 
