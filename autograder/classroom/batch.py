@@ -254,10 +254,15 @@ def print_end(found: list[Found], records: Records) -> None:
     changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
     if records.review:
         said = sum(any(one.reason for one in decisions) for decisions in records.review.values())
-        looked = f", {silent} looked at without words" if (silent := len(records.review) - said) else ""
-        print(f"review.csv: points of {changed} tests changed, words for {said} students{looked}.")
+        looked = f", {silent} marked as reviewed" if (silent := len(records.review) - said) else ""
+        print(f"review.csv: {counted(changed, 'score')} changed, {counted(said, 'comment')} added{looked}.")
     if nobody := sorted(set(records.review) - known):
-        print(f"review.csv names {', '.join(nobody)}, who did not hand in anything here.")
+        print(f"review.csv names {', '.join(nobody)}, but no submission has that name.")
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def write_gradebook(found: list[Found], records: Records, chosen: Assignment, url: str) -> str:

@@ -171,8 +171,10 @@ def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrade
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
     known = {normal(name) for name in (*grades.points, *grades.ungraded, *rows)}
     extended = sorted(set(policy.late.extensions) - known) if policy.late else []
-    notes = [f"the policy has an extension for {name!r}, who is nobody here" for name in extended]
-    return notes + [f"there is a time for {name!r}, who is nobody here" for name in sorted(set(times) - known)]
+    notes = [f"the policy has an extension for {name!r}, but no submission has that name" for name in extended]
+    return notes + [
+        f"there is a time for {name!r}, but no submission has that name" for name in sorted(set(times) - known)
+    ]
 
 
 def details_csv(lines: list[Line], policy: Policy) -> bytes:

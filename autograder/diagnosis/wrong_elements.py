@@ -44,7 +44,7 @@ def pattern(
     """
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     if not np.abs(actual[counted]).max(initial=0) > limit:
-        return f"All numbers are {'nearly ' if actual[counted].any() else ''}zero."
+        return f"All values are {'nearly ' if actual[counted].any() else ''}zero."
     names = axes.split()
     everywhere = wrong[counted].mean() > 0.25
     finders: tuple[Callable[[], str | None], ...] = (
@@ -67,14 +67,14 @@ def _factor(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit
         factor = float(x @ y / (x @ x)) if x.any() else 0.0
         fits = abs(factor) > 1e-6 and np.abs(y - factor * x).max() <= limit * max(1.0, abs(factor))
     if fits:
-        return f"Every number is {factor:.4g} times the expected one."
+        return f"Every value is {factor:.4g} times the expected one."
     return None
 
 
 def _shifted(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
     difference = (actual - expected)[counted]
     if difference.size > 1 and np.ptp(difference) <= limit:
-        return f"Every number is {difference[0]:+.4g} away from the expected one."
+        return f"Every value is off by {difference[0]:+.4g}."
     return None
 
 
@@ -97,15 +97,15 @@ def _permuted(names: list[str], actual: np.ndarray, expected: np.ndarray, limit:
         if (equal.sum(axis=0) == 1).all() and (equal.sum(axis=1) == 1).all():
             order = equal.argmax(axis=1).tolist()
             if order == list(range(size))[::-1]:
-                return f"Along {name} the numbers stand in reverse order."
+                return f"The values are reversed along {name}."
             shown = f": {', '.join(map(str, order))}" if size <= 8 else ""
-            return f"Along {name} the right numbers stand in another order{shown}."
+            return f"The values are right but in a different order along {name}{shown}."
     return None
 
 
 def _reordered(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
     if counted.all() and np.abs(np.sort(actual, axis=None) - np.sort(expected, axis=None)).max() <= limit:
-        return "These are the right numbers in other places."
+        return "The values are right but in the wrong places."
     return None
 
 
@@ -177,5 +177,5 @@ def _indices(
         mostly = wrong.sum(axis=others)[found] > 0.8 * counted.sum(axis=others)[found]
         if mostly.all() and (np.diff(found) == 1).all() and (found[0] == 0 or found[-1] == last):
             side = f"from {word} {int(found[0])} on" if found[-1] == last else f"up to {word} {int(found[-1])}"
-            return f"The numbers are wrong {side}, and right elsewhere."
+            return f"The values are wrong {side} and right elsewhere."
     return None

@@ -18,18 +18,18 @@ def changed(index) -> np.ndarray:
 
 
 CASES = {
-    "Every number is 2 times the expected one.": 2 * HEADS,
-    "Every number is +3 away from the expected one.": HEADS + 3,
-    "All numbers are zero.": np.zeros_like(HEADS),
-    "Along H the right numbers stand in another order: 1, 0, 2, 3.": HEADS[:, [1, 0, 2, 3]],
-    "Along T_q the numbers stand in reverse order.": HEADS[:, :, ::-1],
+    "Every value is 2 times the expected one.": 2 * HEADS,
+    "Every value is off by +3.": HEADS + 3,
+    "All values are zero.": np.zeros_like(HEADS),
+    "The values are right but in a different order along H: 1, 0, 2, 3.": HEADS[:, [1, 0, 2, 3]],
+    "The values are reversed along T_q.": HEADS[:, :, ::-1],
     "Only head 2 is wrong.": changed(np.s_[:, 2]),
     "Only the first head is right.": changed(np.s_[:, 1:]),
     "Only the last query is wrong.": changed(np.s_[:, :, -1]),
     "Only the first sentence is wrong.": changed(np.s_[0]),
     "Only the even columns are wrong (counted from 0).": changed(np.s_[..., ::2]),
-    "The numbers are wrong from query 3 on, and right elsewhere.": changed(np.s_[:, :, 3:]),
-    "These are the right numbers in other places": HEADS.reshape(-1)[::-1].reshape(HEADS.shape)[
+    "The values are wrong from query 3 on and right elsewhere.": changed(np.s_[:, :, 3:]),
+    "The values are right but in the wrong places": HEADS.reshape(-1)[::-1].reshape(HEADS.shape)[
         :, :, [1, 0, 2, 3, 4, 5]
     ],
 }
@@ -84,7 +84,7 @@ def test_a_pattern_that_masks_alone_explain_is_not_said(what):
     index, arguments, said = MASKED[what]
     wrong = compare("x", "B H T_q d_k", changed(index), HEADS, 1e-5, masked=lambda: masked_by(arguments.items()))
     assert wrong is not None
-    assert any(detail.startswith(("Only", "The numbers are wrong")) for detail in wrong.details) == said
+    assert any(detail.startswith(("Only", "The values are wrong")) for detail in wrong.details) == said
 
 
 def test_every_other_sentence_is_chance_among_sentences_of_different_lengths():

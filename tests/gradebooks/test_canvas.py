@@ -162,8 +162,8 @@ def test_late_days_from_timestamps_and_from_a_file(for_canvas, capsys):
     assert (for_canvas / "import.csv").read_bytes() == b"\xef\xbb\xbf" + filled.encode()
     said = capsys.readouterr().out
     assert "stubs = Stubs, : when it was handed in is not known" in said
-    assert "an extension for 'nobody', who is nobody here" in said
-    assert "a time for 'misspelt', who is nobody here" in said
+    assert "an extension for 'nobody', but no submission has that name" in said
+    assert "a time for 'misspelt', but no submission has that name" in said
     row = next(row for row in details_of(for_canvas / "import.csv") if row["student"] == "perfect")
     assert (row["days late"], row["penalty percent"], row["penalty"]) == ("1", "10", "10")
     assert (row["handed in"], row["due"]) == ("2026-10-03 02:10:00 +0200", "2026-10-02 23:59:59 +0200")

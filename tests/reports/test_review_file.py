@@ -69,8 +69,8 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
     assert batch(submissions, out) == 0
     said = capsys.readouterr().out
     assert "The mean of 2 is " in said
-    assert "review.csv: points of 1 tests changed, words for 2 students." in said
-    assert "review.csv names nobody, who did not hand in anything here." in said
+    assert "review.csv: 1 score changed, 2 comments added." in said
+    assert "review.csv names nobody, but no submission has that name." in said
     # The verdict of the grader stays what it was; grades, pages and exports have the decision.
     assert recorded(out)["bob"]["report"] == raw["report"]
     assert (rows(out)["bob"][f"pe.{TEST}"], rows(out)["bob"]["pe"], rows(out)["bob"]["total"]) == ("2.5", "2.5", "2.5")

@@ -148,4 +148,4 @@ def test_who_was_looked_at_is_no_longer_to_review(capsys):
     print_end(students, records)
     said = capsys.readouterr().out
     assert "1 to review, see review.html and the pages in staff: anna." in said
-    assert "words for 0 students, 1 looked at without words." in said
+    assert "0 comments added, 1 marked as reviewed." in said
