@@ -14,9 +14,9 @@ class PositionalEncoding(nn.Module):
         pe[t, 2i]     = sin(t / 10000^(2i / d_model))
         pe[t, 2i + 1] = cos(t / 10000^(2i / d_model))
 
-    so that even columns hold sines and odd columns cosines, with wavelengths that grow geometrically from 2 pi
-    towards 10000 * 2 pi. The table is a buffer, (1, max_seq_length, d_model): it is saved and moved with the model, and
-    it is not trained.
+    Even columns hold sines and odd columns cosines. Their wavelengths grow geometrically from 2 pi towards
+    10000 * 2 pi. The table is a buffer of shape (1, max_seq_length, d_model): it is saved and moved with the model, but
+    not trained.
     """
 
     pe: torch.Tensor
@@ -31,7 +31,7 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("pe", pe.unsqueeze(0))  # (1, max_seq_length, d_model)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Add the encodings of the first T positions to x. The result is a new tensor; x stays as it is.
+        """Add the encodings of the first T positions to x. The result is a new tensor; x is not changed.
 
         Args:
             x: embeddings, (B, T, d_model), with T <= max_seq_length.

@@ -12,17 +12,18 @@ MINUTES = re.compile(r"^\| [A-Z](, optional)? \| .* \| (\d+) minutes \|$", re.MU
 HOW = """\
 ## How you work
 
-1. Open a notebook of the table, in its order. It explains, lets you experiment, and says what to write in which module.
-2. Write in the module, where `raise NotImplementedError` stands, and save.
-3. Ask with `check("{stage}")` in the notebook, or with `python grade.py {stage}{which}` in a terminal (on a shared
-   server `autograde {stage}`). You may ask as often as you like, and never have to restart the kernel.
+1. Open the notebooks in the order of the table. Each explains its topic, lets you experiment, and says what to write in
+   which file.
+2. In that file, replace each `raise NotImplementedError` with your code, and save.
+3. Grade it with `check("{stage}")` in the notebook, or with `python grade.py {stage}{which}` in a terminal (on a shared
+   server `autograde {stage}`). You can do this as often as you like, and you never need to restart the kernel.
 
-At the end `python grade.py --zip{which}` packs what you hand in. The [student guide](../../docs/student-guide.md) says
-how to read a verdict and what to do when you are stuck.
+At the end, `python grade.py --zip{which}` packs the files that you hand in. The
+[student guide](../../docs/student-guide.md) explains how to read a verdict and what to do when you are stuck.
 
-## How far you are
+## Your progress
 
-Run the next cell. It grades all stages as you have saved them, which takes a moment."""
+Run the next cell. It grades your saved code in all stages, which takes a moment."""
 
 
 def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
