@@ -144,7 +144,7 @@ def test_a_slip_costs_once(workers, mistake, test, points):
 
 def test_unwritten_parts_of_a_stage_cost_their_own_points_only(workers):
     stubs = read_submission(ROOT / "notebooks" / "attention", ASSIGNMENT).sources
-    begin = SOURCES["seq2seq"].index("        # Make context")
+    begin = SOURCES["seq2seq"].index("        # Compute context")
     step = SOURCES["seq2seq"][begin : SOURCES["seq2seq"].index("        return logits, state, weights")]
     without = SOURCES["seq2seq"].replace(step, '        raise NotImplementedError("Stage 3: not yet")\n')
     assert lost(graded(workers, {**stubs, "seq2seq": without}, ["bahdanau"])) == {"test_decoder_step": 15}
