@@ -86,7 +86,7 @@ def test_what_only_a_message_points_to_is_said_to_be_so_perhaps(workers):
     hints = named(workers, "encoder", "encoder", ("self.fc1(x)", "self.fc2(x)"))
     assert all(hint.startswith("Perhaps this: ") for hint in hints.values())
     hints = named(workers, "mha", "mha", ("math.sqrt(self.d_k)", "math.sqrt(self.d_model)"))
-    assert hints["mha.scale-d-model"].startswith("Your result equals")
+    assert hints["mha.scale-d-model"].startswith("Your result is that of")
 
 
 def test_a_mistake_that_later_checks_refute_is_not_named(workers):

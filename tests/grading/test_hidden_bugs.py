@@ -42,7 +42,7 @@ BUGS = [
         "some numbers only", "mha", "mha", KEY_MASK, f"({KEY_MASK.replace('!= 0', '> -3')}) & ({KEY_MASK})", 1, "wrong"
     ),
     Bug("mask changed", "mha", "mha", KEY_MASK, KEY_MASK.replace("[", ".ne_(0)[", 1), 1, "changes its argument"),
-    Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 2, "forbidden keys have weight"),
+    Bug("fill with -35", "mha", "mha", "torch.finfo(scores.dtype).min", "-35.0", 2, "masked keys have weight"),
     Bug("W_o left out", "mha", "mha", "return self.W_o(x)", "return x", 4, "forward has the right shape but wrong"),
     Bug("size of the visible test", "pe", "pe", "/ d_model)", "/ 32)", 1, "wrong values"),
     Bug("one row short", "pe", "pe", "T > self.max_seq_length", "T >= self.max_seq_length", 1, "ValueError"),
@@ -60,7 +60,7 @@ BUGS = [
         "in training mode",
     ),
     Bug("detached", "decoder", "transformer", SOURCE, "encoder_out=enc_output.detach(),", 1, "no gradient reaches"),
-    Bug("eos at the start", "inference", "transformer", STOP, f"tgt.size(1) > 2 and {STOP}", 1, "goes on after eos"),
+    Bug("eos at the start", "inference", "transformer", STOP, f"tgt.size(1) > 2 and {STOP}", 1, "continues after eos"),
     Bug(
         "eos of the checkpoint",
         "inference",
@@ -68,7 +68,7 @@ BUGS = [
         STOP,
         "next_token.item() == 3",
         2,
-        "goes on after eos",
+        "continues after eos",
     ),
     Bug("sos of the checkpoint", "inference", "transformer", "self.sos_idx,", "2,", 2, "does not start with sos"),
     Bug("cache changed", "inference", "decoder", KEEP, f"{KEEP}; cache and cache.append(x)", 1, "argument cache"),

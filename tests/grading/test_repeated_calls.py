@@ -210,7 +210,7 @@ BUGS = [
         "= subsequent_mask(min(tgt.size(1), 60), device=tgt.device).unsqueeze(0)  # (T_d, T_d) -> (1",
         "needs an attention_mask",
     ),
-    Bug("tokens compared by identity", "inference", "transformer", STOP, STOP.replace("==", "is"), "goes on after eos"),
+    Bug("tokens compared by identity", "inference", "transformer", STOP, STOP.replace("==", "is"), "continues after"),
 ]
 
 

@@ -55,7 +55,7 @@ def _ids(subject: Subject) -> Iterator[str]:
 def _hints(mistake: Mistake, secrets: set[str]) -> Iterator[str]:
     for hint in (mistake.looks_like, mistake.read_again):
         begin = f"{mistake.id}: the hint {hint[:60]!r}"
-        if not re.fullmatch(r"[A-Z].*\w.*[.]", hint) or "  " in hint:
+        if not re.fullmatch(r"[A-Z].*\w.*[.?]", hint) or "  " in hint:
             yield f"{begin} is not made of sentences"
         if len(hint) > LONGEST_HINT:
             yield f"{begin} has {len(hint)} characters, more than {LONGEST_HINT}"

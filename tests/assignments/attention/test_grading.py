@@ -63,7 +63,7 @@ WAITS = {
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
-        ("pooling.gradient-not-finite", "the gradient of the width is no finite number"),
+        ("pooling.gradient-not-finite", "the gradient of the width is not finite"),
         ("pooling.regression-without-gradient", "no gradient reaches log_width"),
     ],
 )

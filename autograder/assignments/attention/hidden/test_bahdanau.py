@@ -15,7 +15,7 @@ STEP = {"logits": ("logits", "B V"), "state": ("the new state", "B h"), "weights
 
 class TestBahdanau(AttentionTestCase, TrainedTestCase):
     def test_decoder_step(self):
-        """Other sizes, one sentence and several, loud padding, the place of dropout, and the gradients."""
+        """Other sizes, one sentence and several, large values at padding, the place of dropout, and the gradients."""
         config = self.config()
         decoder = self.decoder(config)
         cases = [
@@ -64,7 +64,7 @@ class TestBahdanau(AttentionTestCase, TrainedTestCase):
         return actual, self.right(lambda reference: reference(**inputs), decoder.reference)
 
     def test_seq2seq(self):
-        """Other sizes, more padding than there is need for, the gradients, and other sentences when trained."""
+        """Other sizes, more padding than needed, the gradients, and other sentences for the trained model."""
         config = self.config()
         model = self.twins(lambda modules: modules.seq2seq.Seq2Seq(**config))
         batches = [self.batch(config, B, T_e, T_d) for B, T_e, T_d in ((1, 4, 3), (4, 5, 4), (3, 3, 7))]

@@ -12,7 +12,7 @@ Points = dict[str, np.ndarray]
 
 class TestPooling(AttentionTestCase):
     def test_kernels(self):
-        """Scaled distances of other shapes, at 0, at 1 and far away."""
+        """Scaled distances of other shapes: 0, 1 and large ones."""
         distances = []
         for shape in ((self.pick(4, 7),), (3, self.pick(2, 5)), (2, 3, 4)):
             distances.append(np.abs(self.random(*shape)))
@@ -72,7 +72,7 @@ class TestPooling(AttentionTestCase):
     # Pooling
 
     def test_attention_pooling(self):
-        """Other sizes, tiny kernels, queries that reach nothing and tied keys; a width that is a tensor."""
+        """Other sizes, tiny kernel values, queries that reach no key, equally near keys; a width that is a tensor."""
         cases, alone, points = self.cases(), self.grid(self.sizes(2), 3), self.points(4, 5, 2, 2)
         with self.part("reached"):
             for name, width, given in cases:
@@ -127,7 +127,7 @@ class TestPooling(AttentionTestCase):
         self.learns(model, points, [self.random(*result.shape) for result in right], but=("queries", "keys"))
 
     def test_leave_one_out(self):
-        """Other sizes, pairs that are alone, tied neighbours, and the gradient of the width."""
+        """Other sizes, pairs that reach no other pair, equally near neighbours, and the gradient of the width."""
         (n,) = self.sizes(1)
         width = 0.3 + abs(float(self.random(1)[0]))
         cases = [

@@ -26,7 +26,7 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         return lengths
 
     def test_masked_softmax(self):
-        """Other sizes, as many queries as sequences, low scores, other scores at forbidden keys, and the gradient."""
+        """Other sizes, as many queries as sequences, low scores, other scores at masked keys, and the gradient."""
         softmax = self.function("scoring", "masked_softmax")
         T_q, T_k = self.sizes(2)
         # Scores near -40: a fill value that is not far lower shows.
@@ -66,10 +66,10 @@ class TestScoring(AttendingTestCase, AttentionTestCase):
         lengths = valid_lens[:, None] if valid_lens.ndim == 1 else valid_lens
         forbidden = np.arange(scores.shape[-1]) >= lengths[..., None]
         louder = softmax.student(np.where(forbidden, scores + 1e4, scores), valid_lens)
-        wrong = "other scores at forbidden keys change the weights"
+        wrong = "the weights change with the scores of masked keys"
         self.unchanged(louder, weights, wrong, "weights", WEIGHTS)
         shifted = shifted_scores(scores, ~forbidden)
-        title = "weights of scores near -50, 1000 and -1000"
+        title = "weights for scores near -50, 1000 and -1000"
         self.same(lambda function: function(shifted, valid_lens), softmax, title, WEIGHTS, limit=LARGE_LIMIT)
 
     def attend(self, build: Any, query_size: int, key_size: int) -> None:

@@ -32,7 +32,7 @@ class Translated:
 
 class TestTranslate(AttentionTestCase, TrainedTestCase):
     def test_translate_extra_credit(self):
-        """Sentences that end at once, in the middle and never, with other tokens; other sentences when trained."""
+        """Sentences that end immediately, later or never, with other special tokens; the trained model."""
         config = self.config()
         model = self.both(lambda modules: modules.seq2seq.Seq2Seq(**config))
         weights, batch = self.ends_in_the_middle(config, model)
@@ -104,11 +104,11 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         B = len(source["src"])
         if not isinstance(tokens, np.ndarray) or tokens.ndim != 2 or tokens.dtype.kind != "i" or len(tokens) != B:
             shape = f" of shape {tokens.shape}" if isinstance(tokens, np.ndarray) else ""
-            self.wrong("the result is no tensor of tokens, (B, T)", f"got       {type(tokens).__name__}{shape}")
+            self.wrong("the result is not a tensor of tokens, (B, T)", f"got       {type(tokens).__name__}{shape}")
         if tokens.shape[1] > MOST:
             self.wrong(f"the result has {tokens.shape[1]:,} columns")
         if tokens.shape[1] < 2 or tokens.min() < 0 or tokens.max() >= config["tgt_vocab_size"]:
-            self.wrong("the result holds no predictions, or numbers that are no tokens", actual=tokens)
+            self.wrong("the result has no predictions, or numbers that are not token indices", actual=tokens)
         scores = self.right(
             lambda reference: self.score(reference, source, tokens), model.reference, given=tokens.tolist()
         )
@@ -128,7 +128,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 step = int(wrong.argmax())
                 best = int(found.scores[number, step].argmax())
                 self.wrong(
-                    f"sentence {number + 1} takes a token that has not the highest score",
+                    f"sentence {number + 1} takes a token that does not have the highest score",
                     f"expected  {[*row[: step + 1].tolist(), best]} ...",
                     f"got       {row[: step + 2].tolist()} ...",
                     actual=tokens,
@@ -140,11 +140,11 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         for number, (row, end) in enumerate(zip(found.tokens.tolist(), found.ends(), strict=True), start=1):
             self.checks += 1
             if any(token != pad for token in row[end + 1 :]):
-                what = f"behind eos_idx = {eos} stands something else than pad_idx = {pad}"
+                what = f"after eos_idx = {eos} there are tokens other than pad_idx = {pad}"
                 self.wrong(f"sentence {number}: {what}", f"got       {row}", actual=found.tokens)
         if max(found.ends()) + 1 < found.tokens.shape[1]:
             got = f"got       {found.tokens.tolist()}"
-            self.wrong("all sentences have ended, and the result goes on with padding", got, actual=found.tokens)
+            self.wrong("all sentences have ended, but the result continues with padding", got, actual=found.tokens)
 
     def within_limit(self, found: Translated) -> None:
         """Fail unless rows without an end have as many tokens as the limit allows, and none has more."""
@@ -160,7 +160,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
                 self.wrong(f"sentence {number} {short}", f"got       {row}", actual=found.tokens)
 
     def test_sentence_bleu_extra_credit(self):
-        """Candidates that are short, long, empty, right and wrong, words and numbers, and k of 1 to 5."""
+        """Short, long, empty, right and wrong candidates, words and numbers, and k from 1 to 5."""
         with self.part("precisions"):
             for _ in range(12):
                 reference = self.words(self.pick(3, 5, 8))
@@ -193,7 +193,7 @@ class TestTranslate(AttentionTestCase, TrainedTestCase):
         actual = as_number(measured.student(candidate, reference, k))
         self.checks += 1
         if actual.shape != () or actual.dtype.kind not in "iuf":
-            self.wrong("sentence_bleu returned no number", f"got       {actual!r:.80}")
+            self.wrong("sentence_bleu did not return a number", f"got       {actual!r:.80}")
         if not abs(float(actual) - right) < 1e-6:
             numbers = f"expected  {right:.6f}", f"got       {float(actual):.6f}"
             self.wrong("sentence_bleu is wrong", *numbers, actual=actual.astype(np.float64))

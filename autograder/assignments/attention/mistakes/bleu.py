@@ -9,7 +9,7 @@ LENGTHS = "for n in range(1, min(k, len(candidate)) + 1):"
 SHARED = "shared = ngrams(candidate, n) & ngrams(reference, n)  # the smaller of both counts"
 PRECISION = "bleu *= (shared.total() / (len(candidate) - n + 1)) ** 0.5**n"
 
-FORMULA = "Work the formula of the docstring out by hand for two sentences of three words."
+FORMULA = "Evaluate the formula of the docstring by hand for two sentences of three words."
 SHORT = "The docstring has a paragraph on candidates that are short or empty."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -19,7 +19,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PENALTY,
         new="bleu = 1.0",
         looks_like="Your BLEU has no penalty for translations that are too short.",
-        read_again="Without it a single right word would be a perfect translation. " + FORMULA,
+        read_again="Without it, a single right word would be a perfect translation. " + FORMULA,
     ),
     Mistake(
         id="translate.tokens-joined",
@@ -27,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old="Counter(tuple(tokens[start : start + n])",
         new='Counter(" ".join(tokens[start : start + n])',
         looks_like="Your n-grams are strings, but tokens may be numbers.",
-        read_again="The annotation says what tokens are: anything that can be the key of a dictionary.",
+        read_again="The annotation says what tokens are: anything that can be a key of a dictionary.",
         seen_by="hidden",
     ),
     Mistake(
@@ -35,8 +35,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PENALTY,
         new="bleu = math.exp(min(0.0, 1 - len(candidate) / len(reference)))",
-        looks_like="Your BLEU punishes translations that are too long, as if the two lengths were exchanged.",
-        read_again="What is too much shows in the precisions already. " + FORMULA,
+        looks_like="Your BLEU punishes translations that are too long, as if the two lengths were swapped.",
+        read_again="Extra words already lower the precisions. " + FORMULA,
     ),
     Mistake(
         id="translate.reward-for-long-ones",
@@ -44,14 +44,14 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PENALTY,
         new="bleu = math.exp(1 - len(reference) / len(candidate))",
         looks_like="Your BLEU rewards translations that are longer than the reference.",
-        read_again="The factor is at most 1: look for what cuts it off. " + FORMULA,
+        read_again="The factor is at most 1: find the part of the formula that limits it. " + FORMULA,
     ),
     Mistake(
         id="translate.equal-weights",
         module="seq2seq",
         old=PRECISION,
         new="bleu *= (shared.total() / (len(candidate) - n + 1)) ** (1 / min(k, len(candidate)))",
-        looks_like="Your precisions have equal weights, as in the BLEU of the literature.",
+        looks_like="Your precisions have equal weights, as in the usual definition of BLEU.",
         read_again="Here the weights halve from one n to the next. " + FORMULA,
     ),
     Mistake(
@@ -75,8 +75,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=PRECISION,
         new="bleu += (shared.total() / (len(candidate) - n + 1)) * 0.5**n - (n == 1) * bleu",
-        looks_like="Your precisions are added up instead of multiplied.",
-        read_again="A translation without a single right pair shall get 0 for k of 2. " + FORMULA,
+        looks_like="You add the precisions instead of multiplying them.",
+        read_again="A translation without a single right pair of words must score 0 for k = 2. " + FORMULA,
     ),
     Mistake(
         id="translate.counted-as-in-the-reference",
@@ -84,16 +84,17 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SHARED,
         new="own = ngrams(candidate, n)\n"
         "        shared = Counter({gram: count for gram, count in ngrams(reference, n).items() if gram in own})",
-        looks_like="Your n-grams count as often as the reference has them, even where the translation has fewer.",
-        read_again="An n-gram of the translation finds a partner in the reference, which is then used up.",
+        looks_like="You count each n-gram as often as the reference has it, even where the translation has it less "
+        "often.",
+        read_again="Each n-gram of the translation is matched with one in the reference, which is then used up.",
     ),
     Mistake(
         id="translate.zero-left-out",
         module="seq2seq",
         old=PRECISION,
         new=f"{PRECISION} if shared else 1.0",
-        looks_like="Your BLEU leaves out the n of which no n-gram is shared, as if their precision were 1.",
-        read_again="A translation without a single right pair shall get 0 for k of 2. " + FORMULA,
+        looks_like="Your BLEU skips every n for which no n-gram is shared, as if its precision were 1.",
+        read_again="A translation without a single right pair of words must score 0 for k = 2. " + FORMULA,
     ),
     Mistake(
         id="translate.not-clipped",
@@ -101,24 +102,26 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SHARED,
         new="shared = Counter({gram: count for gram, count in ngrams(candidate, n).items() "
         "if gram in ngrams(reference, n)})",
-        looks_like="Your n-grams count as often as the candidate repeats them.",
-        read_again="Saying one right word again and again must not help: see how often an n-gram counts.",
+        looks_like="You count each n-gram as often as the candidate repeats it.",
+        read_again="Repeating one right word must not help: read in the docstring how often an n-gram counts.",
     ),
     Mistake(
         id="translate.counted-once",
         module="seq2seq",
         old=SHARED,
         new="shared = Counter(set(ngrams(candidate, n)) & set(ngrams(reference, n)))",
-        looks_like="Your n-grams count once, although both sentences have them several times.",
-        read_again="The docstring says how often an n-gram counts; a set forgets the numbers.",
+        looks_like="You count each n-gram once, even if both sentences have it several times.",
+        read_again="The docstring says how often an n-gram counts; a set forgets the counts.",
     ),
     Mistake(
         id="translate.recall",
         module="seq2seq",
         old=PRECISION,
         new=PRECISION.replace("(len(candidate) - n + 1)", "max(1, len(reference) - n + 1)"),
-        looks_like="What a translation has too much costs nothing, as if you divided by the n-grams of the reference.",
-        read_again="The share of the reference is recall. Precision asks how much of what is said is right. " + FORMULA,
+        looks_like="Extra words in a translation cost nothing, as if you divided by the number of n-grams in the "
+        "reference.",
+        read_again="Dividing by the reference gives recall. Precision asks how much of the candidate is right. "
+        + FORMULA,
     ),
     Mistake(
         id="translate.divided-by-length",
@@ -126,23 +129,24 @@ MISTAKES: tuple[Mistake, ...] = (
         old=PRECISION,
         new=PRECISION.replace("(len(candidate) - n + 1)", "len(candidate)"),
         looks_like="You divide by the number of tokens for every n.",
-        read_again="A sentence of four tokens has three pairs. " + FORMULA,
+        read_again="A sentence of four tokens has only three pairs. " + FORMULA,
     ),
     Mistake(
         id="translate.single-tokens-only",
         module="seq2seq",
         old=LENGTHS,
         new="for n in range(1, 2):",
-        looks_like="Your BLEU looks at single tokens only.",
-        read_again="The n-grams run from n of 1 up to and including k; without longer ones, order would not count.",
+        looks_like="Your BLEU looks only at single tokens.",
+        read_again="The n-grams run from n = 1 up to and including k; without longer n-grams, word order would not "
+        "count.",
     ),
     Mistake(
         id="translate.k-left-out",
         module="seq2seq",
         old=LENGTHS,
         new="for n in range(1, min(k, len(candidate) + 1)):",
-        looks_like="Your n-grams end before k.",
-        read_again="The last n is k itself; see what the end of a range means. " + FORMULA,
+        looks_like="Your n-grams stop before k.",
+        read_again="The last n is k itself. Is the end of a range included? " + FORMULA,
     ),
     Mistake(
         id="translate.longest-only",
@@ -150,7 +154,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LENGTHS,
         new="for n in [min(k, len(candidate))]:",
         looks_like="Only the longest n-grams count in your BLEU.",
-        read_again="The n-grams run from n of 1 up to and including k. " + FORMULA,
+        read_again="The n-grams run from n = 1 up to and including k. " + FORMULA,
     ),
     Mistake(
         id="translate.short-candidates-fail",
@@ -158,7 +162,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LENGTHS,
         new="for n in range(1, k + 1):",
         looks_like="Your function fails for a candidate that has fewer tokens than k.",
-        read_again="It has no n-grams of that length, so nothing can be divided by their number. " + SHORT,
+        read_again="Such a candidate has no n-grams of length k, so you would divide by 0. " + SHORT,
     ),
     Mistake(
         id="translate.empty-candidates-fail",
@@ -166,7 +170,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=EMPTY,
         new="",
         looks_like="Your function fails for an empty candidate.",
-        read_again="A model may end a sentence at once. " + SHORT,
+        read_again="A model may end a sentence immediately. " + SHORT,
     ),
     Mistake(
         id="translate.percent",
@@ -174,6 +178,6 @@ MISTAKES: tuple[Mistake, ...] = (
         old="    return bleu\n",
         new="    return 100 * bleu\n",
         looks_like="Your BLEU is a percentage.",
-        read_again="The docstring says between which numbers the result lies.",
+        read_again="The docstring gives the range of the result.",
     ),
 )

@@ -23,13 +23,13 @@ LEFT_OUT = f"""{OTHERS}
         {FALLBACK}
         {WEIGHTS}"""
 
-WEIGHT = "The docstring says what the weight of a key is."
-FORMULA = "The docstring says what the weight of a key is, and what its distance is measured in."
+WEIGHT = "The docstring defines the weight of a key."
+FORMULA = "The docstring defines the weight of a key and the unit of the distance."
 UNREACHED = "The docstring says what a query attends to if the kernel reaches none of its keys."
-ROWS = "Each query shares a weight of 1 among all keys. Ask yourself which axis belongs to the keys."
+ROWS = "Each query shares a weight of 1 among all keys. Which axis is the key axis?"
 WIDTH = "The parameter is the logarithm of the width, see the docstring of the class."
-KERNEL = "The constructor is given a kernel: any function of that kind."
-ALONE = "The docstring says which pairs a prediction is made from, and what the weights of a row add up to."
+KERNEL = "The constructor receives a kernel, which may be any kernel function."
+ALONE = "The docstring says which pairs a prediction uses, and what the weights of a row add up to."
 
 
 def _pooling(
@@ -56,36 +56,36 @@ MISTAKES: tuple[Mistake, ...] = (
         REACHED,
         "reached = kernel(distances)",
         "Your weights do not depend on the width.",
-        "Distances are measured in widths: that is what makes a kernel narrow or wide. " + FORMULA,
+        "Distances are measured in widths: this makes a kernel narrow or wide. " + FORMULA,
     ),
     _pooling(
         "width-multiplied",
         REACHED,
         "reached = kernel(distances * width)",
-        "Your distances are multiplied by the width instead of divided by it.",
-        "A wide kernel reaches further, so it must make distances smaller. " + FORMULA,
+        "You multiply the distances by the width instead of dividing by it.",
+        "A wide kernel reaches further, so a larger width must make the scaled distances smaller. " + FORMULA,
     ),
     _pooling(
         "width-squared",
         REACHED,
         "reached = kernel(distances / width**2)",
-        "Your distances are divided by the square of the width.",
-        "The square in the formula of the Gaussian is taken by the kernel itself. " + FORMULA,
+        "You divide the distances by the square of the width.",
+        "The kernel itself takes the square in the formula of the Gaussian. " + FORMULA,
     ),
     _pooling(
         "distance-squared",
         REACHED,
         "reached = kernel(distances**2 / width)",
-        "Your kernel gets squared distances.",
-        "The square in the formula of the Gaussian is taken by the kernel itself. " + FORMULA,
+        "You pass squared distances to the kernel.",
+        "The kernel itself takes the square in the formula of the Gaussian. " + FORMULA,
     ),
     Mistake(
         id="pooling.distance-by-axes",
         module="pooling",
         old=DISTANCES,
         new="distances = torch.cdist(queries, keys, p=1)",
-        looks_like="Your distances are the sums of the distances along the axes.",
-        read_again="The Euclidean distance is the length of the straight line: the root of the sum of squares.",
+        looks_like="Your distance is the sum of the distances along each axis.",
+        read_again="The Euclidean distance is the length of the straight line: the square root of the sum of squares.",
     ),
     Mistake(
         id="pooling.queries-keys-exchanged",
@@ -93,14 +93,15 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DISTANCES,
         new="distances = torch.cdist(keys, queries)",
         looks_like="Your weights have a row for each key instead of for each query.",
-        read_again="A row belongs to a query and a column to a key; with as many queries as keys you would not notice.",
+        read_again="A row belongs to a query and a column to a key; with as many queries as keys, you would not "
+        "notice.",
     ),
     _pooling(
         "not-normalised",
         WEIGHTS,
         "weights = reached",
-        "Your weights are the values of the kernel; they do not add up to 1.",
-        "Without the division an estimate grows with the number of neighbours. " + WEIGHT,
+        "Your weights are the raw kernel values; they do not add up to 1.",
+        "Without the division, an estimate grows with the number of neighbours. " + WEIGHT,
     ),
     _pooling(
         "normalised-over-queries",
@@ -120,14 +121,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "softmax",
         WEIGHTS,
         "weights = torch.softmax(reached, dim=1)",
-        "Your weights are the softmax of the kernel's values.",
-        "A softmax takes an exponential first, so that keys out of reach get weight too. " + WEIGHT,
+        "Your weights are the softmax of the kernel values.",
+        "A softmax takes an exponential first, so keys out of reach get weight too. " + WEIGHT,
     ),
     _pooling(
         "unreached-nan",
         FALLBACK,
         "reached = reached + 0 * nearest",
-        "A query that the kernel does not reach gives numbers that are not finite, as with 0 divided by 0.",
+        "A query that the kernel does not reach has a result that is not finite, as if you divided 0 by 0.",
         UNREACHED,
     ),
     _pooling(
@@ -135,36 +136,37 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FALLBACK}\n    {WEIGHTS}",
         "total = reached.sum(dim=1, keepdim=True)\n"
         "    weights = reached / torch.where(total == 0, torch.ones_like(total), total)",
-        "A query that the kernel does not reach gets the weight 0 for all keys.",
+        "A query that the kernel does not reach gets weight 0 for all keys.",
         UNREACHED,
     ),
     _pooling(
         "unreached-mean",
         FALLBACK,
         FALLBACK.replace("nearest", "torch.ones_like(reached)"),
-        "A query that the kernel does not reach attends to all keys alike.",
+        "A query that the kernel does not reach attends to all keys equally.",
         UNREACHED,
     ),
     _pooling(
         "unreached-one-of-the-nearest",
         FALLBACK,
         "nearest = nn.functional.one_hot(distances.argmin(dim=1), len(keys)).to(reached.dtype)\n    " + FALLBACK,
-        "A query that the kernel does not reach attends to one of its nearest keys only, although others are as near.",
+        "A query that the kernel does not reach attends to only one of its nearest keys, although others are equally "
+        "near.",
         UNREACHED,
     ),
     _pooling(
         "unreached-all",
         FALLBACK,
         "reached = torch.where((reached == 0).all(dim=1).any(), nearest, reached)",
-        "Queries that reach keys attend to their nearest ones only, as if one query that reaches none decided for all, "
-        "or one key that is out of reach.",
-        "The choice is made for each query, by its own row of kernel values. " + UNREACHED,
+        "Queries that reach some keys attend only to their nearest keys, as if one unreached query or one unreached "
+        "key decided this for all.",
+        "Decide this for each query, from its own row of kernel values. " + UNREACHED,
     ),
     _pooling(
         "unreached-any",
         FALLBACK,
         FALLBACK.replace(".all(", ".any("),
-        "A query that the kernel does not let reach all keys attends to its nearest key only.",
+        "A query that reaches only some of the keys attends only to its nearest key.",
         "One key within reach is enough. " + UNREACHED,
         same_as=("pooling.unreached-all",),
     ),
@@ -173,36 +175,36 @@ MISTAKES: tuple[Mistake, ...] = (
         FALLBACK,
         FALLBACK.replace("(reached == 0).all(dim=1, keepdim=True)", "reached.sum(dim=1, keepdim=True) < 1e-6"),
         "A query whose kernel values are tiny, but not 0, attends to its nearest key as if it reached none.",
-        "However far the keys are, they are reached as long as one value of the kernel is above 0. " + UNREACHED,
+        "However far away the keys are, they are reached as long as one kernel value is above 0. " + UNREACHED,
     ),
     _pooling(
         "values-missing",
         RETURN,
         "return weights, weights",
         "Your estimates are the weights themselves: the values are missing.",
-        "Attention is a mean of the values. See under Returns for the shapes of the two results.",
+        "Attention returns a weighted mean of the values. See under Returns for the shapes of the two results.",
     ),
     _pooling(
         "results-exchanged",
         RETURN,
         "return weights, weights @ values",
-        "Your second result holds the estimates, as with the two results exchanged.",
+        "Your second result holds the estimates, as if the two results were swapped.",
         "See under Returns in the docstring for their order.",
     ),
     _pooling(
         "weights-not-returned",
         RETURN,
         "return weights @ values",
-        "Only the estimates are returned.",
-        "See under Returns in the docstring: the weights are wanted too, for the heatmaps.",
+        "You return only the estimates.",
+        "See under Returns in the docstring: the heatmaps need the weights too.",
     ),
     # Its effect is as small as the number that is added, but for queries that are far from all keys.
     _pooling(
         "small-number-added",
         f"{FALLBACK}\n    {WEIGHTS}",
         f"{FALLBACK}\n    weights = reached / (reached.sum(dim=1, keepdim=True) + 1e-8)",
-        "Where the kernel is tiny for all keys, your weights do not add up to 1, as with a number added to the sum.",
-        "A tiny sum is still a sum to divide by; only a sum of 0 is another case. " + WEIGHT,
+        "Where the kernel is tiny for all keys, your weights do not add up to 1, as if you added a number to the sum.",
+        "You can divide by a tiny sum too; only a sum of 0 needs special treatment. " + WEIGHT,
     ),
     # The visible tests only warn of it.
     _pooling(
@@ -210,16 +212,16 @@ MISTAKES: tuple[Mistake, ...] = (
         REACHED,
         "reached = kernel(distances / float(width))",
         "Your result is right, but no gradient reaches the width, so it would never be learned.",
-        "A Python number knows nothing of autograd. See what the docstring says about a width that is a tensor.",
+        "Autograd does not track Python numbers. See what the docstring says about a width that is a tensor.",
         hidden=True,
     ),
     _pooling(
         "gradient-not-finite",
         f"{FALLBACK}\n    {WEIGHTS}",
         f"{WEIGHTS}\n    weights = torch.where(weights.isnan(), nearest / nearest.sum(dim=1, keepdim=True), weights)",
-        "Your result is right, but the gradient of the width is not a finite number where a query reaches no key.",
-        "Replacing the result of 0 divided by 0 comes too late: its gradient is not a number even where the result is "
-        "not taken. Repair what is divided, before the division.",
+        "Your result is right, but the gradient of the width is not finite where a query reaches no key.",
+        "Replacing the result of 0 divided by 0 is too late: its gradient is NaN even if you discard the result. Fix "
+        "the numbers before you divide.",
         hidden=True,
     ),
     Mistake(
@@ -227,7 +229,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=FORWARD,
         new=FORWARD.replace(".exp()", ""),
-        looks_like="Your regression takes the logarithm of the width for the width.",
+        looks_like="Your regression uses the logarithm of the width as the width.",
         read_again=WIDTH,
     ),
     Mistake(
@@ -235,7 +237,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=FORWARD,
         new=FORWARD.replace(", self.log_width.exp()", ""),
-        looks_like="Your regression always has the width 1.",
+        looks_like="Your regression always uses the width 1.",
         read_again="A width that has no effect cannot be learned. " + WIDTH,
     ),
     Mistake(
@@ -243,7 +245,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=FORWARD,
         new=FORWARD.replace("self.kernel", "gaussian"),
-        looks_like="Your regression always pools with the Gaussian kernel.",
+        looks_like="Your regression always uses the Gaussian kernel.",
         read_again=KERNEL,
     ),
     Mistake(
@@ -252,7 +254,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FORWARD,
         new=FORWARD.replace(".exp()", ".exp().item()"),
         looks_like="Your result is right, but no gradient reaches the width, so it would never be learned.",
-        read_again="A Python number knows nothing of autograd: hand the tensor on as it is.",
+        read_again="Autograd does not track Python numbers: pass the tensor on as it is.",
         seen_by="hidden",
     ),
     Mistake(
@@ -260,15 +262,16 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=LEFT_OUT,
         new="_, weights = self(keys, keys, values)",
-        looks_like="Your predictions use the value that they predict: each pair looks at itself too.",
-        read_again="Such an error says nothing about values that are not known. " + ALONE,
+        looks_like="Your predictions use the value that they predict: each pair attends to itself too.",
+        read_again="An error measured this way says nothing about unknown values. " + ALONE,
     ),
     Mistake(
         id="pooling.own-weight-dropped",
         module="pooling",
         old=LEFT_OUT,
         new="_, weights = self(keys, keys, values)\n        weights = weights.masked_fill(own, 0)",
-        looks_like="Your weights do not add up to 1: the own one is 0, but counts in the sum that they are divided by.",
+        looks_like="Your weights do not add up to 1: each pair's own weight is 0 but still counts in the sum that "
+        "you divide by.",
         read_again=ALONE,
     ),
     Mistake(
@@ -277,9 +280,9 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LEFT_OUT,
         new="_, weights = self(keys, keys, values)\n        weights = weights.masked_fill(own, 0)\n"
         "        weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-12)",
-        looks_like="A pair that reaches no other one gets the weights 0, as with its own weight dropped too late.",
-        read_again="If the own key still counts when it is decided whether one is reached, nothing is left without it. "
-        + ALONE,
+        looks_like="A pair that reaches no other pair gets weights of 0, as if its own weight were removed too late.",
+        read_again="If the pair's own key still counts when you check which keys are reached, no weight is left once "
+        "you remove it. " + ALONE,
     ),
     Mistake(
         id="pooling.own-pair-far-away",
@@ -287,31 +290,31 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OTHERS,
         new="distances = distances.masked_fill(own, math.inf)\n"
         "        reached = self.kernel(distances / self.log_width.exp())",
-        looks_like="The own pair gets weight from a kernel that reaches infinitely far.",
-        read_again="An infinite distance keeps the own pair out for some kernels only. " + ALONE,
+        looks_like="With a kernel that never becomes 0, each pair gives weight to itself.",
+        read_again="An infinite distance removes the pair itself only for some kernels. " + ALONE,
     ),
     Mistake(
         id="pooling.nearest-is-itself",
         module="pooling",
         old=LEFT_OUT,
         new=LEFT_OUT.replace("\n        distances = distances.masked_fill(own, math.inf)", ""),
-        looks_like="A pair that reaches no other one attends to itself.",
-        read_again="The nearest key of all is the own one, which must not count. " + ALONE,
+        looks_like="A pair that reaches no other pair attends to itself.",
+        read_again="The nearest key of all is the pair's own key, which must not count. " + ALONE,
     ),
     Mistake(
         id="pooling.left-out-unreached-nan",
         module="pooling",
         old=LEFT_OUT,
         new=LEFT_OUT.replace(FALLBACK, "reached = reached + 0 * nearest"),
-        looks_like="A pair that reaches no other one gives numbers that are not finite, as with 0 divided by 0.",
-        read_again="The docstring says what such a pair is predicted from.",
+        looks_like="A pair that reaches no other pair has a result that is not finite, as if you divided 0 by 0.",
+        read_again="The docstring says how to predict the value of such a pair.",
     ),
     Mistake(
         id="pooling.left-out-logarithm",
         module="pooling",
         old=OTHERS,
         new=OTHERS.replace(".exp()", ""),
-        looks_like="Your predictions take the logarithm of the width for the width.",
+        looks_like="Your leave-one-out predictions use the logarithm of the width as the width.",
         read_again=WIDTH,
     ),
     Mistake(
@@ -319,7 +322,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=OTHERS,
         new=OTHERS.replace(" / self.log_width.exp()", ""),
-        looks_like="Your predictions from the others always have the width 1.",
+        looks_like="Your leave-one-out predictions always use the width 1.",
         read_again="A width that has no effect cannot be learned. " + WIDTH,
     ),
     Mistake(
@@ -327,7 +330,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pooling",
         old=OTHERS,
         new=OTHERS.replace("self.kernel(", "gaussian("),
-        looks_like="Your predictions from the others always use the Gaussian kernel.",
+        looks_like="Your leave-one-out predictions always use the Gaussian kernel.",
         read_again=KERNEL,
     ),
     Mistake(
@@ -336,7 +339,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OTHERS,
         new=OTHERS.replace(".exp()", ".exp().item()"),
         looks_like="Your predictions are right, but no gradient reaches the width, so it would never be learned.",
-        read_again="A Python number knows nothing of autograd: divide by the tensor as it is.",
+        read_again="Autograd does not track Python numbers: divide by the tensor as it is.",
         seen_by="hidden",
     ),
 )

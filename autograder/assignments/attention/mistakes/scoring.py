@@ -10,9 +10,9 @@ REST = """
 DOT = "scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.size(-1))  # (B, T_q, T_k)"
 BILINEAR = "scores = queries @ self.M @ keys.transpose(1, 2) / math.sqrt(keys.size(-1))"
 
-SCALING = "The docstring of the class says what the products are divided by."
-KEPT = "The docstring of the class says which weights are kept, and as what."
-DROPPING = "The docstring says what dropout acts on."
+SCALING = "The docstring of the class says what the scores are divided by."
+KEPT = "The docstring of the class says which weights to store, and in which attribute."
+DROPPING = "The docstring says what dropout is applied to."
 
 
 def _dot(
@@ -39,50 +39,49 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-scale-missing",
         " / math.sqrt(queries.size(-1))",
         "",
-        "Your result equals dot product attention without scaling.",
-        "The longer the vectors are, the larger their dot products become, and the softmax then looks at one key only. "
-        + SCALING,
+        "Your result is that of dot-product attention without scaling.",
+        "Longer vectors have larger dot products, and the softmax then attends to one key only. " + SCALING,
     ),
     _dot(
         "dot-scale-d",
         "math.sqrt(queries.size(-1))",
         "queries.size(-1)",
-        "Your result equals dot product attention that is scaled by the size itself instead of its square root.",
+        "Your result is that of dot-product attention scaled by the size itself instead of its square root.",
         "The spread of a sum of independent terms grows with the square root of their number. " + SCALING,
     ),
     _dot(
         "dot-scale-multiplied",
         "/ math",
         "* math",
-        "Your result equals attention whose dot products are multiplied by the root of the size.",
-        "Scaling shall make the scores smaller. " + SCALING,
+        "You multiply the dot products by the square root of the size.",
+        "Scaling must make the scores smaller. " + SCALING,
     ),
     _dot(
         "dot-scale-number-of-keys",
         "queries.size(-1)",
         "keys.size(1)",
-        "Your result equals attention that is scaled by the square root of the number of keys.",
-        "The length of one vector counts; how many keys there are does not matter. " + SCALING,
+        "Your result is that of attention scaled by the square root of the number of keys.",
+        "The size of one vector counts; the number of keys does not matter. " + SCALING,
     ),
     _dot(
         "dot-scale-size-of-values",
         "queries.size(-1)",
         "values.size(-1)",
-        "Your result equals attention that is scaled by the root of the size of the values.",
-        "The products are those of queries and keys; the values may have any size. " + SCALING,
+        "Your result is that of attention scaled by the square root of the size of the values.",
+        "The dot products are between queries and keys; the values may have any size. " + SCALING,
     ),
     _dot(
         "dot-keys-reshaped",
         "keys.transpose(1, 2)",
         "keys.reshape(keys.size(0), keys.size(2), -1)",
-        "Your keys have the transposed shape, but are mixed up, as by a view or a reshape instead of a transposition.",
+        "Your keys have the transposed shape but are mixed up, as if you reshaped them instead of transposing.",
         "A reshape keeps the order of the numbers in memory, so parts of different keys get mixed.",
     ),
     _dot(
         "dot-keys-not-transposed",
         "keys.transpose(1, 2)",
         "keys",
-        "The product of queries and keys does not fit: the keys are not transposed.",
+        "The shapes of queries and keys do not fit: the keys are not transposed.",
         "Each score is the dot product of one query and one key. Write down the shapes of both factors and of the "
         "result that you want, (B, T_q, T_k).",
     ),
@@ -90,14 +89,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-lengths-not-passed-on",
         "masked_softmax(scores, valid_lens)",
         "masked_softmax(scores)",
-        "Your dot product attention does not depend on the lengths.",
-        "The method gets the lengths and must hand them on to the softmax.",
+        "Your dot-product attention ignores the lengths.",
+        "The method receives the lengths and must pass them on to the softmax.",
     ),
     _dot(
         "dot-weights-not-kept",
         "self.attention_weights",
         "weights",
-        "Your result is right, but the weights are not kept.",
+        "Your result is right, but you do not store the weights.",
         "The heatmaps read them. " + KEPT,
     ),
     _dot(
@@ -106,8 +105,8 @@ MISTAKES: tuple[Mistake, ...] = (
         REST.replace("self.attention_weights = masked", "self.attention_weights, weights = scores, masked").replace(
             "dropout(self.attention_weights)", "dropout(weights)"
         ),
-        "The scores are kept in place of the weights.",
-        "Weights are what the softmax makes of the scores. " + KEPT,
+        "You store the scores instead of the weights.",
+        "The weights are the result of the softmax. " + KEPT,
     ),
     _dot(
         "dot-averages-keys",
@@ -120,28 +119,28 @@ MISTAKES: tuple[Mistake, ...] = (
         "dot-softmax-missing",
         "masked_softmax(scores, valid_lens)",
         "scores",
-        "Your result averages the values with the scores themselves, as if there were no softmax.",
-        "The weights of a query must add up to 1 and be positive.",
+        "You average the values with the scores themselves, as if there were no softmax.",
+        "The weights of a query must be positive and add up to 1.",
     ),
     _dot(
         "dot-softmax-twice",
         "masked_softmax(scores, valid_lens)",
         "masked_softmax(torch.softmax(scores, dim=-1), valid_lens)",
-        "Your result equals attention with two softmaxes.",
-        "A softmax of weights makes them nearly equal; the masked one is enough.",
+        "Your result is that of attention with two softmaxes.",
+        "A softmax of weights makes them nearly equal. The masked softmax is enough.",
     ),
     _dot(
         "dot-dropout-missing",
         "self.dropout(self.attention_weights)",
         "self.attention_weights",
-        "In training, no dropout shows in your result.",
+        "In training, your dot-product attention applies no dropout.",
         DROPPING,
     ),
     _dot(
         "dot-dropout-on-the-result",
         "return self.dropout(self.attention_weights) @ values",
         "return self.dropout(self.attention_weights @ values)",
-        "In training, your dropout acts on the result instead of the weights.",
+        "In training, you apply dropout to the result instead of the weights.",
         DROPPING,
         random=True,
     ),
@@ -151,23 +150,22 @@ MISTAKES: tuple[Mistake, ...] = (
         REST.replace("masked_softmax(scores, valid_lens)", "self.dropout(masked_softmax(scores, valid_lens))").replace(
             "self.dropout(self.attention_weights)", "self.attention_weights"
         ),
-        "In training, the weights that you keep are those after dropout.",
+        "In training, you store the weights after dropout.",
         KEPT + " " + DROPPING,
     ),
     _dot(
         "dot-dropout-on-the-values",
         "@ values",
         "@ self.dropout(values)",
-        "In training, dropout acts twice in your result, as on the values as well as on the weights.",
+        "In training, dropout acts twice in your result, as if you applied it to the values as well as to the weights.",
         DROPPING,
     ),
     _dot(
         "dot-queries-changed",
         "queries @ keys.transpose(1, 2) / math.sqrt(queries.size(-1))",
         "queries.div_(math.sqrt(queries.size(-1))) @ keys.transpose(1, 2)",
-        "Your result is right, but the tensor of the queries that was passed in is changed by the call.",
-        "Operators such as /= and methods whose names end in an underscore write into their tensor, which belongs to "
-        "the caller.",
+        "Your result is right, but the call changes the queries that were passed in.",
+        "Operators such as /= and methods whose names end in an underscore change the caller's tensor.",
         hidden=True,
     ),
     Mistake(
@@ -176,30 +174,32 @@ MISTAKES: tuple[Mistake, ...] = (
         old=BILINEAR,
         new="scores = queries @ self.M @ keys.transpose(1, 2)",
         looks_like="Your bilinear attention is not scaled.",
-        read_again="The products grow with the size of the keys, as without the matrix. " + SCALING,
+        read_again="The products grow with the size of the keys, just as in dot-product attention. " + SCALING,
     ),
     Mistake(
         id="scoring.bilinear-scale-size-of-queries",
         module="scoring",
         old=BILINEAR,
         new=BILINEAR.replace("keys.size(-1)", "queries.size(-1)"),
-        looks_like="Your bilinear attention is scaled by the root of the size of the queries instead of the keys.",
-        read_again="The matrix takes the queries into the space of the keys, where the products are taken. " + SCALING,
+        looks_like="You scale your bilinear attention by the square root of the query size instead of the key size.",
+        read_again="The matrix maps the queries into the space of the keys, where the dot products are taken. "
+        + SCALING,
     ),
     Mistake(
         id="scoring.bilinear-matrix-transposed",
         module="scoring",
         old=BILINEAR,
         new=BILINEAR.replace("self.M", "self.M.T"),
-        looks_like="Your matrix does not fit the queries: it is transposed.",
-        read_again="Its shape is (query_size, key_size); write the three factors with their shapes side by side.",
+        looks_like="The shape of your matrix does not fit the queries: it is transposed.",
+        read_again="The shape of the matrix is (query_size, key_size). Write down the shapes of the three factors "
+        "side by side.",
     ),
     Mistake(
         id="scoring.bilinear-matrix-missing",
         module="scoring",
         old=BILINEAR,
         new=BILINEAR.replace(" @ self.M", ""),
-        looks_like="Queries and keys of different sizes are multiplied without the matrix between them.",
+        looks_like="You multiply queries and keys of different sizes without the matrix between them.",
         read_again="The matrix is there because the two sizes differ. See the formula in the docstring of the class.",
     ),
     Mistake(
@@ -207,15 +207,15 @@ MISTAKES: tuple[Mistake, ...] = (
         module="scoring",
         old=BILINEAR + REST,
         new=(BILINEAR + REST).replace("scores, valid_lens", "scores"),
-        looks_like="Your bilinear attention does not depend on the lengths.",
-        read_again="The method gets the lengths and must hand them on to the softmax.",
+        looks_like="Your bilinear attention ignores the lengths.",
+        read_again="The method receives the lengths and must pass them on to the softmax.",
     ),
     Mistake(
         id="scoring.bilinear-dropout-missing",
         module="scoring",
         old=BILINEAR + REST,
         new=(BILINEAR + REST).replace("self.dropout(self.attention_weights)", "self.attention_weights"),
-        looks_like="In training, no dropout shows in the result of your bilinear attention.",
+        looks_like="In training, your bilinear attention applies no dropout.",
         read_again=DROPPING,
     ),
     *additive.MISTAKES,

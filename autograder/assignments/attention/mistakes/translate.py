@@ -12,8 +12,8 @@ BEST = "token = logits.argmax(dim=-1).masked_fill(finished, self.pad_idx)"
 FINISHED = "finished = finished | (token == self.eos_idx)"
 STACKED = "return torch.stack(tokens, dim=1)  # T times (B,) -> (B, T)"
 
-SEE_LOOP = "Follow the pseudo-code in the docstring with a pencil, for two sentences of which one ends earlier."
-BEHIND = "The docstring says what stands behind the end of a sentence."
+SEE_LOOP = "Follow the pseudocode in the docstring on paper, for two sentences of which one ends earlier."
+BEHIND = "The docstring says which tokens follow the end of a sentence."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -21,16 +21,16 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=BEST,
         new="token = logits.argmax(dim=-1)",
-        looks_like="Your finished sentences go on behind their end token.",
-        read_again="A batch goes on until its last sentence ends; the others must be padded meanwhile. " + BEHIND,
+        looks_like="Your finished sentences continue after their end token.",
+        read_again="The loop runs until the last sentence ends; meanwhile the others must be padded. " + BEHIND,
     ),
     Mistake(
         id="translate.start-never-again",
         module="seq2seq",
         old=BEST,
         new=f"logits[:, [self.sos_idx, self.pad_idx]] = -torch.inf\n            {BEST}",
-        looks_like="Your translation never holds the start token again, though the model may choose it.",
-        read_again="The next token is the best one of all.",
+        looks_like="Your translation never contains the start token a second time, though the model may choose it.",
+        read_again="The next token is the one with the highest score, whichever it is.",
         seen_by="hidden",
     ),
     Mistake(
@@ -38,7 +38,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=FINISHED,
         new=f"{FINISHED} | (token == self.pad_idx)",
-        looks_like="Your sentences end at a token of padding, too, which the model may choose like any other.",
+        looks_like="Your sentences also end at a padding token, which the model may choose like any other token.",
         read_again="The docstring says which token ends a sentence.",
         seen_by="hidden",
     ),
@@ -47,7 +47,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=FINISHED,
         new="pass",
-        looks_like="Your translations go on after the end token, up to the largest length.",
+        looks_like="Your translations continue after the end token, up to the maximum length.",
         read_again="The end token must end a sentence. " + SEE_LOOP,
     ),
     Mistake(
@@ -55,15 +55,15 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=FINISHED,
         new=FINISHED.replace("finished | ", ""),
-        looks_like="Your finished sentences go on behind one token of padding, as if they had never ended.",
-        read_again="Padding is no end token. A sentence that has ended in an earlier step stays complete. " + SEE_LOOP,
+        looks_like="Your finished sentences continue after one padding token, as if they had never ended.",
+        read_again="A padding token is not an end token, but a finished sentence must stay finished. " + SEE_LOOP,
     ),
     Mistake(
         id="translate.ends-at-sos",
         module="seq2seq",
         old=FINISHED,
         new=FINISHED.replace("eos", "sos"),
-        looks_like="Your translations go on after the end token, as if the loop waited for the start token.",
+        looks_like="Your translations continue after the end token, as if the loop waited for the start token.",
         read_again="A sentence starts with sos and ends with eos. " + SEE_LOOP,
         same_as=("translate.eos-ignored",),
     ),
@@ -73,14 +73,14 @@ MISTAKES: tuple[Mistake, ...] = (
         old=WHILE,
         new=WHILE.replace("finished.all()", "finished.any()"),
         looks_like="All your translations end when the first of them ends.",
-        read_again="Sentences have different lengths; the loop ends when all of them are complete. " + SEE_LOOP,
+        read_again="Sentences have different lengths; the loop ends when all of them are finished. " + SEE_LOOP,
     ),
     Mistake(
         id="translate.columns-of-padding",
         module="seq2seq",
         old=WHILE,
         new="while len(tokens) <= max_output_length:",
-        looks_like="Behind the end of the longest of your translations there are columns of nothing but padding.",
+        looks_like="After the end of your longest translation there are columns that contain only padding.",
         read_again="The docstring says how many columns the result has, and when the loop ends.",
     ),
     Mistake(
@@ -88,7 +88,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=WHILE,
         new=WHILE.replace("<=", "<"),
-        looks_like="Your translations have one token less than the limit allows.",
+        looks_like="Your translations have one token fewer than the limit allows.",
         read_again="The limit counts predicted tokens; the start token is not one of them.",
     ),
     Mistake(
@@ -106,7 +106,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new=f"token = logits.argmax(dim=-1)\n            {FINISHED}\n"
         "            token = token.masked_fill(finished, self.pad_idx)",
         looks_like="Your translations lack the end token: padding takes its place.",
-        read_again="The end token is part of the translation; padding starts behind it. " + SEE_LOOP,
+        read_again="The end token is part of the translation; padding starts after it. " + SEE_LOOP,
     ),
     Mistake(
         id="translate.padded-with-eos",
@@ -146,7 +146,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=START,
         new="token = src[:, 1]",
         looks_like="Your translations start with a token of the source.",
-        read_again="The numbers of the two vocabularies have nothing to do with each other. " + SEE_LOOP,
+        read_again="Source and target have separate vocabularies with unrelated indices. " + SEE_LOOP,
     ),
     Mistake(
         id="translate.without-start",
@@ -154,15 +154,15 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STACKED,
         new=STACKED.replace("tokens,", "tokens[1:],"),
         looks_like="Your rows lack the start token.",
-        read_again="See under Returns in the docstring for what a row begins with.",
+        read_again="See under Returns in the docstring for the first token of a row.",
     ),
     Mistake(
         id="translate.state-not-carried-on",
         module="seq2seq",
         old=STEP,
         new=STEP.replace("logits, state, _", "logits, _, _"),
-        looks_like="Every step of your decoder starts from the first state.",
-        read_again="The state is the memory of the decoder: each step goes on from the one before it.",
+        looks_like="Every step of your decoder starts from the initial state.",
+        read_again="The state is the decoder's memory: each step continues from the state of the previous step.",
     ),
     Mistake(
         id="translate.reads-the-start-again",
@@ -170,15 +170,15 @@ MISTAKES: tuple[Mistake, ...] = (
         old=STEP,
         new=STEP.replace("step(token", "step(tokens[0]"),
         looks_like="Every step of your decoder reads the start token.",
-        read_again="Each step reads the token that the one before it predicted. " + SEE_LOOP,
+        read_again="Each step reads the token that the previous step predicted. " + SEE_LOOP,
     ),
     Mistake(
         id="translate.lengths-forgotten",
         module="seq2seq",
         old=STEP,
         new=STEP.replace("src_lengths", "torch.full_like(src_lengths, src.size(1))"),
-        looks_like="Your decoder looks at the padding of the source.",
-        read_again="Each step needs the lengths of the source sentences as they are.",
+        looks_like="Your decoder attends to the padding of the source.",
+        read_again="Each step needs the actual lengths of the source sentences.",
     ),
     Mistake(
         id="translate.least-likely-token",
@@ -186,7 +186,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=BEST,
         new=BEST.replace("argmax", "argmin"),
         looks_like="Your decoder takes the token with the lowest score.",
-        read_again="Greedy decoding takes the best token of each step.",
+        read_again="Greedy decoding takes the token with the highest score at each step.",
     ),
     Mistake(
         id="translate.stacked-in-front",
@@ -201,8 +201,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=BEST,
         new=BEST.replace("logits.argmax(dim=-1)", "torch.multinomial(logits.softmax(dim=-1), 1).squeeze(1)"),
-        looks_like="Your translations are random: tokens are drawn instead of chosen.",
-        read_again="Greedy decoding takes the best token of each step.",
+        looks_like="Your translations are random: tokens are sampled, not chosen by their score.",
+        read_again="Greedy decoding takes the token with the highest score at each step.",
         random=True,
     ),
     *bleu.MISTAKES,

@@ -44,7 +44,7 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(actual, right, f"{name} in training mode, where dropout keeps every element,", axes)
 
     def test_decoder_step(self):
-        """Make one step: look at the source with the previous state, go to the next state, score the next token."""
+        """Take one step: attend to the source with the previous state, compute the new state, score the next token."""
         stored = self.stored("step")
         inputs = {name: stored[name] for name in ("token", "state", "enc_outputs", "src_lengths")}
         decoder = self.small_decoder()
@@ -65,7 +65,7 @@ class TestBahdanau(TrainedTestCase):
             self.assert_tensor(logits, stored["logits"][:1], "logits of one sentence alone", "B V")
 
     def test_teacher_forcing(self):
-        """Decode known targets: each step reads the right token, and the state that the step before it left."""
+        """Decode known targets: each step reads the right token and the state of the previous step."""
         stored = self.stored("forced")
         inputs = {name: stored[name] for name in ("tgt", "state", "enc_outputs", "src_lengths")}
         decoder = self.small_decoder()
@@ -78,13 +78,11 @@ class TestBahdanau(TrainedTestCase):
             with self.only_warn():
                 _, again = self.items(decoder(**inputs), 2, "forward")
                 if getattr(again, "shape", None) != stored["weights"].shape:
-                    why = (
-                        "Is something kept: on self, in a variable of the module, in a list that is a default argument?"
-                    )
-                    self.wrong("a second call gives more or less weights than the first one", why)
+                    why = "Do you store something on self, in a module variable, or in a mutable default argument?"
+                    self.wrong("a second call returns more or fewer weights than the first one", why)
 
     def test_seq2seq(self):
-        """Encode and decode, with zeros for padding; predict every next word of our sentences when trained."""
+        """Encode and decode, with zeros at padding; the trained model predicts every next word of our sentences."""
         stored = self.stored("sentence_pairs")
         inputs = {name: stored[name] for name in ("src", "tgt", "src_lengths", "tgt_lengths")}
         model = self.small()

@@ -9,14 +9,14 @@ from autograder.grading.side_effects import check_gradients
 
 
 class TestPooling(StageTestCase):
-    """Points in the plane, and points on a grid that no kernel reaches."""
+    """Points in the plane, and grid points that no kernel reaches."""
 
     def kernel(self, name: str) -> Any:
         """A kernel of the module. Where pooling is graded these are given ones: a slip in another costs nothing."""
         return getattr(self.student.pooling, name)
 
     def test_kernels(self):
-        """Compute the boxcar, the triangular and the Epanechnikov kernel, at u = 1 too."""
+        """Compute the boxcar, triangular and Epanechnikov kernels, also at u = 1."""
         stored = self.stored("kernels")
         for name in ("boxcar", "triangular", "epanechnikov"):
             with self.part(name):
@@ -38,7 +38,7 @@ class TestPooling(StageTestCase):
         self.assert_tensor(estimates, stored["estimates"], "estimates", "n_q d_v")
 
     def test_attention_pooling(self):
-        """Average the values by the nearness of their keys; where the kernel reaches none, take the nearest."""
+        """Average the values by how near their keys are; if the kernel reaches no key, use the nearest."""
         with self.part("reached"):
             self.pool("near", "gaussian")
             self.pool("equal", "constant")
@@ -61,10 +61,10 @@ class TestPooling(StageTestCase):
         pooling = self.student.pooling.attention_pooling
         gradient = pooling.gradients(outputs, **inputs, kernel=self.kernel(kernel)).inputs[-1]
         if gradient is not None and not np.isfinite(gradient).all():
-            self.wrong("the gradient of the width is no finite number: is 0 divided by 0 on the way?")
+            self.wrong("the gradient of the width is not finite: do you divide 0 by 0 somewhere?")
 
     def test_kernel_regression(self):
-        """Pool with the width that is learned."""
+        """Pool with the learned width."""
         stored = self.stored("regression")
         model = self.student.pooling.KernelRegression(self.kernel("gaussian"), float(stored["width"]))
         inputs = {name: stored[name] for name in ("queries", "keys", "values")}
@@ -99,8 +99,8 @@ class TestPooling(StageTestCase):
         model.load_state({"log_width": np.full(shapes["log_width"], np.log(width))})
         _, weights = self.items(model(**inputs), 2, "forward")
         if np.shape(weights) != stored["weights"].shape or not np.allclose(weights, stored["weights"], atol=1e-3):
-            why = "While it is learned, log_width changes from call to call, and so does the width."
-            self.wrong("after log_width has changed, the width is still the old one: is it made in each call?", why)
+            why = "In training, log_width changes from call to call, and so does the width."
+            self.wrong("after log_width has changed, the width is still the old one: is it computed in each call?", why)
 
     def leave_out(self, case: str, kernel: str) -> None:
         """Fail unless `leave_one_out` gives what is stored."""
@@ -111,7 +111,7 @@ class TestPooling(StageTestCase):
         self.assert_tensor(predictions, stored["predictions"], "predictions", "n d_v")
 
     def test_leave_one_out(self):
-        """Predict each value from all other pairs, whatever the kernel, and from the nearest where it reaches none."""
+        """Predict each value from all other pairs, with any kernel; if it reaches none, from the nearest."""
         with self.part("reached"):
             self.leave_out("others", "gaussian")
             self.leave_out("equal_others", "constant")

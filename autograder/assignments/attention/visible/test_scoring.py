@@ -14,7 +14,7 @@ class TestScoring(AttendingTestCase):
     """Random queries, keys and values, with and without lengths."""
 
     def test_masked_softmax(self):
-        """Give weight to the first keys only: no lengths, one for each sequence, one for each query."""
+        """Give weight to the first keys only: without lengths, with one per sequence, with one per query."""
         scores, softmax = self.stored("softmax")["scores"], self.student.scoring.masked_softmax
         for case in ("no_lengths", "of_sequences", "of_queries"):
             with self.part(case):
@@ -26,11 +26,11 @@ class TestScoring(AttendingTestCase):
             self.assert_form(softmax(scores, 0 * lengths), scores.shape, "weights with lengths of 0", WEIGHTS)
             with self.only_warn():
                 one, right = np.concatenate([[0], lengths[1:]]), self.stored("softmax_of_sequences")["weights"][1:]
-                self.assert_tensor(softmax(scores, one)[1:], right, "weights of others beside a length of 0", WEIGHTS)
+                self.assert_tensor(softmax(scores, one)[1:], right, "weights where another length is 0", WEIGHTS)
         allowed = np.arange(scores.shape[-1]) < lengths[:, None, None]
         with self.only_warn():  # a score of 0 is one like any other
             even = np.broadcast_to(allowed / lengths[:, None, None], scores.shape)
-            self.assert_tensor(softmax(0 * scores, lengths), even, "weights of scores that are all 0", WEIGHTS)
+            self.assert_tensor(softmax(0 * scores, lengths), even, "weights when all scores are 0", WEIGHTS)
         softmax_of = {"scores": scores, "valid_lens": lengths}
         with self.only_warn(), self.student.unnoted():
             check_forgets(self, softmax, softmax_of)
@@ -38,7 +38,7 @@ class TestScoring(AttendingTestCase):
             check_gradients(self, softmax, softmax_of)
         with self.only_warn(), self.student.unnoted():  # the same number added to all scores of a query changes nothing
             shifted, right = shifted_scores(scores, allowed), self.stored("softmax_of_sequences")["weights"]
-            title = "weights of scores near -50, 1000 and -1000"
+            title = "weights for scores near -50, 1000 and -1000"
             self.assert_tensor(softmax(shifted, lengths), right, title, WEIGHTS, limit=LARGE_LIMIT)
         with self.part("scores"):
             after = softmax.arguments_after(scores=scores, valid_lens=lengths)["scores"]
@@ -67,7 +67,7 @@ class TestScoring(AttendingTestCase):
             single = build(0.3)
             single.load_state(weights)
             one = single(inputs["queries"][:1, :1], inputs["keys"][:1], inputs["values"][:1])
-            self.assert_tensor(one, stored["result"][:1, :1], "the result of one query of one sequence", X)
+            self.assert_tensor(one, stored["result"][:1, :1], "the result for a single query of a single sequence", X)
         kept = attention.attribute("attention_weights")
         with self.part("lengths"):
             for lengths in ("of_sequences", "of_queries"):
@@ -92,19 +92,19 @@ class TestScoring(AttendingTestCase):
         """Fail unless an attention that was called before gives and keeps what a new one does."""
         right = fresh(**inputs)
         self.assert_form(right, shape, "the result", X)
-        self.assert_tensor(used(**inputs), right, "the result of another call, with other keys,", X)
+        self.assert_tensor(used(**inputs), right, "the result of a second call, with different keys,", X)
         kept, right = (one.attribute("attention_weights") for one in (used, fresh))
         if isinstance(right, np.ndarray):
-            self.assert_tensor(kept, right, "attention_weights of another call, with other keys,", "B T_q T_k")
+            self.assert_tensor(kept, right, "attention_weights of a second call, with different keys,", "B T_q T_k")
 
     def test_dot_product_attention(self):
-        """Attend with scaled dot products, and keep the weights."""
+        """Attend with scaled dot products, and store the weights."""
         self.attend("dot", lambda p: self.student.scoring.DotProductAttention(dropout=p))
 
     def test_bilinear_attention(self):
-        """Attend with a matrix between queries and keys of different sizes, and keep the weights."""
+        """Attend with a matrix between queries and keys of different sizes, and store the weights."""
         self.attend("bilinear", lambda p: self.student.scoring.BilinearAttention(6, 3, dropout=p))
 
     def test_additive_attention(self):
-        """Attend with a small network as the score, and keep the weights."""
+        """Attend with a small network as the score, and store the weights."""
         self.attend("additive", lambda p: self.student.scoring.AdditiveAttention(6, 3, 5, dropout=p))

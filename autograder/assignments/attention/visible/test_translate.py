@@ -10,10 +10,10 @@ from autograder.grading.graded_case import as_number
 
 
 class TestTranslate(TrainedTestCase):
-    """The trained model translates by itself; translations are compared with references."""
+    """The trained model translates on its own; BLEU compares translations with references."""
 
     def test_translate_extra_credit(self):
-        """Translate a batch of German sentences: each ends with eos, and padding fills what is behind it."""
+        """Translate a batch of German sentences: each ends with eos, and padding fills the rest."""
         stored = self.stored("sentences")
         inputs = {name: stored[name] for name in ("src", "src_lengths")}
         model, expected = self.trained_seq2seq(), stored["tokens"]
@@ -69,7 +69,7 @@ class TestTranslate(TrainedTestCase):
         self.assert_tensor(tokens, stored["again.tokens"], name, "B T")
 
     def test_sentence_bleu_extra_credit(self):
-        """Measure translations: n-grams, what they share, and the penalty for being short."""
+        """Compute BLEU: n-grams, how many are shared, and the penalty for short translations."""
         for part, cases in (("precisions", PRECISIONS), ("penalty", PENALTY), ("short", SHORT)):
             with self.part(part):
                 self.measure(cases)
@@ -92,7 +92,7 @@ class TestTranslate(TrainedTestCase):
         self.checks += 1
         value = as_number(actual)
         if value.shape != () or value.dtype.kind not in "iuf":
-            self.wrong(f"{name} is no number", f"got       {actual!r:.80}")
+            self.wrong(f"{name} is not a number", f"got       {actual!r:.80}")
         if not abs(float(value) - expected) < 1e-6:
             numbers = f"expected  {expected:.6f}", f"got       {float(value):.6f}"
             self.wrong(f"{name} is wrong", *numbers, actual=value.astype(np.float64))

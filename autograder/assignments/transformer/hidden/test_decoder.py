@@ -16,7 +16,7 @@ class TestDecoder(ModelTestCase):
     # Whole models: what is predicted, and what it may depend on
 
     def test_encoder_decoder_predictions(self):
-        """The layer with masks of all kinds, its dropout, the stack; predictions, which depend on what they may."""
+        """The layer with all kinds of masks, its dropout, the stack; what predictions may depend on."""
         sizes = self.layer_sizes()
 
         def build(modules: Any, dropout_prob: float) -> Any:
@@ -74,12 +74,12 @@ class TestDecoder(ModelTestCase):
         self.assert_form(scores, shape, "the scores", SCORES)
         wrong = "a change of later tokens changes the scores of earlier positions"
         self.unchanged(self.scores_of(student, later), scores, wrong, "the scores", SCORES, earlier)
-        wrong = "other tokens in the padding of the source change the scores"
+        wrong = "different tokens in the padding of the source change the scores"
         self.unchanged(self.scores_of(student, padding), scores, wrong, "the scores", SCORES, real)
         alone = {name: value[:1] for name, value in batch.items()}
         alone["src"], alone["tgt"] = (alone[side][:, : int(alone[f"{side}_lengths"][0])] for side in ("src", "tgt"))
         part = scores[:1, : alone["tgt"].shape[1]]
-        wrong = "a sentence pair alone gives other scores than in a batch"
+        wrong = "a sentence pair has different scores alone and in a batch"
         self.unchanged(self.scores_of(student, alone), part, wrong, "the scores", SCORES)
 
         student.train()
@@ -123,7 +123,7 @@ class TestDecoder(ModelTestCase):
         changed = layer.student(np.where(early, x, self.random(*x.shape)), **source, **causal)
         self.unchanged(changed, y, "a change of later positions changes earlier ones", "the output", AXES, early)
         flags = {"self_attn_padding_mask": padding["self_attn_padding_mask"] != 0}
-        run({**flags, **own}, "with a mask of its own for each sentence", real)
+        run({**flags, **own}, "with a separate mask for each sentence", real)
         run({**padding, **causal}, "with padding mask and causal mask", real)
         self.check_source(layer, x, source, causal)
 

@@ -80,7 +80,7 @@ class TestEncoder(ModelTestCase):
         y = self.same(lambda model: model(x, encoder_padding_mask=mask), stack, "the output", "B T features", real)
         order = self.rng.permutation(T)
         moved = stack.student(x[:, order], encoder_padding_mask=mask[:, order])
-        wrong = "the encoder cares for the order of tokens, although their positions were not added"
+        wrong = "the encoder depends on the order of the tokens, although no positions were added"
         self.unchanged(moved, y[:, order], wrong, "the output", "B T features", real[:, order])
 
     def check_model(self) -> None:
@@ -93,10 +93,10 @@ class TestEncoder(ModelTestCase):
         enc_output = self.encode(model, src, lengths)
         other = np.where(real, src, (src + 1) % 40)
         after, _ = self.items(model.student.forward_encoder(other, lengths), 2, "forward_encoder")
-        wrong = "other tokens in the padding change real positions"
+        wrong = "different tokens in the padding change real positions"
         self.unchanged(after, enc_output, wrong, "enc_output", "B T_e d_model", real[..., None])
         alone, _ = self.items(model.student.forward_encoder(src[:1, :5], lengths[:1]), 2, "forward_encoder")
-        wrong = "a sentence alone gives something else than in a batch"
+        wrong = "a sentence has different results alone and in a batch"
         self.unchanged(alone, enc_output[:1, :5], wrong, "enc_output", "B T_e d_model")
         outputs = [self.random(*enc_output.shape) * real[..., None], np.zeros(real.shape)]
         arguments = {"src": src, "src_lengths": lengths}

@@ -17,7 +17,7 @@ class TestInference(ModelTestCase):
     # Whole sentences
 
     def test_decoder_inference_outputs_extra_credit(self):
-        """Steps with all kinds of masks; sentences that end at once, in the middle and never; other sos and eos."""
+        """Steps with all kinds of masks; sentences that end immediately, later or never; other sos and eos."""
         with self.part("one step"):
             self.check_layer_step()
             self.check_turns()
@@ -105,7 +105,9 @@ class TestInference(ModelTestCase):
         for number, sentence in enumerate(decoded, start=1):
             self.checks += 1
             if sentence.min() < 0 or sentence.max() >= config["tgt_vocab_size"]:
-                self.wrong(f"decoded sentence {number} holds numbers that are no tokens", f"got       {sentence}")
+                self.wrong(
+                    f"decoded sentence {number} contains numbers that are not token indices", f"got       {sentence}"
+                )
         tokens = [sentence.tolist() for sentence in decoded]
         scores = self.right(lambda reference: self.score(reference, batch, decoded), model.reference, given=tokens)
         for number, sentence in enumerate(decoded, start=1):
@@ -115,7 +117,7 @@ class TestInference(ModelTestCase):
             if behind.max() > CLEAR:
                 step = int((behind > CLEAR).argmax())
                 self.wrong(
-                    f"decoded sentence {number} takes a token that has not the highest score",
+                    f"decoded sentence {number} takes a token that does not have the highest score",
                     f"expected  {[*sentence[: step + 1].tolist(), int(steps[step].argmax())]} ...",
                     f"got       {sentence[: step + 2].tolist()} ...",
                     actual=sentence,
@@ -126,7 +128,9 @@ class TestInference(ModelTestCase):
         self.checks += 1
         if not isinstance(sentence, np.ndarray) or sentence.ndim != 1 or sentence.dtype.kind != "i":
             shape = f" of shape {sentence.shape}" if isinstance(sentence, np.ndarray) else ""
-            self.wrong(f"{name} is no one-dimensional tensor of tokens", f"got       {type(sentence).__name__}{shape}")
+            self.wrong(
+                f"{name} is not a one-dimensional tensor of tokens", f"got       {type(sentence).__name__}{shape}"
+            )
         got = f"got       {sentence[: limit + 5].tolist()}"
         if len(sentence) == 0 or sentence[0] != config["sos_idx"]:
             self.wrong(f"{name} does not start with sos_idx = {config['sos_idx']}", got)
@@ -134,7 +138,7 @@ class TestInference(ModelTestCase):
             self.wrong(f"{name} has more than max_output_length = {limit} predicted tokens", got)
         end = f"eos_idx = {config['eos_idx']}"
         if (sentence[1:-1] == config["eos_idx"]).any():
-            self.wrong(f"{name} goes on after {end}", got)
+            self.wrong(f"{name} continues after {end}", got)
         if len(sentence) <= limit and sentence[-1] != config["eos_idx"]:
             self.wrong(f"{name} ends before max_output_length = {limit} without {end}", got)
 
@@ -171,7 +175,7 @@ class TestInference(ModelTestCase):
             cache = layer.student.forward_one_step_ec(x[:, :t], **source, **masks, cache=cache)
             self.assert_form(cache, (H, t, d_model), f"the output of step {t}", AXES)
         at_once = self.right(lambda reference: reference(x, **source, **masks), layer.reference)
-        wrong = "decoding step by step gives something else than all positions at once"
+        wrong = "decoding step by step differs from decoding all positions at once"
         self.unchanged(cache, at_once, wrong, "the output of the last step", AXES, real)
 
         # One step with masks that no decoding of a sentence has, and with a cache that tells what is taken from it.
@@ -219,7 +223,7 @@ class TestInference(ModelTestCase):
         if self.beside_only or not min(whole) or min(steps) < min(whole) / SHARE:
             return
         self.wrong(
-            "the output of one step is right, but it takes as long as all positions",
+            "the output of one step is right, but the step takes as long as all positions",
             f"got       {1e3 * min(steps):.0f} ms of processor time, of {1e3 * min(whole):.0f} ms for {T} positions",
         )
 

@@ -105,7 +105,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         before, after = (getattr(self.after_projection(plain, case), METHOD)(**case) for case in (quiet, louder))
         self.assert_form(before, (B, T_q, H * d_k), "x", "B T_q d_model")
         counted = np.broadcast_to(where, before.shape)
-        self.unchanged(after, before, "forbidden keys have weight: other ones change x", "x", "B T_q d_model", counted)
+        self.unchanged(after, before, "masked keys have weight: different ones change x", "x", "B T_q d_model", counted)
 
     def large_scores(self, mha: Twins, signs: tuple[int, ...], **inputs: np.ndarray) -> None:
         """Fail unless attention is right for scores near 760 or -760, whose exponentials are no numbers or 0.
@@ -177,12 +177,12 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         mask = self.holes(H, T_k)
         gradients = self.mixed(mha, **self.inputs(H, T, T_k, mha), key_padding_mask=mask)
         for name, gradient in zip(("key", "value"), gradients.inputs[1:3], strict=False):
-            wrong = f"a gradient reaches masked keys: {name} should get none there"
+            wrong = f"a gradient reaches masked keys: that of {name} should be 0 there"
             none = np.zeros_like(gradient)
             self.unchanged(gradient, none, wrong, "the gradient", "B T_k d_model", (mask != 0)[..., None])
 
     def test_mha_key_padding_mask_attention_mask(self):
-        """An attention mask for all or for each sentence, alone or with a key padding mask; nothing left to see."""
+        """An attention mask for all or for each sentence, alone or with a key padding mask; queries without keys."""
         with self.part("masks of 0 and 1"), self.or_else(self.check_both):
             self.check_attention_masks()
         with self.part("masks of other numbers and of booleans"), self.or_else(self.check_other_masks):
@@ -255,7 +255,7 @@ class TestMultiHeadAttention(HiddenTestCase, RelativeTestCase):
         self.attend(plain, some, **heads, key_padding_mask=padding, attention_mask=mask)
 
     def test_mha_different_query_and_key(self):
-        """More keys than queries and fewer, a single query, with masks for all, for each sentence, and both."""
+        """More or fewer keys than queries, a single query, with masks for all, for each sentence, and both."""
         with self.or_else(self.check_lengths, beside_masks=True):
             self.check_queries_and_keys()
 

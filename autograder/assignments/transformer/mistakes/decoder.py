@@ -28,7 +28,7 @@ ATTENTIONS = f"""{ATTEND}
 {BEFORE_CROSS}            {ATTEND_ENCODER}
             {CROSS.text}"""
 
-SEE_CROSS = "Section 3.2.3 of the paper says where the queries, the keys and the values of this attention come from."
+SEE_CROSS = "Section 3.2.3 of the paper says where the queries, keys and values of this attention come from."
 SEE_FFN = "See the formula of the feed-forward network in section 3.3 of the paper."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -38,7 +38,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=ATTEND_ENCODER,
         new="attended = self.encoder_attn(x, x, x, key_padding_mask=self_attn_padding_mask)",
-        looks_like="Your result equals a layer whose cross-attention looks at the target instead of the source.",
+        looks_like="Your result is that of a layer whose cross-attention attends to the target instead of the source.",
         read_again="Without the source there is nothing to translate. " + SEE_CROSS,
     ),
     SELF.no_residual(),
@@ -49,27 +49,26 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=ATTEND_ENCODER,
         new="attended = self.encoder_attn(x, encoder_out, x, key_padding_mask=encoder_padding_mask)",
-        looks_like="The keys and the values of your cross-attention do not fit together: the values come from the "
-        "decoder.",
-        read_again="Each value belongs to a key, so both come from the same place. " + SEE_CROSS,
+        looks_like="The keys and values of your cross-attention do not match: the values come from the decoder.",
+        read_again="Each value belongs to a key, so both come from the same tensor. " + SEE_CROSS,
     ),
     Mistake(
         id="decoder.queries-from-encoder",
         module="decoder",
         old=ATTEND_ENCODER,
         new="attended = self.encoder_attn(encoder_out, x, x, key_padding_mask=self_attn_padding_mask)",
-        looks_like="Your cross-attention gives a vector for each source position instead of each target position: its "
-        "queries come from the encoder.",
-        read_again="There is one result for each query, and it is added to the decoder's vectors. " + SEE_CROSS,
+        looks_like="Your cross-attention returns one vector per source position instead of one per target position: "
+        "its queries come from the encoder.",
+        read_again="Each query gets one result, which is added to the decoder's vectors. " + SEE_CROSS,
     ),
     Mistake(
         id="decoder.arguments-in-wrong-order",
         module="transformer",
         old=DECODE,
         new="dec_output = self.decoder(tgt_embedded, enc_output, src_padding_mask, tgt_padding_mask, causal_mask)",
-        looks_like="The decoder gets its arguments in the wrong order.",
-        read_again="The layer and the stack of layers take theirs in different orders, as the docstring of the stack "
-        "warns. Pass them by name.",
+        looks_like="You pass the arguments of the decoder in the wrong order.",
+        read_again="The layer and the stack of layers take their arguments in different orders; the docstring of the "
+        "stack warns about it. Pass them by name.",
     ),
     Mistake(
         id="decoder.cross-attention-first",
@@ -80,9 +79,8 @@ MISTAKES: tuple[Mistake, ...] = (
             {CROSS.text}
 {BEFORE_CROSS}            {ATTEND}
             {SELF.text}""",
-        looks_like="Your result equals a layer with the cross-attention in front of the masked self-attention.",
-        read_again="A position first collects what the target says up to now, and then asks the source. See figure 1 "
-        "of the paper.",
+        looks_like="Your result is that of a layer with cross-attention before masked self-attention.",
+        read_again="A position first attends to the target so far, then to the source. See figure 1 of the paper.",
     ),
     SELF.no_norm(),
     CROSS.no_norm(),
@@ -95,50 +93,50 @@ MISTAKES: tuple[Mistake, ...] = (
         {SELF.text.replace(SELF.norm, CROSS.norm)}
 {BEFORE_CROSS}            {ATTEND_ENCODER}
             {CROSS.text.replace(CROSS.norm, SELF.norm)}""",
-        looks_like="Your result equals a layer in which the layer norms of the two attentions have changed places.",
-        read_again="Each of them has weights of its own, learnt at its own place. Their names say where they belong.",
+        looks_like="Your result is that of a layer with the layer norms of the two attentions swapped.",
+        read_again="Each layer norm has its own weights, trained for one place. Their names say where they belong.",
     ),
     Mistake(
         id="decoder.first-norm-for-cross-attention",
         module="decoder",
         old=CROSS.text,
         new=CROSS.text.replace(CROSS.norm, SELF.norm),
-        looks_like="Your result equals a layer that uses the layer norm of the self-attention for the cross-attention "
-        "as well.",
-        read_again="Three sub-layers have three layer norms. Look for the other ones in the constructor.",
+        looks_like="Your result is that of a layer that uses the layer norm of self-attention for cross-attention too.",
+        read_again="Three sub-layers have three layer norms. Look for the others in the constructor.",
     ),
     Mistake(
         id="decoder.cross-norm-for-feed-forward",
         module="decoder",
         old=FEED_FORWARD.text,
         new=FEED_FORWARD.text.replace(FEED_FORWARD.norm, CROSS.norm),
-        looks_like="Your result equals a layer that uses the layer norm of the cross-attention for the feed-forward "
-        "network as well.",
-        read_again="Three sub-layers have three layer norms. Look for the other ones in the constructor.",
+        looks_like="Your result is that of a layer that uses the layer norm of cross-attention for the feed-forward "
+        "network too.",
+        read_again="Three sub-layers have three layer norms. Look for the others in the constructor.",
     ),
     Mistake(
         id="decoder.relu-missing",
         module="decoder",
         old=HIDDEN,
         new="hidden = self.fc1(x)",
-        looks_like="Your result equals a layer whose feed-forward network has no ReLU.",
-        read_again="Two linear maps without anything between them are one linear map. " + SEE_FFN,
+        looks_like="Your result is that of a layer whose feed-forward network has no ReLU.",
+        read_again="Two linear maps with nothing between them are just one linear map. " + SEE_FFN,
     ),
     Mistake(
         id="decoder.softmax-returned",
         module="transformer",
         old=DECODE,
         new=DECODE + "\n        dec_output = torch.softmax(dec_output, dim=-1)",
-        looks_like="Your scores are probabilities: a softmax has been applied to them.",
-        read_again="The most probable token stays the same, the scores do not. See under Returns in the docstring.",
+        looks_like="Your scores are probabilities: you applied a softmax to them.",
+        read_again="The softmax keeps the most probable token but changes the scores. See under Returns in the "
+        "docstring.",
     ),
     Mistake(
         id="decoder.log-softmax-returned",
         module="transformer",
         old=DECODE,
         new=DECODE + "\n        dec_output = torch.log_softmax(dec_output, dim=-1)",
-        looks_like="Your scores are logarithms of probabilities: a log-softmax has been applied to them.",
-        read_again="The loss function does that by itself. See under Returns in the docstring.",
+        looks_like="Your scores are log-probabilities: you applied a log-softmax to them.",
+        read_again="The loss function applies it itself. See under Returns in the docstring.",
     ),
     Mistake(
         id="decoder.target-shifted",
@@ -148,9 +146,9 @@ MISTAKES: tuple[Mistake, ...] = (
             "tgt_embedded,",
             "torch.cat([torch.zeros_like(tgt_embedded[:, :1]), tgt_embedded[:, :-1]], dim=1),",
         ),
-        looks_like="Your result equals a decoder whose target is shifted by one more position.",
-        read_again="The target that you get starts with the start token already, so it needs no further shift. See "
-        "what the docstring says about position t.",
+        looks_like="Your result is that of a decoder whose target is shifted by one more position.",
+        read_again="The target already starts with the start token, so it needs no further shift. See what the "
+        "docstring says about position t.",
     ),
     Mistake(
         id="decoder.target-shifted-again",
@@ -159,9 +157,9 @@ MISTAKES: tuple[Mistake, ...] = (
         new="tgt = torch.cat([torch.full_like(tgt[:, :1], self.sos_idx), tgt[:, :-1]], dim=1)\n"
         "        tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))\n        "
         + PADDING_MASK,
-        looks_like="Your decoder puts a start token in front of the target, which has one, and drops the last token.",
-        read_again="The target that you get starts with the start token already: whoever calls has made the inputs and "
-        "the labels. See what the docstring says about position t.",
+        looks_like="Your decoder adds a start token to a target that already has one, and drops the last token.",
+        read_again="The target already starts with the start token: the caller has split it into inputs and labels. "
+        "See what the docstring says about position t.",
     ),
     Mistake(
         id="decoder.last-position-dropped",
@@ -169,17 +167,17 @@ MISTAKES: tuple[Mistake, ...] = (
         old=DECODE,
         new=DECODE + "\n        dec_output = dec_output[:, :-1]",
         looks_like="Your scores lack the last position.",
-        read_again="The target that you get has lost its last token already, so that each position has one to predict. "
-        "See under Returns in the docstring.",
+        read_again="The last token of the target is already removed, so every position has a token to predict. See "
+        "under Returns in the docstring.",
     ),
     Mistake(
         id="decoder.embeddings-scaled",
         module="transformer",
         old=DECODE,
         new=DECODE.replace("tgt_embedded,", "tgt_embedded * tgt_embedded.size(-1) ** 0.5,"),
-        looks_like="Your result equals a decoder whose input is multiplied by sqrt(d_model).",
-        read_again="The paper scales embeddings in section 3.4, but not this course: the docstring of the class says "
-        "how the checkpoint was trained. The input is given to you ready for use.",
+        looks_like="Your result is that of a decoder whose input is multiplied by sqrt(d_model).",
+        read_again="The paper scales the embeddings (section 3.4), but this course does not: see the docstring of "
+        "the class. The given line already prepares the input.",
     ),
     Mistake(
         id="decoder.pre-norm",
@@ -192,8 +190,8 @@ MISTAKES: tuple[Mistake, ...] = (
             x = x + self.dropout(attended)
 {BEFORE_FEED_FORWARD}        hidden = self.activation_fn(self.fc1(self.final_layer_norm(x)))
         x = x + self.dropout(self.fc2(hidden))""",
-        looks_like="Your result equals a pre-norm layer: each layer norm stands in front of its sub-layer.",
-        read_again="Many newer models do that, but the paper of 2017 puts the layer norm after the sum. " + POST_NORM,
+        looks_like="Your result is that of a pre-norm layer: each layer norm comes before its sub-layer.",
+        read_again="Many newer models do this, but the 2017 paper puts the layer norm after the sum. " + POST_NORM,
     ),
     SELF.norm_before_residual(),
     CROSS.norm_before_residual(),

@@ -28,17 +28,17 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=ENCODE,
         new="enc_output = self.encoder(src_embedded)",
-        looks_like="Your result equals an encoder without a padding mask: real positions attend to padding.",
-        read_again="Follow the mask on its way: it is made from the lengths of the sentences, given to the encoder, "
-        "and used by the self-attention of each layer. Somewhere it gets lost.",
+        looks_like="Your result is that of an encoder without a padding mask: real positions attend to padding.",
+        read_again="The mask gets lost somewhere. Follow it: it is computed from the sentence lengths, passed to the "
+        "encoder, and used by the self-attention of each layer.",
     ),
     Mistake(
         id="encoder.padding-mask-ignored",
         module="encoder",
         old=ATTEND,
         new="attended = self.self_attn(x, x, x)",
-        looks_like="Your result equals a layer whose self-attention looks at padded keys, too.",
-        read_again="Without a mask, what a sentence means depends on how much padding stands behind it. See the "
+        looks_like="Your result is that of a layer whose self-attention also attends to padded keys.",
+        read_again="Without a mask, the result for a sentence depends on the amount of padding after it. See the "
         "arguments of forward in the docstring.",
     ),
     Mistake(
@@ -49,8 +49,8 @@ MISTAKES: tuple[Mistake, ...] = (
         x = x + self.dropout(self.self_attn(normed, normed, normed, key_padding_mask=self_attn_padding_mask))
 {BETWEEN}        hidden = self.activation_fn(self.fc1(self.final_layer_norm(x)))
         x = x + self.dropout(self.fc2(hidden))""",
-        looks_like="Your result equals a pre-norm layer: each layer norm stands in front of its sub-layer.",
-        read_again="Many newer models do that, but the paper of 2017 puts the layer norm after the sum. " + POST_NORM,
+        looks_like="Your result is that of a pre-norm layer: each layer norm comes before its sub-layer.",
+        read_again="Many newer models do this, but the 2017 paper puts the layer norm after the sum. " + POST_NORM,
     ),
     ATTENTION.no_norm(),
     FEED_FORWARD.no_norm(),
@@ -60,35 +60,35 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{ATTENTION.text}\n{BETWEEN}        {HIDDEN}\n        {FEED_FORWARD.text}",
         new=f"{ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm)}\n{BETWEEN}        {HIDDEN}\n"
         f"        {FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm)}",
-        looks_like="Your result equals a layer in which the two layer norms have changed places.",
-        read_again="Both have weights of their own, learnt at their own place. The comments in the constructor say "
-        "which one belongs to which sub-layer.",
+        looks_like="Your result is that of a layer with its two layer norms swapped.",
+        read_again="Each layer norm has its own weights, trained for one place. The comments in the constructor say "
+        "which belongs to which sub-layer.",
     ),
     Mistake(
         id="encoder.first-norm-twice",
         module="encoder",
         old=FEED_FORWARD.text,
         new=FEED_FORWARD.text.replace(FEED_FORWARD.norm, ATTENTION.norm),
-        looks_like="Your result equals a layer that uses the layer norm of the self-attention for both sub-layers.",
-        read_again="Each sub-layer has a layer norm of its own. The comments in the constructor say which one belongs "
-        "to the feed-forward network.",
+        looks_like="Your result is that of a layer that uses the layer norm of self-attention for both sub-layers.",
+        read_again="Each sub-layer has its own layer norm. The comments in the constructor say which one belongs to "
+        "the feed-forward network.",
     ),
     Mistake(
         id="encoder.last-norm-twice",
         module="encoder",
         old=ATTENTION.text,
         new=ATTENTION.text.replace(ATTENTION.norm, FEED_FORWARD.norm),
-        looks_like="Your result equals a layer that uses the layer norm of the feed-forward network for both "
+        looks_like="Your result is that of a layer that uses the layer norm of the feed-forward network for both "
         "sub-layers.",
-        read_again="Each sub-layer has a layer norm of its own. Look for the other one in the constructor.",
+        read_again="Each sub-layer has its own layer norm. Look for the other one in the constructor.",
     ),
     Mistake(
         id="encoder.relu-missing",
         module="encoder",
         old=HIDDEN,
         new="hidden = self.fc1(x)",
-        looks_like="Your result equals a layer whose feed-forward network has no ReLU.",
-        read_again="Two linear maps without anything between them are one linear map. " + FFN,
+        looks_like="Your result is that of a layer whose feed-forward network has no ReLU.",
+        read_again="Two linear maps with nothing between them are just one linear map. " + FFN,
     ),
     Mistake(
         id="encoder.relu-on-output",
@@ -96,16 +96,16 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{HIDDEN}\n        {FEED_FORWARD.text}",
         new="hidden = self.fc1(x)\n"
         "        x = self.final_layer_norm(x + self.dropout(self.activation_fn(self.fc2(hidden))))",
-        looks_like="Your result equals a layer whose ReLU stands after the second linear map instead of the first.",
-        read_again="The max in the formula encloses the first linear map only. " + FFN,
+        looks_like="Your result is that of a layer whose ReLU comes after the second linear map instead of the first.",
+        read_again="The max in the formula contains only the first linear map. " + FFN,
     ),
     Mistake(
         id="encoder.relu-twice",
         module="encoder",
         old=FEED_FORWARD.text,
         new="x = self.final_layer_norm(x + self.dropout(self.activation_fn(self.fc2(hidden))))",
-        looks_like="Your result equals a layer with a second ReLU after the second linear map.",
-        read_again="The feed-forward network must be able to lower a feature as well as to raise it. " + FFN,
+        looks_like="Your result is that of a layer with a second ReLU after the second linear map.",
+        read_again="The feed-forward network must be able to lower a feature as well as raise it. " + FFN,
     ),
     Mistake(
         id="encoder.linear-maps-exchanged",
@@ -113,8 +113,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{HIDDEN}\n        {FEED_FORWARD.text}",
         new="hidden = self.activation_fn(self.fc2(x))\n"
         "        x = self.final_layer_norm(x + self.dropout(self.fc1(hidden)))",
-        looks_like="The shapes in the feed-forward network do not fit, as with its two linear maps in the wrong order.",
-        read_again="The network first makes the features wider, then narrower again. The comments in the constructor "
+        looks_like="The shapes in the feed-forward network do not fit, as if its two linear maps were swapped.",
+        read_again="The network first makes the features wider, then narrow again. The comments in the constructor "
         "say which map is which.",
     ),
     Mistake(
@@ -122,8 +122,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=ATTEND,
         new=ATTEND.replace("=self_attn_padding_mask", "=self_attn_padding_mask == 0"),
-        looks_like="Your result equals an encoder that attends to the padding only: its mask is inverted.",
-        read_again="A non-zero entry marks padding wherever a mask is made, handed on or used. See the docstrings of "
+        looks_like="Your result is that of an encoder that attends only to the padding: its mask is inverted.",
+        read_again="In all masks of this course, a non-zero entry marks padding. See the docstrings of "
         "length_to_padding_mask and of the layer.",
     ),
     Mistake(
@@ -132,17 +132,17 @@ MISTAKES: tuple[Mistake, ...] = (
         old=MASK,
         new="src_padding_mask = 1 - length_to_padding_mask(src_lengths, device=src.device)",
         looks_like="Your padding mask marks the real tokens instead of the padding.",
-        read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. That is the "
-        "form in which all masks of the course are passed on.",
+        read_again="The example in the docstring of length_to_padding_mask shows what the numbers mean. All masks of "
+        "this course use this form.",
     ),
     Mistake(
         id="encoder.mask-of-full-length",
         module="transformer",
         old=MASK,
         new="src_padding_mask = length_to_padding_mask(torch.full_like(src_lengths, src.size(1)), device=src.device)",
-        looks_like="Nothing is padding in your padding mask, although most sentences end early.",
-        read_again="Each sentence has its own length, and the mask is made from src_lengths: not from the width of the "
-        "batch, and not from the tokens.",
+        looks_like="Your padding mask marks nothing as padding, although most sentences end early.",
+        read_again="Each sentence has its own length. The mask depends only on src_lengths, not on the width of the "
+        "batch or on the tokens.",
     ),
     Mistake(
         id="encoder.returned-mask-inverted",
@@ -150,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ENCODE,
         new=ENCODE + "\n        src_padding_mask = 1 - src_padding_mask",
         looks_like="The mask that you return marks the real tokens instead of the padding.",
-        read_again="See under Returns in the docstring what the numbers of the returned mask mean.",
+        read_again="See under Returns in the docstring what the numbers in the returned mask mean.",
         same_as=("encoder.mask-inverted",),
     ),
     Mistake(
@@ -158,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=ENCODE,
         new=ENCODE + "\n        src_padding_mask = None",
-        looks_like="None is returned in place of the mask.",
+        looks_like="You return None instead of the mask.",
         read_again="The decoder needs the mask too, for its cross-attention. See under Returns in the docstring.",
     ),
     Mistake(
@@ -166,7 +166,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=ATTEND,
         new="attended = self.self_attn(x, x, x, None, self_attn_padding_mask)",
-        looks_like="The padding mask does not fit where it arrives: it is passed as the attention mask.",
+        looks_like="You pass the padding mask as the attention mask, which has a different shape.",
         read_again="Multi-head attention takes two masks of different shapes. Look up their order, or pass them by "
         "name.",
     ),
@@ -175,17 +175,17 @@ MISTAKES: tuple[Mistake, ...] = (
         module="transformer",
         old=ENCODE,
         new=ENCODE.replace("src_embedded,", "src_embedded * src_embedded.size(-1) ** 0.5,"),
-        looks_like="Your result equals an encoder whose input is multiplied by sqrt(d_model).",
-        read_again="The paper scales embeddings in section 3.4, but not this course: the docstring of the class says "
-        "how the checkpoint was trained. The input is given to you ready for use.",
+        looks_like="Your result is that of an encoder whose input is multiplied by sqrt(d_model).",
+        read_again="The paper scales the embeddings (section 3.4), but this course does not: see the docstring of "
+        "the class. The given line already prepares the input.",
     ),
     Mistake(
         id="encoder.positions-added-twice",
         module="transformer",
         old=ENCODE,
         new=ENCODE.replace("src_embedded,", "self.positional_encoding(src_embedded),"),
-        looks_like="Your result equals an encoder whose input has the positional encoding added twice.",
-        read_again="The given line above your code adds it already.",
+        looks_like="Your result is that of an encoder that adds the positional encoding twice.",
+        read_again="The given line above your code already adds it.",
     ),
     ATTENTION.norm_before_residual(),
     FEED_FORWARD.norm_before_residual(),
@@ -195,7 +195,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LAYER,
         new=f"residual = x\n        {ATTEND}\n        {ATTENTION.text}\n{BETWEEN}        {HIDDEN}\n"
         "        x = self.final_layer_norm(residual + self.dropout(self.fc2(hidden)))",
-        looks_like="Your result equals a layer whose second residual connection starts at the input of the layer.",
+        looks_like="Your result is that of a layer whose second residual connection starts at the input of the layer.",
         read_again="A residual connection goes around one sub-layer, not around both. Follow the arrows in figure 1 of "
         "the paper.",
     ),
@@ -204,17 +204,17 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=HIDDEN,
         new="hidden = self.activation_fn(self.fc1(attended))",
-        looks_like="Your result equals a layer whose feed-forward network reads what attention returned, before the "
+        looks_like="Your result is that of a layer whose feed-forward network reads the attention result before the "
         "sum and the layer norm.",
-        read_again="The output of the first sub-layer, sum and layer norm included, is the input of the second. Follow "
-        "the arrows in figure 1 of the paper.",
+        read_again="The input of the second sub-layer is the output of the first, including sum and layer norm. "
+        "Follow the arrows in figure 1 of the paper.",
     ),
     Mistake(
         id="encoder.feed-forward-twice",
         module="encoder",
         old=FEED_FORWARD.text,
         new=f"{FEED_FORWARD.text}\n        {HIDDEN}\n        {FEED_FORWARD.text}",
-        looks_like="Your result equals a layer that applies the feed-forward sub-layer twice.",
+        looks_like="Your result is that of a layer that applies the feed-forward sub-layer twice.",
         read_again="A layer has two sub-layers, each used once. See figure 1 of the paper.",
     ),
     ATTENTION.no_dropout(),
@@ -228,8 +228,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="encoder",
         old=HIDDEN,
         new="hidden = self.dropout(self.activation_fn(self.fc1(x)))",
-        looks_like="Your result equals a layer with one more dropout inside the feed-forward network.",
-        read_again="Many implementations have it, the paper does not: section 5.4 names the places of dropout.",
+        looks_like="Your result is that of a layer with an extra dropout inside the feed-forward network.",
+        read_again="Many implementations have it, the paper does not: section 5.4 lists where dropout is applied.",
     ),
     ATTENTION.residual_in_place(),
 )

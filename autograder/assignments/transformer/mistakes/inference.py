@@ -21,8 +21,8 @@ LAYER_CACHE = "cache=None if cache is None else cache[index],"
 KEEP = "new_cache.append(x)"
 OUTPUT = "y = x[:, -1:]"
 
-SEE_LAYER = "The docstring of the layer's step says what is as long as one position and what is T_d long."
-SEE_CACHE = "The docstring gives the shapes of the old and of the new cache."
+SEE_LAYER = "The docstring of the layer's step says what has one position and what has T_d."
+SEE_CACHE = "The docstring gives the shapes of the old and the new cache."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=CUT_MASK,
         new="last_mask = self_attn_mask",
-        looks_like="The attention mask has a row for each position, but there is one query only.",
+        looks_like="The attention mask has a row for each position, but there is only one query.",
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
     ),
     Mistake(
@@ -46,33 +46,34 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=GROW,
         new="return last if cache is None else cache",
-        looks_like="The second layer gets too few positions, because something is missing from what the first returns.",
-        read_again="A layer returns the cached positions with the new one behind them, and the layer above gets them "
-        "all. " + SEE_CACHE,
+        looks_like="The second layer gets too few positions: something is missing from the result of the first layer.",
+        read_again="A layer returns the cached positions followed by the new position, and the next layer receives "
+        "them all. " + SEE_CACHE,
     ),
     Mistake(
         id="inference.new-position-only",
         module="decoder",
         old=GROW,
         new="return last",
-        looks_like="Your layer returns the new position only, without the earlier ones.",
-        read_again="The layer above attends to all positions, so it needs the cached ones too. " + SEE_CACHE,
+        looks_like="Your layer returns only the new position, without the earlier ones.",
+        read_again="The next layer attends to all positions, so it needs the cached ones too. " + SEE_CACHE,
     ),
     Mistake(
         id="inference.first-cache-missing",
         module="decoder",
         old=GROW,
         new="return torch.cat([cache, last], dim=1)",
-        looks_like="Your layer cannot do the first step, when there is no cache yet.",
-        read_again="In the first step the cache is None. The docstring says what is computed then.",
+        looks_like="Your layer fails at the first step, when there is no cache yet.",
+        read_again="In the first step the cache is None. The docstring says what to compute then.",
     ),
     Mistake(
         id="inference.attends-to-last-only",
         module="decoder",
         old=ATTEND,
         new="attended = self.self_attn(last, last, last)",
-        looks_like="Your result equals a decoder whose last position attends to itself only.",
-        read_again="Only the query is short: the keys and values still come from all positions. " + SEE_LAYER,
+        looks_like="Your result is that of a decoder whose last position attends only to itself.",
+        read_again="Only the query is one position long: the keys and values still come from all positions. "
+        + SEE_LAYER,
     ),
     Mistake(
         id="inference.attends-to-cache",
@@ -80,19 +81,18 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new="outputs = last if cache is None else torch.cat([cache, last], dim=1)\n"
         "        attended = self.self_attn(last, outputs, outputs, self_attn_padding_mask, last_mask)",
-        looks_like="Your result equals a decoder whose self-attention takes its keys and values from the cache instead "
-        "of x.",
-        read_again="This cache holds outputs of the layer, so it is not the KV cache of other texts. The keys and "
-        "values are made from the layer's inputs.",
+        looks_like="Your result is that of a decoder whose self-attention takes its keys and values from the cache "
+        "instead of x.",
+        read_again="This cache holds outputs of the layer, unlike the usual KV cache. Keys and values are computed "
+        "from the inputs of the layer.",
     ),
     Mistake(
         id="inference.first-position",
         module="decoder",
         old=LAST,
         new=LAST.replace("-1:", ":1"),
-        looks_like="Your result equals a decoder whose query is the first position instead of the last.",
-        read_again="The new token stands at the end, and its output is what the next token is predicted from. "
-        + SEE_LAYER,
+        looks_like="Your result is that of a decoder whose query is the first position instead of the last.",
+        read_again="The new token is at the end, and its output predicts the next token. " + SEE_LAYER,
     ),
     Mistake(
         id="inference.all-positions-appended",
@@ -100,7 +100,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=LAST,
         new="last = x",
         looks_like="Your layer computes all positions and appends them all to the cache, which grows too fast.",
-        read_again="The earlier positions are in the cache already. Only the new one is computed and appended. "
+        read_again="The cache already has the earlier positions. Only the new one is computed and appended. "
         + SEE_CACHE,
     ),
     Mistake(
@@ -108,9 +108,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=NORM,
         new=NORM.replace("last + ", "x + "),
-        looks_like="Your residual connection adds all positions of x to the single one that attention returned.",
-        read_again="Broadcasting turns one position into T_d without an error. The residual connection adds what the "
-        "query was. " + SEE_LAYER,
+        looks_like="Your residual connection adds all positions of x to the single position that attention returned.",
+        read_again="Broadcasting expands one position to T_d positions without an error. The residual connection adds "
+        "the query. " + SEE_LAYER,
     ),
     *inference_loop.MISTAKES,
     Mistake(
@@ -118,8 +118,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=LAYER_CACHE,
         new=LAYER_CACHE.replace("[index]", "[0]"),
-        looks_like="Your result equals a decoder in which every layer gets the cache of the first layer.",
-        read_again="Each layer has outputs of its own. " + SEE_CACHE,
+        looks_like="Your result is that of a decoder in which every layer gets the cache of the first layer.",
+        read_again="Each layer has its own outputs. " + SEE_CACHE,
     ),
     Mistake(
         id="inference.layers-side-by-side",
@@ -127,18 +127,18 @@ MISTAKES: tuple[Mistake, ...] = (
         old=CALL_LAYER,
         new="embedded = x if index == 0 else embedded\n"
         "            x = layer.forward_one_step_ec(\n                embedded,",
-        looks_like="Your result equals a decoder in which every layer gets the embeddings, not the output of the layer "
-        "below.",
-        read_again="The layers are stacked. The docstring says which tensor is the input of the layer above.",
+        looks_like="Your result is that of a decoder in which every layer gets the embeddings, not the output of the "
+        "previous layer.",
+        read_again="The layers are stacked. The docstring says which tensor is the input of the next layer.",
     ),
     Mistake(
         id="inference.last-position-to-next-layer",
         module="decoder",
         old=KEEP,
         new=f"{KEEP}\n            x = x[:, -1:]",
-        looks_like="The layers above the first get the last position only, without the earlier ones.",
-        read_again="Every layer attends to all positions of its input. The docstring says which tensor is the input of "
-        "the layer above.",
+        looks_like="All layers after the first get only the last position, without the earlier ones.",
+        read_again="Every layer attends to all positions of its input. The docstring says which tensor is the input "
+        "of the next layer.",
     ),
     Mistake(
         id="inference.all-positions-returned",
@@ -146,23 +146,23 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OUTPUT,
         new="y = x",
         looks_like="Your decoder returns scores for all positions instead of the last one.",
-        read_again="Only the token after the last position is to be predicted. See the shape of y in the docstring.",
+        read_again="You only need to predict the token after the last position. See the shape of y in the docstring.",
     ),
     Mistake(
         id="inference.first-position-returned",
         module="decoder",
         old=OUTPUT,
         new="y = x[:, :1]",
-        looks_like="Your decoder returns the scores of the first position instead of the last, so the same token comes "
-        "again and again.",
-        read_again="The next token is predicted from the newest position. See y in the docstring.",
+        looks_like="Your decoder returns the scores of the first position instead of the last, so it repeats the "
+        "same token.",
+        read_again="The newest position predicts the next token. See y in the docstring.",
     ),
     Mistake(
         id="inference.position-axis-lost",
         module="decoder",
         old=OUTPUT,
         new="y = x[:, -1]",
-        looks_like="Your decoder returns scores without the axis of the positions.",
+        looks_like="The scores that your decoder returns lack the position axis.",
         read_again="Indexing with a single number removes an axis, a slice keeps it. See the shape of y in the "
         "docstring.",
     ),
@@ -172,15 +172,15 @@ MISTAKES: tuple[Mistake, ...] = (
         old=NEW_CACHE,
         new="new_cache = [] if cache is None else cache",
         looks_like="Your list of caches gets longer with each step, and its first entries are never replaced.",
-        read_again="The new cache has one entry for each layer, in a list of its own. " + SEE_CACHE,
+        read_again="The new cache is a new list with one entry per layer. " + SEE_CACHE,
     ),
     Mistake(
         id="inference.layer-inputs-cached",
         module="decoder",
         old=f"{CALL_LAYER}\n",
         new=f"{KEEP}\n            {CALL_LAYER}\n",
-        looks_like="Your list of caches holds inputs of the layers, where only their outputs belong.",
-        read_again="The list gets one entry for each layer, after the layer has been called. " + SEE_CACHE,
+        looks_like="Your list of caches holds the inputs of the layers instead of their outputs.",
+        read_again="Each layer adds one entry to the list, after it has been called. " + SEE_CACHE,
     ),
     Mistake(
         id="inference.cache-prepended",
@@ -188,16 +188,16 @@ MISTAKES: tuple[Mistake, ...] = (
         old=GROW,
         new=GROW.replace("[cache, last]", "[last, cache]"),
         looks_like="Your cache has the newest position at its start.",
-        read_again="Positions stay in the order of the sentence. " + SEE_CACHE,
+        read_again="Positions stay in sentence order. " + SEE_CACHE,
     ),
     Mistake(
         id="inference.no-cross-attention",
         module="decoder",
         old=CROSS,
         new="pass",
-        looks_like="Your result equals a decoder whose single step does not look at the source in this call.",
-        read_again="A step has the same three sub-layers as forward. The last position asks the encoder's output too, "
-        "also where there is no padding mask.",
+        looks_like="Your result is that of a decoder whose single step does not attend to the source in this call.",
+        read_again="A step has the same three sub-layers as forward. The last position attends to the encoder's "
+        "output too, even without a padding mask.",
     ),
     Mistake(
         id="inference.cross-attention-needs-mask",
@@ -205,18 +205,18 @@ MISTAKES: tuple[Mistake, ...] = (
         old="last = self.encoder_attn_layer_norm(last + self.dropout(attended))",
         new="masked = encoder_padding_mask is not None\n            "
         "last = self.encoder_attn_layer_norm(last + self.dropout(attended)) if masked else last",
-        looks_like="Your result equals a decoder whose single step looks at the source only where there is a padding "
-        "mask of the source.",
-        read_again="None for a mask means that nothing is padded, as in the inference of one sentence; the source is "
-        "there all the same.",
+        looks_like="Your result is that of a decoder whose single step attends to the source only if the source has "
+        "a padding mask.",
+        read_again="A mask of None means that nothing is padded, as when a single sentence is decoded; the source is "
+        "still there.",
     ),
     Mistake(
         id="inference.cross-attention-first-query",
         module="decoder",
         old=ATTEND_ENCODER,
         new=ATTEND_ENCODER.replace("(last, ", "(x[:, -1:], "),
-        looks_like="Your result equals a decoder whose cross-attention asks with the layer's input instead of the "
-        "output of the self-attention.",
+        looks_like="Your result is that of a decoder whose cross-attention takes its query from the layer's input "
+        "instead of the output of self-attention.",
         read_again="The output of each sub-layer is the input of the next one. See figure 1 of the paper.",
     ),
     Mistake(
@@ -224,7 +224,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=HIDDEN,
         new="hidden = self.fc1(last)",
-        looks_like="Your result equals a decoder whose single step has no ReLU in the feed-forward network.",
+        looks_like="Your result is that of a decoder whose single step has no ReLU in the feed-forward network.",
         read_again="A step has the same three sub-layers as forward. Compare the two line by line.",
     ),
     Mistake(
@@ -232,7 +232,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=NORM,
         new="last = self.self_attn_layer_norm(self.dropout(attended))",
-        looks_like="Your result equals a decoder whose single step has no residual connection at the self-attention.",
+        looks_like="Your result is that of a decoder whose single step has no residual connection around "
+        "self-attention.",
         read_again="A step has the same three sub-layers as forward. Compare the two line by line.",
     ),
     Mistake(
@@ -240,7 +241,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=CUT_MASK,
         new=CUT_MASK.replace("-1:", ":1"),
-        looks_like="Your result equals a decoder whose last position sees what the first one may see.",
+        looks_like="Your result is that of a decoder whose last position may see only what the first position may see.",
         read_again="The row of the mask must belong to the query. " + SEE_LAYER,
     ),
     Mistake(
@@ -248,7 +249,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=CUT_MASK,
         new="last_mask = self_attn_mask[:, :, -1:]",
-        looks_like="The attention mask is cut to one key instead of one query.",
+        looks_like="You cut the attention mask to one key instead of one query.",
         read_again="Rows of the mask belong to queries, columns to keys. " + SEE_LAYER,
     ),
     # The visible tests decode cut sentences one by one: no padding, one token at the first step, and a causal mask
@@ -258,10 +259,10 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=ATTEND,
         new="attended = self.self_attn(last, x, x, attention_mask=last_mask)",
-        looks_like="Your result equals a step whose self-attention does not use the padding mask of the target, or "
-        "only what it says of the last position.",
-        read_again="Greedy decoding of one sentence has no padding, but the layer must also work with it. See the "
-        "arguments in the docstring.",
+        looks_like="Your result is that of a step whose self-attention ignores the target padding mask, or uses only "
+        "its last position.",
+        read_again="A single sentence has no padding, but the layer must also work with padding. See the arguments "
+        "in the docstring.",
     ),
     Mistake(
         id="inference.padding-mask-cut",
@@ -269,8 +270,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=ATTEND,
         new="padding_mask = None if self_attn_padding_mask is None else self_attn_padding_mask[:, -1:]\n"
         "        attended = self.self_attn(last, x, x, padding_mask, last_mask)",
-        looks_like="Your result equals a layer that cuts the padding mask to the last position.",
-        read_again="The padding mask speaks about the keys, which are all T_d positions. " + SEE_LAYER,
+        looks_like="Your result is that of a layer that cuts the padding mask to the last position.",
+        read_again="The padding mask marks keys, and the keys are all T_d positions. " + SEE_LAYER,
         same_as=("inference.padding-mask-ignored",),
     ),
     Mistake(
@@ -278,7 +279,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=ATTEND,
         new="attended = self.self_attn(last, x, x, self_attn_padding_mask)",
-        looks_like="Your result equals a step whose self-attention does not use the attention mask.",
+        looks_like="Your result is that of a step whose self-attention ignores the attention mask.",
         read_again="The last row of a causal mask forbids nothing, but other masks do, and the first step may have "
         "several positions. See the arguments in the docstring.",
     ),
@@ -287,17 +288,17 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=ATTEND_ENCODER,
         new="attended = self.encoder_attn(last, encoder_out, encoder_out)",
-        looks_like="Your result equals a step whose cross-attention also looks at the padding of the source.",
-        read_again="Greedy decoding of one sentence has no padding, but the layer must also work with it. See the "
-        "arguments in the docstring.",
+        looks_like="Your result is that of a step whose cross-attention also attends to the padding of the source.",
+        read_again="A single sentence has no padding, but the layer must also work with padding. See the arguments "
+        "in the docstring.",
     ),
     Mistake(
         id="inference.first-step-one-position",
         module="decoder",
         old=LAST,
         new="last = x[:, -1:]",
-        looks_like="Your layer computes the last position only, even when nothing is cached yet.",
-        read_again="The docstring says what is computed when the cache is None. A first step may have several "
+        looks_like="Your layer computes only the last position, even when there is no cache yet.",
+        read_again="The docstring says what to compute when the cache is None. A first step may have several "
         "positions.",
         seen_by="hidden",
     ),
@@ -306,8 +307,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=LAYER_CACHE,
         new="cache=None,",
-        looks_like="Your tokens are right, but the cache is never used: every step computes all positions anew.",
-        read_again="The earlier positions do not change from step to step, which is why they are cached. " + SEE_CACHE,
+        looks_like="Your tokens are right, but the cache is never used: every step computes all positions again.",
+        read_again="The earlier positions do not change from step to step, so they are cached. " + SEE_CACHE,
         seen_by="hidden",
     ),
     Mistake(
@@ -315,9 +316,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="decoder",
         old=KEEP,
         new=f"{KEEP}\n            if cache is not None:\n                cache[index] = x",
-        looks_like="Your result is right, but the list of caches that was passed in is changed by the call.",
-        read_again="The old cache belongs to the caller, who may want to go on from it twice. The docstring promises a "
-        "new list.",
+        looks_like="Your result is right, but the call changes the list of caches that was passed in.",
+        read_again="The old cache belongs to the caller, who may continue from it more than once. The docstring "
+        "promises a new list.",
         seen_by="hidden",
     ),
 )

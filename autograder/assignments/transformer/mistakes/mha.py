@@ -11,7 +11,9 @@ PROJECTIONS = "split_heads(self.W_q(Q)), split_heads(self.W_k(K)), split_heads(s
 SCALE = "math.sqrt(self.d_k)"
 
 SCALING = "Section 3.2.1 of the paper says what the dot products are divided by, and why."
-SPLITTING = "Section 3.2.2 of the paper describes the heads; the docstring of the class says where each one lies."
+SPLITTING = (
+    "Section 3.2.2 of the paper describes the heads; the docstring of the class says which features each head takes."
+)
 PROJECTING = "Compare the three names in the signature with the three linear maps, one by one."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -20,18 +22,17 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCALE,
         new="math.sqrt(self.d_model)",
-        looks_like="Your result equals attention that is scaled by sqrt(d_model) instead of sqrt(d_k).",
-        read_again="Each head works on its own part of the features, so its dot products are sums of fewer terms than "
-        "d_model. " + SCALING,
+        looks_like="Your result is that of attention scaled by sqrt(d_model) instead of sqrt(d_k).",
+        read_again="Each head uses only its own part of the features, so its dot products sum fewer than d_model "
+        "terms. " + SCALING,
     ),
     Mistake(
         id="mha.scale-missing",
         module="mha",
         old=SCORES,
         new="query @ key.transpose(-2, -1)",
-        looks_like="Your result equals attention without any scaling of the dot products.",
-        read_again="The longer the vectors are, the larger their dot products become, and the softmax then looks at "
-        "one key only. " + SCALING,
+        looks_like="Your result is that of attention without scaling.",
+        read_again="Longer vectors have larger dot products, and the softmax then attends to one key only. " + SCALING,
     ),
     Mistake(
         id="mha.heads-not-transposed",
@@ -39,19 +40,18 @@ MISTAKES: tuple[Mistake, ...] = (
         old="return x.transpose(1, 2)  #",
         new="return x  #",
         looks_like="Your queries, and perhaps your keys and values, have the position axis before the head axis.",
-        read_again="The docstring lists the axes of the result in their order. Attention multiplies the last two axes, "
-        "so these must be positions and features, with the heads in front of them.",
+        read_again="The docstring lists the axes of the result in order. Attention multiplies the last two axes, "
+        "which must be positions and features; the heads come before them.",
     ),
     Mistake(
         id="mha.view-without-transpose",
         module="mha",
         old=SPLIT,
         new="return x.contiguous().view(B, self.num_heads, T, self.d_k)",
-        looks_like="Your queries, and perhaps your keys and values, have the right shape, but each head holds pieces "
-        "of several positions, as by a view that makes the head axis in front of the positions.",
-        read_again="A view gives the numbers new indices, but it never moves one. In memory the features of one "
-        "position lie side by side, so an axis of heads can be made from the features only, and is moved to its place "
-        "afterwards.",
+        looks_like="Your queries, and perhaps your keys and values, have the right shape but mix positions, as if a "
+        "view put the heads before the positions.",
+        read_again="A view never moves a number. The features of one position are next to each other in memory, so "
+        "only the feature axis can be split into heads. Then move the head axis to its place.",
     ),
     *mha_masks.MISTAKES,
     Mistake(
@@ -59,17 +59,17 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=OUTPUT,
         new="torch.softmax(scores, dim=-2) @ value",
-        looks_like="Your result equals attention with the softmax over the queries instead of the keys.",
-        read_again="Every query distributes a weight of 1 over the keys. Ask yourself which axis of the scores "
-        "belongs to the keys, and see section 3.2.1 of the paper.",
+        looks_like="Your result is that of attention with the softmax over the queries instead of the keys.",
+        read_again="Every query shares a weight of 1 among the keys. Which axis of the scores is the key axis? See "
+        "section 3.2.1 of the paper.",
     ),
     Mistake(
         id="mha.softmax-over-heads",
         module="mha",
         old=OUTPUT,
         new="torch.softmax(scores, dim=1) @ value",
-        looks_like="Your result equals attention with the softmax over the heads instead of the keys.",
-        read_again="The heads do not compete with each other, the keys do. Write down the four axes of the scores and "
+        looks_like="Your result is that of attention with the softmax over the heads instead of the keys.",
+        read_again="The keys compete with each other, the heads do not. Write down the four axes of the scores and "
         "see section 3.2.1 of the paper.",
     ),
     Mistake(
@@ -77,25 +77,25 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCORES,
         new=f"torch.softmax({SCORES}, dim=-1)",
-        looks_like="Your result equals attention with two softmaxes, one before the masks and one after them.",
+        looks_like="Your result is that of attention with two softmaxes, one before the masks and one after them.",
         read_again="A softmax of weights makes them nearly equal. Figure 2 (left) of the paper has one softmax; see "
-        "what stands before it.",
+        "what comes before it.",
     ),
     Mistake(
         id="mha.query-input-for-all",
         module="mha",
         old=PROJECTIONS,
         new="split_heads(self.W_q(Q)), split_heads(self.W_k(Q)), split_heads(self.W_v(Q))",
-        looks_like="Your keys, and perhaps your values, are computed from the input of the queries.",
-        read_again="That is the same in self-attention only. In cross-attention the keys and values come from another "
-        "sequence. " + PROJECTING,
+        looks_like="Your keys, and perhaps your values, are computed from the input for the queries.",
+        read_again="Only in self-attention are the inputs the same. In cross-attention the keys and values come from "
+        "a different sequence. " + PROJECTING,
     ),
     Mistake(
         id="mha.values-by-W_q",
         module="mha",
         old="self.W_v(V)",
         new="self.W_q(V)",
-        looks_like="Your values are projected with the weights of the queries.",
+        looks_like="Your values are projected with the weights for the queries.",
         read_again=PROJECTING,
     ),
     Mistake(
@@ -103,7 +103,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old="self.W_k(K)",
         new="self.W_q(K)",
-        looks_like="Your keys are projected with the weights of the queries.",
+        looks_like="Your keys are projected with the weights for the queries.",
         read_again=PROJECTING,
     ),
     Mistake(
@@ -111,7 +111,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PROJECTIONS,
         new="split_heads(self.W_q(Q)), split_heads(self.W_q(K)), split_heads(self.W_q(V))",
-        looks_like="Your keys and your values are projected with the weights of the queries.",
+        looks_like="Your keys and your values are projected with the weights for the queries.",
         read_again="Queries, keys and values each have their own projection. " + PROJECTING,
         same_as=("mha.keys-by-W_q",),
     ),
@@ -120,7 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=PROJECTIONS,
         new="split_heads(self.W_q(Q)), split_heads(self.W_v(K)), split_heads(self.W_k(V))",
-        looks_like="Your keys are projected with the weights of the values, as if the two maps had changed places.",
+        looks_like="Your keys are projected with the weights for the values, as if the two maps were swapped.",
         read_again=PROJECTING,
     ),
     Mistake(
@@ -137,7 +137,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SPLIT,
         new="return x.contiguous().view(B, T, self.d_k, self.num_heads).permute(0, 3, 1, 2)",
-        looks_like="Your heads take turns: neighbouring features belong to different heads.",
+        looks_like="Your heads are interleaved: neighbouring features belong to different heads.",
         read_again="The order of the two new axes decides which features make up a head. " + SPLITTING,
     ),
     Mistake(
@@ -145,7 +145,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCALE,
         new="self.d_k",
-        looks_like="Your result equals attention that is scaled by d_k instead of its square root.",
+        looks_like="Your result is that of attention scaled by d_k instead of its square root.",
         read_again="The spread of a sum of independent terms grows with the square root of their number. " + SCALING,
     ),
     Mistake(
@@ -153,42 +153,40 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCORES,
         new=SCORES.replace("/", "*"),
-        looks_like="Your result equals attention whose dot products are multiplied by sqrt(d_k).",
-        read_again="Scaling shall make the scores smaller. " + SCALING,
+        looks_like="Your result is that of attention whose dot products are multiplied by sqrt(d_k).",
+        read_again="Scaling must make the scores smaller. " + SCALING,
     ),
     Mistake(
         id="mha.scale-number-of-keys",
         module="mha",
         old=SCALE,
         new="math.sqrt(key.size(-2))",
-        looks_like="Your result equals attention that is scaled by the square root of the number of keys.",
-        read_again="The number d_k is the length of one key vector; how many keys there are does not matter. "
-        + SCALING,
+        looks_like="Your result is that of attention scaled by the square root of the number of keys.",
+        read_again="The size d_k is the length of one key vector; the number of keys does not matter. " + SCALING,
     ),
     Mistake(
         id="mha.scale-number-of-queries",
         module="mha",
         old=SCALE,
         new="math.sqrt(query.size(-2))",
-        looks_like="Your result equals attention that is scaled by the square root of the number of queries.",
-        read_again="The number d_k is the length of one query vector; how many queries there are does not matter. "
-        + SCALING,
+        looks_like="Your result is that of attention scaled by the square root of the number of queries.",
+        read_again="The size d_k is the length of one query vector; the number of queries does not matter. " + SCALING,
     ),
     Mistake(
         id="mha.scale-after-softmax",
         module="mha",
         old=OUTPUT,
         new="torch.softmax(scores * math.sqrt(self.d_k), dim=-1) / math.sqrt(self.d_k) @ value",
-        looks_like="Your result equals attention that is scaled after the softmax instead of before it.",
-        read_again="After the softmax the weights of a query add up to 1, and nothing may change that. See the formula "
-        "in section 3.2.1 of the paper.",
+        looks_like="Your result is that of attention scaled after the softmax instead of before it.",
+        read_again="After the softmax the weights of a query add up to 1, and nothing may change that. See the "
+        "formula in section 3.2.1 of the paper.",
     ),
     Mistake(
         id="mha.key-not-transposed",
         module="mha",
         old=SCORES,
         new="query @ key / math.sqrt(self.d_k)",
-        looks_like="The product of queries and keys does not fit: the keys are not transposed.",
+        looks_like="The shapes of queries and keys do not fit: the keys are not transposed.",
         read_again="Each score is the dot product of one query and one key. Write down the shapes of both factors and "
         "of the result that you want, (B, H, T_q, T_k).",
     ),
@@ -197,37 +195,37 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCORES,
         new="query @ key.T / math.sqrt(self.d_k)",
-        looks_like="The product of queries and keys does not fit: all axes of the keys are reversed, not the last two.",
-        read_again="The keys have four axes. The attribute T of a tensor is meant for matrices, with two: of four it "
-        "reverses the order of all, so the sentences come last. Only positions and features shall change places.",
+        looks_like="The shapes of queries and keys do not fit: all axes of the keys are reversed, not only the last "
+        "two.",
+        read_again="The attribute T of a tensor is meant for matrices: on four axes it reverses the whole order, so "
+        "the batch comes last. Only positions and features must be swapped.",
     ),
     Mistake(
         id="mha.key-reshaped",
         module="mha",
         old=SCORES,
         new="query @ key.reshape(*key.shape[:2], self.d_k, -1) / math.sqrt(self.d_k)",
-        looks_like="Your result equals attention in which the keys are brought into the transposed shape by a view, "
-        "not by a transposition.",
-        read_again="A view keeps the order of the numbers in memory, so parts of different keys get mixed. Two axes "
-        "change places only by a transposition.",
+        looks_like="Your result is that of attention in which a view, not a transposition, brings the keys into the "
+        "transposed shape.",
+        read_again="A view keeps the order of the numbers in memory, so parts of different keys get mixed. Only a "
+        "transposition swaps two axes.",
     ),
     Mistake(
         id="mha.queries-keys-exchanged",
         module="mha",
         old=SCORES,
         new="key @ query.transpose(-2, -1) / math.sqrt(self.d_k)",
-        looks_like="Your result equals attention in which the keys ask and the queries answer.",
-        read_again="A row of the scores belongs to one query, a column to one key. With fewer queries than keys you "
-        "would see it in the shape.",
+        looks_like="Your result is that of attention with queries and keys swapped.",
+        read_again="A row of the scores belongs to one query, a column to one key. With fewer queries than keys, the "
+        "shape would show it.",
     ),
     Mistake(
         id="mha.sigmoid",
         module="mha",
         old=OUTPUT,
         new="torch.sigmoid(scores) @ value",
-        looks_like="Your result equals attention with a sigmoid instead of the softmax.",
-        read_again="The weights of one query must add up to 1, so the keys have to share. See section 3.2.1 of the "
-        "paper.",
+        looks_like="Your result is that of attention with a sigmoid instead of the softmax.",
+        read_again="The weights of one query must add up to 1, so the keys compete. See section 3.2.1 of the paper.",
     ),
     Mistake(
         id="mha.W_o-inside",
@@ -235,8 +233,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=OUTPUT,
         new=OUTPUT + "\n        x = self.W_o(x.transpose(1, 2).flatten(2))"
         ".unflatten(2, (self.num_heads, self.d_k)).transpose(1, 2)",
-        looks_like="Your result equals attention that is already mixed by W_o.",
-        read_again="The method forward applies W_o to what you return, so it would be applied twice. See under Returns "
+        looks_like="Your result already has W_o applied to it.",
+        read_again="The method forward applies W_o to your result, so it would be applied twice. See under Returns "
         "in the docstring.",
     ),
     Mistake(
@@ -244,9 +242,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=OUTPUT,
         new="torch.dropout(torch.softmax(scores, dim=-1), 0.1, True) @ value",
-        looks_like="Your result is random: two calls with the same inputs differ, as with an active dropout.",
-        read_again="This module has no dropout. The paper puts dropout behind the sub-layers (section 5.4), which the "
-        "encoder and the decoder do.",
+        looks_like="Your result is random: two calls with the same inputs differ, as if dropout were active.",
+        read_again="This module has no dropout. The paper applies dropout after the sub-layers (section 5.4); the "
+        "encoder and the decoder do that.",
         random=True,
     ),
     # The visible tests only warn of it.
@@ -255,9 +253,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=OUTPUT,
         new="torch.dropout(torch.softmax(scores, dim=-1), 0.1, self.training) @ value",
-        looks_like="Your attention is random in training, as with a dropout on the attention weights.",
-        read_again="Many implementations do that, but this module has no dropout. The paper puts dropout behind the "
-        "sub-layers (section 5.4), which the encoder and the decoder do.",
+        looks_like="In training, your attention is random, as if you applied dropout to the attention weights.",
+        read_again="Many implementations do that, but this module has no dropout. The paper applies dropout after "
+        "the sub-layers (section 5.4); the encoder and the decoder do that.",
         seen_by="hidden",
     ),
     # The visible tests only warn of it.
@@ -266,9 +264,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=OUTPUT,
         new="scores.exp() / scores.exp().sum(dim=-1, keepdim=True) @ value",
-        looks_like="Your softmax is right for small scores, but the exponential of a large one is no finite number.",
-        read_again="Subtracting the same number from all scores of a row does not change its softmax; with the largest "
-        "one, no exponential is above 1. PyTorch's own softmax does that.",
+        looks_like="Your softmax is right for small scores, but the exponential of a large score is infinite.",
+        read_again="Subtracting the same number from all scores of a row does not change its softmax. If you "
+        "subtract the largest score, no exponential is above 1; PyTorch's own softmax does this.",
         seen_by="hidden",
     ),
     # The visible tests only warn of it.
@@ -277,9 +275,9 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=OUTPUT,
         new="torch.softmax(scores.detach(), dim=-1) @ value",
-        looks_like="Your result is right, but the queries and keys get no gradient, so they would never learn.",
-        read_again="Somewhere the computation leaves the graph of autograd: by detaching, by the attribute data, by "
-        "switching gradients off, or on a way through NumPy or Python numbers.",
+        looks_like="Your result is right, but no gradient reaches the queries and keys, so they would never learn.",
+        read_again="Somewhere the computation leaves the autograd graph: through detach, the data attribute, "
+        "disabled gradients, NumPy, or Python numbers.",
         seen_by="hidden",
     ),
     # The visible tests only warn of it.
@@ -288,9 +286,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="mha",
         old=SCORES,
         new="query.div_(math.sqrt(self.d_k)) @ key.transpose(-2, -1)",
-        looks_like="Your result is right, but the tensor of the queries that was passed in is changed by the call.",
-        read_again="Operators such as /= and methods whose names end in an underscore write into their tensor, which "
-        "belongs to the caller.",
+        looks_like="Your result is right, but the call changes the queries that were passed in.",
+        read_again="Operators such as /= and methods whose names end in an underscore change the caller's tensor.",
         seen_by="hidden",
     ),
 )

@@ -10,7 +10,7 @@ SINES = "pe[:, 0::2] = torch.sin(angle)"
 COSINES = "pe[:, 1::2] = torch.cos(angle[:, : d_model // 2])"
 OUTPUT = "return x + self.pe[:, :T]"
 
-FORMULA = "Put small numbers into the formula of the docstring, for instance d_model = 4, and compare them with yours."
+FORMULA = "Put small numbers into the formula of the docstring, for example d_model = 4, and compare with your values."
 SLICING = "The table is (1, max_seq_length, d_model) and the embeddings are (B, T, d_model)."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -20,7 +20,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{SINES}\n        {COSINES}",
         new="pe[:, 0::2] = torch.cos(angle)\n        pe[:, 1::2] = torch.sin(angle[:, : d_model // 2])",
         looks_like="Your table has the cosines in the even columns and the sines in the odd ones.",
-        read_again="Columns are counted from 0, so the first column is an even one. See the two formulas in the "
+        read_again="Columns are counted from 0, so the first column is an even column. See the two formulas in the "
         "docstring.",
     ),
     Mistake(
@@ -28,16 +28,16 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("torch.arange(0, d_model, 2)", "torch.arange((d_model + 1) // 2)"),
-        looks_like="Your table equals one with the exponent i / d_model instead of 2i / d_model.",
-        read_again="In the formula i counts pairs of columns. The exponent has twice that number. " + FORMULA,
+        looks_like="Your table is that for the exponent i / d_model instead of 2i / d_model.",
+        read_again="In the formula, i counts pairs of columns, and the exponent contains 2i. " + FORMULA,
     ),
     Mistake(
         id="pe.exponents-up-to-1",
         module="pe",
         old=FREQUENCY,
         new="torch.exp(torch.linspace(0, 1, (d_model + 1) // 2) * -math.log(10000.0))",
-        looks_like="Your exponents run from 0 to 1, with the 1: the speeds of your columns fall too fast.",
-        read_again="The largest exponent of the formula is a little below 1. Torch's functions that divide a range "
+        looks_like="Your exponents run from 0 to 1, including 1, so the frequencies fall too fast.",
+        read_again="The largest exponent of the formula is a little below 1. PyTorch functions that divide a range "
         "into equal parts include its end. " + FORMULA,
     ),
     Mistake(
@@ -45,33 +45,33 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("torch.arange(0, d_model, 2)", "2 * torch.arange(0, d_model, 2)"),
-        looks_like="Your table equals one with the exponent 4i / d_model instead of 2i / d_model.",
-        read_again="The even column numbers 0, 2, 4, ... are the 2i of the formula already, and the denominator is the "
-        "whole d_model. " + FORMULA,
+        looks_like="Your table is that for the exponent 4i / d_model instead of 2i / d_model.",
+        read_again="The even column numbers 0, 2, 4, ... are already the 2i of the formula, and the denominator is "
+        "the whole d_model. " + FORMULA,
     ),
     Mistake(
         id="pe.not-added",
         module="pe",
         old=OUTPUT,
         new="return x",
-        looks_like="Your output equals the embeddings, without the encodings.",
-        read_again="The table alone changes nothing. Section 3.5 of the paper says what happens to the embeddings.",
+        looks_like="Your output is just the embeddings, without the positional encodings.",
+        read_again="The table alone has no effect. Section 3.5 of the paper says what happens to the embeddings.",
     ),
     Mistake(
         id="pe.not-sliced",
         module="pe",
         old=OUTPUT,
         new="return x + self.pe",
-        looks_like="The encodings that are added do not have the length of the input.",
-        read_again="Most sentences are shorter than the table, and need its first T positions only; mind the axis. "
-        + SLICING,
+        looks_like="The encodings that you add are not as long as the input.",
+        read_again="Most sentences are shorter than the table and need only its first T positions. Which axis has the "
+        "positions? " + SLICING,
     ),
     Mistake(
         id="pe.batch-axis-sliced",
         module="pe",
         old=OUTPUT,
         new="return x + self.pe[:T]",
-        looks_like="The table is cut on its first axis, which is not the axis of the positions.",
+        looks_like="You slice the table on its first axis, which is not the position axis.",
         read_again="In some texts the positions come first; here the batch does. " + SLICING,
         same_as=("pe.not-sliced",),
     ),
@@ -80,7 +80,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=OUTPUT,
         new="return self.pe[:, :T]",
-        looks_like="Your output is the table alone, without the embeddings.",
+        looks_like="Your output is only the table, without the embeddings.",
         read_again="The docstring says that the encodings are added to x.",
     ),
     Mistake(
@@ -88,8 +88,8 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("-math.log", "math.log"),
-        looks_like="Your table equals one whose positions are multiplied by the power of 10000 instead of divided.",
-        read_again="The wavelengths grow from left to right, so the later columns must change slowly. " + FORMULA,
+        looks_like="Your table multiplies the positions by the power of 10000 instead of dividing them.",
+        read_again="Wavelengths grow from left to right, so the later columns must change slowly. " + FORMULA,
     ),
     Mistake(
         id="pe.halves",
@@ -98,7 +98,7 @@ MISTAKES: tuple[Mistake, ...] = (
         new="pe[:, : (d_model + 1) // 2] = torch.sin(angle)\n"
         "        pe[:, (d_model + 1) // 2 :] = torch.cos(angle[:, : d_model // 2])",
         looks_like="Your table has all sines in the left half and all cosines in the right half.",
-        read_again="Many programs do that, but here sines and cosines take turns. See the column numbers in the "
+        read_again="Many programs do that, but here sines and cosines alternate. See the column numbers in the "
         "formulas of the docstring.",
     ),
     Mistake(
@@ -107,7 +107,7 @@ MISTAKES: tuple[Mistake, ...] = (
         old=f"{SINES}\n        {COSINES}",
         new="encoding = torch.cat([torch.sin(angle), torch.cos(angle)], dim=1)",
         looks_like="Your table is still full of zeros.",
-        read_again="What you compute must be stored in the columns of the tensor that is registered after your code.",
+        read_again="Store your result in the columns of the tensor that is registered after your code.",
     ),
     Mistake(
         id="pe.sines-only",
@@ -115,8 +115,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=COSINES,
         new=COSINES.replace("cos", "sin"),
         looks_like="Your table has sines in all columns.",
-        read_again="The two columns of a pair have the same angle, but not the same function. See the second formula "
-        "of the docstring.",
+        read_again="The two columns of a pair have the same angle but different functions. See the second formula of "
+        "the docstring.",
     ),
     Mistake(
         id="pe.cosine-exponent-shifted",
@@ -133,15 +133,15 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=POSITION,
         new="torch.arange(1, max_seq_length + 1).unsqueeze(1)",
-        looks_like="Your table equals the right one moved by a row: its first row is meant for position 1.",
-        read_again="The docstring says where the positions start.",
+        looks_like="Your table is the right one shifted by one row: its first row is for position 1.",
+        read_again="The docstring says which number the first position has.",
     ),
     Mistake(
         id="pe.last-positions",
         module="pe",
         old=OUTPUT,
         new="return x + self.pe[:, -T:]",
-        looks_like="Your output has the encodings of the last T rows of the table.",
+        looks_like="Your output uses the encodings from the last T rows of the table.",
         read_again="A sentence starts at position 0, however long it is. " + SLICING,
     ),
     Mistake(
@@ -149,7 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("10000.0", "1000.0"),
-        looks_like="Your table equals one with the base 1000 instead of 10000.",
+        looks_like="Your table is that for the base 1000 instead of 10000.",
         read_again="Count the zeros of the number in section 3.5 of the paper.",
     ),
     Mistake(
@@ -157,7 +157,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("10000.0", "100000.0"),
-        looks_like="Your table equals one with the base 100000 instead of 10000.",
+        looks_like="Your table is that for the base 100000 instead of 10000.",
         read_again="Count the zeros of the number in section 3.5 of the paper.",
     ),
     Mistake(
@@ -166,22 +166,22 @@ MISTAKES: tuple[Mistake, ...] = (
         old=FREQUENCY,
         new="torch.full(((d_model + 1) // 2,), 1 / 10000.0)",
         looks_like="Your table has the same wavelength in all columns.",
-        read_again="The number 10000 has an exponent that depends on the column. " + FORMULA,
+        read_again="The exponent of 10000 depends on the column. " + FORMULA,
     ),
     Mistake(
         id="pe.logarithm-base-10",
         module="pe",
         old=FREQUENCY,
         new=FREQUENCY.replace("math.log(", "math.log10("),
-        looks_like="Your table equals one that mixes the logarithm to base 10 with the exponential function of base e.",
-        read_again="Exponential function and logarithm undo each other only if they have the same base.",
+        looks_like="Your table mixes the logarithm to base 10 with the exponential function to base e.",
+        read_again="An exponential function and a logarithm cancel out only if they have the same base.",
     ),
     Mistake(
         id="pe.multiplied",
         module="pe",
         old=OUTPUT,
         new="return x * self.pe[:, :T]",
-        looks_like="Your output equals the embeddings multiplied by the encodings.",
+        looks_like="Your output multiplies the embeddings by the encodings.",
         read_again="Section 3.5 of the paper says how encodings and embeddings are combined.",
     ),
     Mistake(
@@ -189,41 +189,41 @@ MISTAKES: tuple[Mistake, ...] = (
         module="pe",
         old=OUTPUT,
         new="return x * math.sqrt(self.d_model) + self.pe[:, :T]",
-        looks_like="Your output has the embeddings multiplied by sqrt(d_model) before the encodings are added.",
-        read_again="The paper does so in section 3.4, but not this course: the docstring of the class Transformer says "
-        "how the checkpoint was trained.",
+        looks_like="You multiply the embeddings by sqrt(d_model) before you add the encodings.",
+        read_again="The paper does so (section 3.4), but this course does not: the docstring of the class "
+        "Transformer says how the checkpoint was trained.",
     ),
     Mistake(
         id="pe.encoding-scaled",
         module="pe",
         old=OUTPUT,
         new="return x + self.pe[:, :T] / math.sqrt(self.d_model)",
-        looks_like="Your output has the encodings divided by sqrt(d_model).",
-        read_again="The square root belongs to attention. Section 3.5 of the paper adds the encodings as they are.",
+        looks_like="You divide the encodings by sqrt(d_model).",
+        read_again="The square root belongs to attention. Section 3.5 of the paper adds the encodings unchanged.",
     ),
     Mistake(
         id="pe.two-pi",
         module="pe",
         old=ANGLE,
         new=ANGLE + " * 2 * math.pi",
-        looks_like="Your table equals one whose angles are multiplied by 2 pi.",
-        read_again="A factor of 2 pi appears in the wavelengths by itself, because sine and cosine have that period. "
-        "There is none in the formula.",
+        looks_like="Your table has angles that are multiplied by 2 pi.",
+        read_again="The wavelengths contain 2 pi because sine and cosine have this period. The formula itself has no "
+        "such factor.",
     ),
     Mistake(
         id="pe.degrees",
         module="pe",
         old=ANGLE,
         new="angle = torch.deg2rad(position * frequency)",
-        looks_like="Your table equals one whose angles are taken as degrees.",
-        read_again="The formula is in radians, as sine and cosine are in every numerical library.",
+        looks_like="Your table treats the angles as degrees.",
+        read_again="The formula uses radians, like sine and cosine in every numerical library.",
     ),
     Mistake(
         id="pe.input-changed-in-place",
         module="pe",
         old=OUTPUT,
         new="x += self.pe[:, :T]\n        return x",
-        looks_like="Your output is right, but the tensor of the embeddings that was passed in is changed by the call.",
-        read_again="Operators such as += write into their tensor, which belongs to the caller.",
+        looks_like="Your output is right, but the call changes the embeddings that were passed in.",
+        read_again="Operators such as += change the caller's tensor.",
     ),
 )

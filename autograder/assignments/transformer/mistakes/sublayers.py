@@ -5,11 +5,10 @@ from typing import Literal
 
 from autograder.diagnosis.mistakes import Mistake
 
-POST_NORM = "The docstring of the class has the formula that wraps every sub-layer; see also section 3.1 of the paper."
-DROPOUT = (
-    "Section 5.4 of the paper says where the residual dropout stands: on the output of the sub-layer, before it is "
-    "added to the input."
+POST_NORM = (
+    "The docstring of the class has the formula that applies to every sub-layer; see also section 3.1 of the paper."
 )
+DROPOUT = "Section 5.4 of the paper says where dropout is applied: to the output of the sub-layer, before the sum."
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Sublayer:
 
     @property
     def title(self) -> str:
-        return self.name.replace("feed-forward", "feed-forward network")
+        return self.name.replace("feed-forward", "the feed-forward network")
 
     def mistake(
         self,
@@ -47,48 +46,48 @@ class Sublayer:
         return self.mistake(
             "no-residual",
             "x = {norm}(self.dropout({result}))",
-            "Your result equals a layer without the residual connection around the {title}.",
-            "What enters a sub-layer is added to what it computes. " + POST_NORM,
+            "Your result is that of a layer without the residual connection around {title}.",
+            "The input of a sub-layer is added to its output. " + POST_NORM,
         )
 
     def no_norm(self) -> Mistake:
         return self.mistake(
             "no-norm",
             "x = x + self.dropout({result})",
-            "Your result equals a layer without the layer norm after the {title}.",
-            "The constructor makes one layer norm for each sub-layer, and each of them is used. " + POST_NORM,
+            "Your result is that of a layer without the layer norm after {title}.",
+            "The constructor creates one layer norm for each sub-layer; use each of them. " + POST_NORM,
         )
 
     def norm_before_residual(self) -> Mistake:
         return self.mistake(
             "norm-before-residual",
             "x = x + {norm}(self.dropout({result}))",
-            "Your result equals a layer in which only the output of the {title} is normed, before it is added.",
-            "The layer norm comes last: it sees the sum. " + POST_NORM,
+            "Your result is that of a layer that normalises only the output of {title}, before the sum.",
+            "The layer norm comes last: it normalises the sum. " + POST_NORM,
         )
 
     def no_dropout(self) -> Mistake:
         return self.mistake(
             "no-dropout",
             "x = {norm}(x + {result})",
-            "Your result equals a layer without dropout on the output of the {title}.",
-            "Tests in evaluation mode do not show that dropout is missing. " + DROPOUT,
+            "Your result is that of a layer without dropout on the output of {title}.",
+            "In evaluation mode you cannot see that dropout is missing. " + DROPOUT,
         )
 
     def dropout_after_norm(self) -> Mistake:
         return self.mistake(
             "dropout-after-norm",
             "x = self.dropout({norm}(x + {result}))",
-            "Your result equals a layer with the dropout of the {title} after the layer norm.",
-            "Tests in evaluation mode do not show where dropout stands. " + DROPOUT,
+            "Your result is that of a layer with the dropout of {title} after the layer norm.",
+            "In evaluation mode you cannot see where dropout is applied. " + DROPOUT,
         )
 
     def dropout_on_sum(self) -> Mistake:
         return self.mistake(
             "dropout-on-sum",
             "x = {norm}(self.dropout(x + {result}))",
-            "Your result equals a layer in which dropout also hits the residual connection around the {title}.",
-            "Tests in evaluation mode do not show where dropout stands. " + DROPOUT,
+            "Your result is that of a layer in which dropout also acts on the residual connection around {title}.",
+            "In evaluation mode you cannot see where dropout is applied. " + DROPOUT,
         )
 
     # The visible tests do not judge gradients, nor what becomes of the inputs.
@@ -97,7 +96,7 @@ class Sublayer:
         return self.mistake(
             "residual-in-place",
             "x += self.dropout({result})\n        x = {norm}(x)",
-            "Your result is right, but the tensor that was passed in is changed, as by a += around the {title}.",
-            "The operator += writes into its tensor. That tensor belongs to the caller, and autograd still needs it.",
+            "Your result is right, but the call changes the tensor that was passed in, as if by a += around {title}.",
+            "The operator += changes its tensor, which belongs to the caller and which autograd still needs.",
             "hidden",
         )

@@ -101,5 +101,5 @@ class TestDecoder(TrainedTestCase):
         long = {**inputs, "tgt": tgt, "tgt_lengths": np.array([4, 4])}
         used, new = self.tiny_model()[0], self.tiny_model()[0]
         used.forward_decoder(**short)
-        right, name = new.forward_decoder(**long), "dec_output of a target after a shorter one"
+        right, name = new.forward_decoder(**long), "dec_output for a target that follows a shorter one"
         self.assert_tensor(used.forward_decoder(**long), right, name, "B T_d tokens")

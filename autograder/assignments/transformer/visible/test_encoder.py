@@ -43,8 +43,10 @@ class TestEncoder(TrainedTestCase):
             result = model.forward_encoder(src=np.array([[5, 6, 7], [8, 9, 5]]), src_lengths=lengths)
             _, mask = self.items(result, 2, "forward_encoder")
             if not np.array_equal(np.asarray(mask) != 0, ~inside(lengths)):
-                why = "src_lengths says where the padding begins, whatever tokens stand there."
-                self.wrong("padding of other tokens than in our sentences is not marked in src_padding_mask", why)
+                why = "src_lengths says where the padding begins, whatever its tokens are."
+                self.wrong(
+                    "src_padding_mask does not mark padding whose tokens differ from those in our sentences", why
+                )
         small, weights = self.tiny_model()
         sentences = {name: TINY_SENTENCES[name] for name in ("src", "src_lengths")}
         where = inside(sentences["src_lengths"])[..., None]

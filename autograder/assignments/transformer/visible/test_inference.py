@@ -22,7 +22,7 @@ MOST = 1000  # tokens that are looked at: a sentence of millions is an attack
 
 
 class TestInference(TrainedTestCase):
-    """The trained model translates by itself, token by token."""
+    """The trained model translates on its own, token by token."""
 
     def translate(self) -> tuple[list[Any], list[Any]]:
         """Tokens and caches of the stored sentences, which are translated once for both tests."""
@@ -38,7 +38,7 @@ class TestInference(TrainedTestCase):
         return self.items(decoded, B, "decoded"), self.items(caches, B, "the list of caches")
 
     def test_decoder_inference_outputs_extra_credit(self):
-        """Translate German sentences: every token equals the reference translation."""
+        """Translate German sentences: every token must match the reference translation."""
         with self.part("one step"):
             self.check_step()
             with self.only_warn():
@@ -59,7 +59,7 @@ class TestInference(TrainedTestCase):
         again = {name: value[::-1].copy() if np.ndim(value) else value for name, value in TINY_SENTENCES.items()}
         first, second = (self.items(model.inference(**source), 2, "inference")[0] for source in (TINY_SENTENCES, again))
         if not isinstance(first, list) or not alike(second, first[::-1]):
-            self.wrong("a second call, with the same sentences in reverse order, gives other tokens", KEPT_WHY)
+            self.wrong("a second call with the same sentences in reverse order returns different tokens", KEPT_WHY)
 
     def warn_of_step(self) -> None:
         """Warn of what a step of a small layer should not do."""
@@ -130,14 +130,14 @@ class TestInference(TrainedTestCase):
         rate = 100 * errors / sum(len(reference) for _, reference in pairs)
         self.wrong(
             f"{len(wrong)} of {len(pairs)} translations differ",
-            f"The token error rate is {rate:.1f} %. First, sentence {wrong[0] + 1}:",
+            f"The token error rate is {rate:.1f} %. The first one that differs is sentence {wrong[0] + 1}:",
             f"expected  {reference}",
             f"got       {tokens}",
             actual=np.concatenate(decoded),
         )
 
     def test_decoder_inference_cache_extra_credit(self):
-        """Return the cache: for each sentence the outputs of every decoder layer."""
+        """Return the cache: the outputs of every decoder layer, for each sentence."""
         with self.shown_by(self.check_tiny):
             _, caches = self.translate()
             self.check_caches(caches, self.stored("sentences"))
@@ -169,7 +169,7 @@ class TestInference(TrainedTestCase):
         _, cache = self.items(stack.forward_one_step_ec(**arguments), 2, "a step")
         for number, (new, old) in enumerate(zip(self.items(cache, 2, "the new cache"), known, strict=True)):
             if not isinstance(new, np.ndarray) or not alike(new[:, :-1], old):
-                self.wrong(f"new_cache[{number}] does not begin with the cache that was given for this layer")
+                self.wrong(f"new_cache[{number}] does not begin with the cache that was passed in for this layer")
 
     def check_caches(self, caches: list[Any], stored: dict[str, np.ndarray]) -> None:
         """Fail unless the caches of all sentences are the stored ones."""

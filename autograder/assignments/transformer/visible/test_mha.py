@@ -119,11 +119,11 @@ class TestMultiHeadAttention(RelativeTestCase):
             mean = (allowed * heads["value"]).sum(axis=2, keepdims=True) / allowed.sum(axis=2, keepdims=True)
             merged = mean.swapaxes(1, 2).reshape(len(mean), 1, -1)  # (B, H, 1, d_k) -> (B, 1, d_model)
             expected = np.broadcast_to(merged, stored["x"].shape)
-            self.assert_tensor(x, expected, "x, of queries that are all 0,", "B T_q d_model")
+            self.assert_tensor(x, expected, "x, for queries that are all 0,", "B T_q d_model")
         with self.only_warn():  # exp() of such a score is no finite number
             loud = heads | {"query": 1e5 * heads["query"]}
             x = self.on_heads(loud).compute_scaled_dot_product_attention(**loud)
-            self.assert_form(x, stored["x"].shape, "x, of queries 100,000 times as large,", "B T_q d_model")
+            self.assert_form(x, stored["x"].shape, "x, for queries 100,000 times as large,", "B T_q d_model")
         with self.only_warn():
             self.check_shifted("key_padding", {name: mask})
 
@@ -135,7 +135,7 @@ class TestMultiHeadAttention(RelativeTestCase):
             for most in (50, 700):
                 shifted = heads | {"key": shifted_keys(heads["query"], heads["key"], most)}
                 x = self.on_heads(shifted).compute_scaled_dot_product_attention(**shifted, **masks)
-                name = f"x, where the scores of some queries are near {most}, and of others near -{most},"
+                name = f"x, for scores near {most} and -{most},"
                 self.assert_tensor(x, stored["x"], name, "B T_q d_model", limit=LARGE_LIMIT)
 
     def test_mha_key_padding_mask_attention_mask(self):

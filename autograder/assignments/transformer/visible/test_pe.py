@@ -30,5 +30,5 @@ class TestPositionalEncoding(StageTestCase):
         self.warn_of_side_effects(encoding, {"x": stored["x"]})
         with self.only_warn():
             shorter, right = stored["x"][:, :4], stored["output"][:, :4]
-            name = "x + pe of a shorter input behind a longer one"
+            name = "x + pe for a shorter input after a longer one"
             self.assert_tensor(encoding(shorter), right, name, "B T d_model", limit=ENCODING_LIMIT)
