@@ -1,1 +1,1 @@
-"""Grading a class: reading submissions, grading many of them on one machine or a cluster, and the reports."""
+"""Grading a class: run batches on one machine or a cluster, keep the results, export and compare them."""

@@ -1,7 +1,7 @@
 """Grade a class: `python -m autograder batch SUBMISSIONS --out DIR`, on one machine or on a Dask cluster.
 
-Each result is kept as soon as it is known, so a run can be stopped at any moment in any way; the same command goes on
-where it stopped, and grades only what is new or has changed.
+Each result is saved at once, so a run can be stopped at any time in any way. The same command then continues, and
+grades only new and changed submissions.
 """
 
 import argparse
@@ -36,31 +36,33 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
-    parser.add_argument("--assignment", metavar="NAME", help="(the one of most students, else the first)")
-    parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded at the same time (one a processor)")
-    parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (a new one; kept in DIR)")
+    parser.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
+    parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
     parser.add_argument(
         "--time-limit",
         type=float,
         default=SUBMISSION_SECONDS,
         metavar="SECONDS",
-        help="for all that the code of one submission does (%(default)g)",
+        help="time limit for the code of one submission (default: %(default)g)",
     )
     parser.add_argument(
-        "--regrade", type=Path, metavar="FILE", help="grade these students again, one name a line, and nobody else"
+        "--regrade", type=Path, metavar="FILE", help="regrade only the students in this file, one name per line"
     )
-    parser.add_argument("--visible-only", action="store_true", help="leave out the hidden tests")
-    parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
+    parser.add_argument("--visible-only", action="store_true", help="skip the hidden tests")
+    parser.add_argument("--unconfined", action="store_true", help="run the submissions without confinement")
     parser.add_argument(
         "--gradebook",
         nargs="?",
         const="",
         metavar="URL",
-        help="write the points into nbgrader's gradebook too (the one of nbgrader_config.py in this folder)",
+        help="also write the points into nbgrader's gradebook (default: that of nbgrader_config.py in this folder)",
     )
     cluster = parser.add_argument_group("on a Dask cluster, instead of --jobs")
-    cluster.add_argument("--scheduler", metavar="ADDRESS", help="of the scheduler, for instance tcp://host:8786")
-    cluster.add_argument("--scheduler-file", type=Path, metavar="FILE", help="that the scheduler has written")
+    cluster.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of the scheduler, for instance tcp://host:8786"
+    )
+    cluster.add_argument("--scheduler-file", type=Path, metavar="FILE", help="file written by the scheduler")
     return parser.parse_args(arguments)
 
 
@@ -89,10 +91,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace, chosen: Assignment) -> None:
-    """Find out before the work what would stop it.
+    """Check the arguments before any work.
 
     Raises:
-        UserError: if something would.
+        UserError: if something would make the run fail.
     """
     if not args.visible_only and not chosen.solution.is_dir():
         raise UserError(
@@ -122,7 +124,7 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
 
 
 def check_confinement() -> None:
-    """Refuse to run foreign code that this machine cannot confine.
+    """Refuse to run untrusted code if this machine cannot confine it.
 
     Raises:
         UserError: if it cannot.
@@ -138,14 +140,14 @@ def on_cluster(args: argparse.Namespace) -> bool:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def grade_class(
     intake: Intake, records: Records, settings: Settings, chosen: Assignment, args: argparse.Namespace
 ) -> int:
-    """Grade what has no current grade, then write the reports about all."""
+    """Grade the submissions without a current grade, then write the reports on all."""
     found, left_out = intake.found, LeftOut(intake)
     by_name = {one.student: one for one in found}
     again = students_in(args.regrade, found) if args.regrade else None
@@ -202,29 +204,29 @@ def grade_class(
 
 
 def students_in(file: Path, found: list[Found]) -> set[str]:
-    """The students that a file names, one a line; empty lines and lines that begin with "#" do not count.
+    """Read the students named in a file, one per line; empty lines and lines that begin with "#" are ignored.
 
     Raises:
-        UserError: if it cannot be read, or names somebody who did not hand in.
+        UserError: if it cannot be read, or names a student without a submission.
     """
     try:
         lines = [line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {file}: {error}") from error
     names = {line for line in lines if line and not line.startswith("#")}
-    if unknown := sorted(names - {one.student for one in found}):
+    if unknown := sorted(names - {submission.student for submission in found}):
         raise UserError(f"{file} names {', '.join(unknown)}, of whom there is no submission")
     return names
 
 
 def refuse_mixture(students: list[str]) -> None:
-    """Grades of one class come from one version of the tests, or they cannot be compared.
+    """Refuse grades from different versions of the tests in one class, since they cannot be compared.
 
     Args:
-        students: who would keep a grade by other tests.
+        students: those who would keep a grade from different tests.
 
     Raises:
-        UserError: if somebody would.
+        UserError: if there are any.
     """
     if students:
         listed = ", ".join(students[:5]) + (f" and {len(students) - 5} more" if len(students) > 5 else "")
@@ -235,22 +237,22 @@ def refuse_mixture(students: list[str]) -> None:
 
 
 def print_end(found: list[Found], records: Records) -> None:
-    """Say how the class stands, what is to be looked at, and what the staff decided."""
+    """Print a summary of the class, the submissions to review, and the staff's decisions."""
     total, number, notes = 0.0, 0, []
     most: set[float] = set()
-    for one in found:
-        if report := records.report(one):
+    for submission in found:
+        if report := records.report(submission):
             total, number, most = total + report.points, number + 1, most | {report.max_points}
-            notes += [one.student] if report.review and one.student not in records.review else []
+            notes += [submission.student] if report.review and submission.student not in records.review else []
     if len(most) == 1:
         print(f"The mean of {number} is {total / number:.1f} of {max(most):g} points.")
     elif most:
-        listed = ", ".join(f"{one:g}" for one in sorted(most))
+        listed = ", ".join(f"{maximum:g}" for maximum in sorted(most))
         print(f"No mean: the grades have different maximum points ({listed}). Run batch again without --regrade.")
     if notes:
         more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
         print(f"{len(notes)} to review, see review.html and the pages in staff: {', '.join(notes[:10])}{more}.")
-    known = {one.student for one in found}
+    known = {submission.student for submission in found}
     changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
     if records.review:
         said = sum(any(one.reason for one in decisions) for decisions in records.review.values())
@@ -266,17 +268,17 @@ def counted(number: int, what: str) -> str:
 
 
 def write_gradebook(found: list[Found], records: Records, chosen: Assignment, url: str) -> str:
-    """Write all grades that count into nbgrader's gradebook; the name of it."""
+    """Write all valid grades into nbgrader's gradebook; return its name."""
     from autograder.gradebooks.nbgrader import place_of, write_points
 
     place = place_of(url)
-    graded = ((one, report) for one in found if (report := records.report(one)) is not None)
+    graded = ((submission, report) for submission in found if (report := records.report(submission)) is not None)
     write_points(place, chosen, graded)
     return place.name
 
 
 def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Generator[Outcome, None, None]:
-    """Grade what is in the queue, here or on a cluster."""
+    """Grade the submissions in the queue, here or on a cluster."""
     if on_cluster(args):
         from autograder.classroom.dask_cluster import grade_on_cluster
 
@@ -285,7 +287,7 @@ def outcomes(queue: Queue, settings: Settings, args: argparse.Namespace) -> Gene
 
 
 class Progress:
-    """How far the work is: a bar on a terminal, else a line every few seconds."""
+    """The progress display: a bar on a terminal, else a line every few seconds."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console
@@ -296,7 +298,7 @@ class Progress:
         self._started = self._last = time.monotonic()
         self._console = Console(highlight=False, emoji=False, markup=False)
         columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
-        # A submission takes seconds, so the speed is an average over minutes.
+        # A submission takes seconds, so the speed is averaged over minutes.
         bar = Bar(*columns, TimeRemainingColumn(), console=self._console, speed_estimate_period=600)
         self._bar = bar if self._console.is_terminal else None
         self._task = bar.add_task("", total=total, rate="")
@@ -311,13 +313,13 @@ class Progress:
             self._bar.stop()
 
     def skip(self) -> None:
-        """One submission needs no grading."""
+        """Count a submission that needs no grading."""
         self.total -= 1
         if self._bar:
             self._bar.update(self._task, total=self.total)
 
     def advance(self) -> None:
-        """One submission more is graded."""
+        """Count a graded submission."""
         self.done += 1
         now = time.monotonic()
         rate = self.done / max(now - self._started, 1e-9)
@@ -336,7 +338,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """A time in words: 40 s, 12 min, 3.5 h."""
+    """Format a time in words: 40 s, 12 min, 3.5 h."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

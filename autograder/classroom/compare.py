@@ -1,6 +1,7 @@
-"""`python -m autograder compare OLD NEW`: two runs of batch, before grades go out: who gains, who loses, and why.
+"""`python -m autograder compare OLD NEW`: compare two runs of batch before grades are released.
 
-The runs may differ in tests, seeds, submissions, or in what the staff decided (review.csv).
+The result says who gains, who loses, and why. The runs may differ in tests, seeds, submissions, or in the staff's
+decisions (review.csv).
 """
 
 import argparse
@@ -23,34 +24,34 @@ SAME, DIFFERENT = 0, 1
 
 @dataclass(frozen=True)
 class Run:
-    """The reports of a run by student; None where the grader failed."""
+    """The reports of a run by student; None if the grader failed."""
 
     reports: dict[str, Report | None]
     digests: dict[str, str]
     assignment: str = ""
-    notes: tuple[str, ...] = ()  # what an instructor should know about all of them
+    notes: tuple[str, ...] = ()  # notes for the instructor on the class as a whole
 
 
 @dataclass(frozen=True)
 class Change:
-    """What is different for a student."""
+    """The difference between two runs for a student."""
 
     student: str
-    before: float | None  # points; None for no grade
+    before: float | None  # points; None if there is no grade
     after: float | None
     reasons: tuple[str, ...]
 
     @property
     def gain(self) -> float:
-        """Points that are gained, negative for a loss."""
+        """The gained points; negative for a loss."""
         return (self.after or 0) - (self.before or 0)
 
 
 def read_run(folder: Path) -> Run:
-    """The results in a folder that batch has written.
+    """Read the results from a folder written by batch.
 
     Raises:
-        UserError: if it holds none, or a result cannot be read.
+        UserError: if the folder has none, or a result cannot be read.
     """
     try:
         assignment = str(json.loads((folder / "batch.json").read_bytes()).get("assignment", ""))
@@ -73,7 +74,7 @@ def read_run(folder: Path) -> Run:
 
 
 def compare(old: Run, new: Run) -> list[Change]:
-    """What is different, losses first."""
+    """Return the differences, losses first."""
     changes = []
     for student in sorted({*old.reports, *new.reports}):
         before, after = old.reports.get(student), new.reports.get(student)
@@ -98,7 +99,7 @@ def _reasons(student: str, old: Run, new: Run) -> list[str]:
 
 
 def _different(old: TestResult | None, new: TestResult | None) -> str:
-    """What is different between two results of a test, in words, or ""."""
+    """Describe the difference between two results of a test; "" if there is none."""
     if old is None or new is None:
         return f"{points((old or new).points)} points, only in the {'new' if old is None else 'old'} run"  # type: ignore[union-attr]
     if (old.status, old.points, old.reviewed) == (new.status, new.points, new.reviewed):
@@ -109,7 +110,7 @@ def _different(old: TestResult | None, new: TestResult | None) -> str:
 
 
 def table(changes: list[Change]) -> bytes:
-    """A row a student, for a spreadsheet."""
+    """Return a table for a spreadsheet, one row per student."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["student", "before", "after", "difference", "why"])
@@ -139,10 +140,10 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m autograder compare",
         description="Compare two runs of batch over a class: who gains, who loses, and why.",
-        epilog="exit status: 0 all the same, 1 something differs, 2 wrong usage",
+        epilog="exit status: 0 no differences, 1 differences, 2 wrong usage",
     )
-    parser.add_argument("old", type=Path, metavar="OLD", help="folder that batch has written")
-    parser.add_argument("new", type=Path, metavar="NEW", help="another one")
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="write a table as well")
+    parser.add_argument("old", type=Path, metavar="OLD", help="folder written by batch")
+    parser.add_argument("new", type=Path, metavar="NEW", help="a second folder written by batch")
+    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="also write a table")
     args = parser.parse_args(arguments)
     return run_command(lambda: run(args))

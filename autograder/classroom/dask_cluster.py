@@ -1,7 +1,7 @@
-"""Grade a class on a Dask cluster: the scheduler hands submissions, as source text, to the workers of other machines.
+"""Grade a class on a Dask cluster: the scheduler sends submissions, as source text, to the workers of other machines.
 
-Every machine of the cluster needs this project with its reference and the same version of it. Each thread of a Dask
-worker keeps a warm process of its own, whose forks run the submissions, confined as on one machine.
+Every machine of the cluster needs this project with its reference, in the same version. Each thread of a Dask worker
+keeps its own warm process, whose forks run the submissions, confined as on one machine.
 """
 
 import threading
@@ -15,22 +15,22 @@ from autograder.classroom.job_processes import Grader, Outcome, Queue, Settings
 from autograder.submissions.read_submission import Submission
 from course.errors import UserError
 
-AHEAD = 2  # submissions in the cluster for each thread: one that is graded, one that waits
+AHEAD = 2  # submissions in the cluster per thread: one being graded, one waiting
 WAIT_SECONDS = 30
-RETRIES = 1  # of what raises; after the death of a worker the scheduler itself starts its tasks again elsewhere
+RETRIES = 1  # of tasks that raise; if a worker dies, the scheduler restarts its tasks elsewhere
 
 
 def grade_on_cluster(
     queue: Queue, settings: Settings, address: str | None, scheduler_file: Path | None
 ) -> Generator[Outcome, None, None]:
-    """Grade submissions on a cluster; gives the outcomes in the order in which they become known.
+    """Grade submissions on a cluster; yield the outcomes as they arrive.
 
     Args:
-        address: of the scheduler, or None if the file says it.
-        scheduler_file: what `dask scheduler --scheduler-file` has written.
+        address: the scheduler's address, or None if the file names it.
+        scheduler_file: the file written by `dask scheduler --scheduler-file`.
 
     Raises:
-        UserError: if the cluster cannot be reached or is lost.
+        UserError: if the cluster cannot be reached, or the connection is lost.
     """
     client = connect(address, scheduler_file)
     from distributed import as_completed
@@ -52,7 +52,7 @@ def grade_on_cluster(
         for future in completed:
             submission = under_way.pop(future)
             outcome = outcome_of(future, submission)
-            future.release()  # the cluster forgets it
+            future.release()  # lets the cluster delete it
             final = not queue.comes_back(submission, outcome)
             fill()
             if final:
@@ -63,10 +63,10 @@ def grade_on_cluster(
 
 
 def connect(address: str | None, scheduler_file: Path | None) -> Any:
-    """A client of the cluster, once it has a worker.
+    """Return a client of the cluster once there is a worker.
 
     Raises:
-        UserError: if there is no cluster, or none with workers.
+        UserError: if there is no cluster, or it has no workers.
     """
     try:
         from distributed import Client
@@ -89,7 +89,7 @@ def connect(address: str | None, scheduler_file: Path | None) -> Any:
 
 
 def outcome_of(future: Any, submission: Submission) -> Outcome:
-    """The outcome of a finished task, a fault if it has none.
+    """Return the outcome of a finished task; a fault if it has none.
 
     Raises:
         UserError: if the cluster is gone.
@@ -103,11 +103,11 @@ def outcome_of(future: Any, submission: Submission) -> Outcome:
         raise UserError(
             "the connection to the scheduler was lost. What was graded is kept; the same command goes on"
         ) from error
-    except Exception:  # KilledWorker: several workers died with it
+    except Exception:  # KilledWorker: several workers died while running it
         return Outcome.failed(submission, traceback.format_exc())
 
 
-# What follows runs in the workers of the cluster.
+# The rest runs in the workers of the cluster.
 
 _of_thread = threading.local()
 _all: list[Grader] = []
@@ -117,7 +117,7 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
     """Grade a submission in a Dask worker, with the warm process of this thread.
 
     Raises:
-        RuntimeError: if this machine would grade by other rules than the one that asks.
+        RuntimeError: if this machine has a different grader from the requesting one, or cannot confine submissions.
     """
     from autograder.classroom.saved_results import grader_hash
     from autograder.sandbox.confine import unsupported
@@ -129,14 +129,14 @@ def grade_there(settings: Settings, submission: Submission) -> Outcome:
         if settings.confined and (why := unsupported()):
             raise RuntimeError(f"this worker cannot confine submissions: {why}")
         if grader is not None:
-            grader.close()  # of another class, whose batch was stopped
+            grader.close()  # from a different class, whose batch was stopped
         _of_thread.grader = grader = Grader(settings)
         _all.append(grader)
     return grader.grade(submission)
 
 
 def close_graders(settings: Settings) -> None:
-    """End the warm processes that this Dask worker has for a class."""
+    """End this Dask worker's warm processes for a class."""
     for grader in [grader for grader in _all if grader.settings == settings]:
         _all.remove(grader)
         grader.close()

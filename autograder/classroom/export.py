@@ -1,4 +1,5 @@
-"""`python -m autograder export canvas|moodle|feedback|similarity`: what leaves for a gradebook or a checker."""
+"""`python -m autograder export canvas|moodle|feedback|similarity`: write files for a gradebook or a similarity
+checker."""
 
 import argparse
 import csv
@@ -44,37 +45,41 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported")
     moodle = kinds.add_parser("moodle", help="fill the offline grading worksheet of a Moodle assignment")
     feedback = kinds.add_parser("feedback", help="pack the students' pages for upload to Moodle or Canvas, or for mail")
-    feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder that batch has written")
+    feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
     feedback.add_argument("--for", dest="platform", choices=FEEDBACK_FOR, required=True, help="how the pages are named")
     feedback.add_argument("--out", type=Path, required=True, metavar="FILE", help="zip file to write")
-    feedback.add_argument("--submissions", type=Path, metavar="DIR", help="what Canvas gave, for its loose files")
+    feedback.add_argument("--submissions", type=Path, metavar="DIR", help="download from Canvas, for its loose files")
     similarity = kinds.add_parser("similarity", help="lay out the modules for JPlag and Dolos")
     for kind in (canvas, moodle):
-        kind.add_argument("results", type=Path, metavar="RESULTS", help="folder that batch has written")
+        kind.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
         kind.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to import")
         kind.add_argument(
             "--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs/gradebooks.md)"
         )
-        kind.add_argument(
-            "--times", type=Path, metavar="FILE", help="when work was handed in: CSV, or JSON of Canvas' API"
-        )
+        kind.add_argument("--times", type=Path, metavar="FILE", help="submission times: CSV, or JSON from Canvas' API")
         kind.add_argument(
             "--submissions",
             type=Path,
             metavar="DIR",
-            help="submissions, for nbgrader's timestamp.txt in them",
+            help="submissions with nbgrader's timestamp.txt",
         )
-    canvas.add_argument("--gradebook", type=Path, required=True, metavar="FILE", help="that Canvas exported")
-    canvas.add_argument("--column", required=True, help='of the assignment: "Name (12345)", the name or the number')
     canvas.add_argument(
-        "--match", metavar="BY", help="login, id, name (of these the one that fits most), sis, email or a header"
+        "--gradebook", type=Path, required=True, metavar="FILE", help="gradebook file exported from Canvas"
     )
-    canvas.add_argument("--only", action="store_true", help="leave out the columns of all other assignments")
-    moodle.add_argument("--worksheet", type=Path, required=True, metavar="FILE", help="that Moodle exported")
+    canvas.add_argument(
+        "--column", required=True, help='column of the assignment: "Name (12345)", the name or the number'
+    )
+    canvas.add_argument(
+        "--match",
+        metavar="BY",
+        help="login, id, name, sis, email or a header (default: the best match of login, id and name)",
+    )
+    canvas.add_argument("--only", action="store_true", help="drop the columns of all other assignments")
+    moodle.add_argument("--worksheet", type=Path, required=True, metavar="FILE", help="worksheet exported from Moodle")
     moodle.add_argument("--match", default="id", metavar="BY", help="id (default), email, name or a header")
     similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
     similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
-    similarity.add_argument("--assignment", metavar="NAME", help="(the one of most students, else the first)")
+    similarity.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
     return parser.parse_args(arguments)
 
 
@@ -124,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
-    """When work was handed in, by normal name, and what could not be read; --times goes before the timestamps."""
+    """Return the submission times by normal name, and notes on unreadable ones; --times overrides the timestamps."""
     from autograder.gradebooks.hand_in_times import times_in, timestamps
     from autograder.submissions.find_submissions import find_submissions
 
@@ -141,7 +146,7 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:
-    """Find out before the work whether its result can be written, over nothing that we read."""
+    """Check before any work that the results can be written, without overwriting an input file."""
     if not out.absolute().parent.is_dir():
         raise UserError(f"there is no folder {out.absolute().parent} for {out.name}")
     for path in (out, details):
@@ -152,7 +157,7 @@ def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> No
 
 
 def risky_cells(roster: Roster) -> list[str]:
-    """A warning if a spreadsheet would run cells of the roster. Changing them would break the match on import."""
+    """Warn if a spreadsheet would run cells of the roster as formulas. Changing them would break the import."""
     cells = (cell for cells in roster.sheet.rows for cell in cells)
     risky = [cell for cell in cells if harmless(cell) != cell and cell.strip("+-.,0123456789 ")]
     if not risky:
@@ -165,7 +170,7 @@ def risky_cells(roster: Roster) -> list[str]:
 
 
 def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
-    """Extensions and times that belong to nobody are often misspelt."""
+    """Note extensions and times that belong to nobody, since they are often misspelt."""
     from autograder.gradebooks.match_students import normal
 
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
@@ -178,7 +183,7 @@ def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrade
 
 
 def details_csv(lines: list[Line], policy: Policy) -> bytes:
-    """A row for each student that explains what became of the points; safe to open in a spreadsheet."""
+    """Return a table that explains each student's grade, one row per student; safe to open in a spreadsheet."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(DETAILS)
@@ -186,18 +191,18 @@ def details_csv(lines: list[Line], policy: Policy) -> bytes:
         row: list[str] = [line.student, line.row, line.status, line.why]
         if grade := line.grade:
             points = grade.points
-            row += [number(one) for one in (points.required, points.extra, grade.counted, points.full)]
+            row += [number(value) for value in (points.required, points.extra, grade.counted, points.full)]
             late = policy.late
             row += [shown(when, late.zone) for when in (grade.handed_in, grade.due) if when] if late else ["", ""]
-            row += [number(one) for one in (grade.days_late, grade.percent, grade.penalty)]
+            row += [number(value) for value in (grade.days_late, grade.percent, grade.penalty)]
             row += [str(grade.final), grade.explanation]
         writer.writerow([harmless(cell) for cell in row + [""] * (len(DETAILS) - len(row))])
-    # The mark at the beginning lets spreadsheets know that this is UTF-8.
+    # The byte order mark lets spreadsheets recognise UTF-8.
     return text.getvalue().encode("utf-8-sig", errors="replace")
 
 
 def print_summary(out: Path, details: Path, lines: list[Line], notes: list[str]) -> None:
-    """Say who is in the file, and who is not and why."""
+    """Print which students are in the file, and why the others are not."""
     exported = [line for line in lines if line.status == EXPORTED]
     print(f"{len(exported)} grades are in {out}; {details} explains them.")
     for status, heading in HEADINGS.items():

@@ -1,9 +1,9 @@
-"""`python -m autograder export feedback`: the students' pages in a zip file, named as Moodle and Canvas take them back.
+"""`python -m autograder export feedback`: the students' pages in a zip file, named for upload to Moodle or Canvas.
 
-Moodle ("Upload multiple feedback files in a zip") wants folders as in its download, called
+Moodle ("Upload multiple feedback files in a zip") expects folders as in its download, named
 "Full Name_123_assignsubmission_file_".
-Canvas ("Upload Submissions", which attaches a file to each) wants names as in its download: name_student_file_... For
-anything else there is a page a student with a list of who has which, for a mail merge.
+Canvas ("Upload Submissions", which attaches a file to each) expects names as in its download: name_student_file_...
+For all other uses, the archive has a page per student and a list of students and pages, for a mail merge.
 """
 
 import csv
@@ -26,12 +26,12 @@ PAGE = "feedback.html"
 
 
 def export_feedback(results: Path, kind: str, out: Path, submissions: Path | None) -> Iterator[str]:
-    """Write the zip file; lines that say what is in it and who is not.
+    """Write the zip file; yield lines on its content and on the students who are missing.
 
     Args:
-        results: folder that batch has written.
+        results: folder written by batch.
         kind: "moodle", "canvas" or "mail".
-        submissions: what Canvas gave, which has the numbers of the files in its names.
+        submissions: the download from Canvas, whose names contain the file numbers.
 
     Raises:
         UserError: if there is no feedback, or the file cannot be written.
@@ -42,10 +42,14 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
     names = {student: student for student in pages}
     if kind == "canvas" and submissions:
         chosen = assignment(str(json.loads((results / "batch.json").read_bytes())["assignment"]))
-        found = find_submissions(submissions, chosen)
-        names |= {one.student: Path(one.loose[0][0]).name for one in found if one.loose and one.student in pages}
+        submitted = find_submissions(submissions, chosen)
+        names |= {
+            submission.student: Path(submission.loose[0][0]).name
+            for submission in submitted
+            if submission.loose and submission.student in pages
+        }
     placed = {student: place for student in pages if (place := place_of(student, names[student], kind))}
-    now = datetime.now().timetuple()[:6]  # noqa: DTZ005 (the clock of who unpacks it)
+    now = datetime.now().timetuple()[:6]  # noqa: DTZ005 (local time of the person who unpacks it)
     try:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for student, place in sorted(placed.items()):
@@ -61,14 +65,14 @@ def export_feedback(results: Path, kind: str, out: Path, submissions: Path | Non
 
 
 def place_of(student: str, name: str, kind: str) -> str:
-    """The name of a student's page in the zip file, or "" if the platform would not know whose it is.
+    """Return the name of a student's page in the zip file; "" if the platform could not assign it.
 
     Args:
-        name: of the submission, or of one file of it.
+        name: of the submission, or of one of its files.
     """
     if kind == "moodle":
-        found = DOWNLOADED.fullmatch(student)
-        return f"{found[1]}_{found[2]}_assignsubmission_file_/{PAGE}" if found else ""
+        matched = DOWNLOADED.fullmatch(student)
+        return f"{matched[1]}_{matched[2]}_assignsubmission_file_/{PAGE}" if matched else ""
     if kind == "canvas":
         canvas = uploads([name]).get(name)
         return f"{canvas.student}_{canvas.file}_{PAGE}" if canvas and canvas.file else ""

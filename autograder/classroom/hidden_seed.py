@@ -1,4 +1,4 @@
-"""The seed of the hidden tests of a class, kept in batch.json: all submissions get the same ones, also later."""
+"""The seed of a class's hidden tests, kept in batch.json: all submissions get the same tests, also in later runs."""
 
 import json
 import secrets
@@ -12,10 +12,10 @@ FILE = "batch.json"
 
 
 def seed_of_class(folder: Path, chosen: Assignment, wanted: int | None) -> int:
-    """The seed of the hidden tests: the recorded one; in a new folder the one that is wanted, or a fresh one.
+    """Return the seed of the hidden tests: the recorded seed; in a new folder, the wanted seed or a random one.
 
     Raises:
-        UserError: if something else was graded into this folder.
+        UserError: if the folder has results of a different assignment or seed.
     """
     path = folder / FILE
     if path.exists():

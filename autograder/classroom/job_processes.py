@@ -1,7 +1,7 @@
-"""Grade submissions one after the other in processes of this machine, each with a warm process of its own.
+"""Grade submissions one by one in processes of this machine, each with its own warm process.
 
-A class is graded by several such processes (jobs). What is costly is done once in each: importing torch, reading the
-expected tensors, computing what the reference gives. The same `Grader` works inside the workers of a cluster.
+A class is graded by several such processes (jobs). Costly steps are done once per job: importing torch, reading the
+expected tensors, computing the reference results. The workers of a cluster use the same `Grader`.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from typing import Any
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission
 
-# A job that needs so much longer than the time limit of a submission is stuck and gets ended. The time limit counts
-# the student's code only; the first submission also waits for torch and for what the reference gives.
+# A job that exceeds a submission's time limit by this many seconds is stuck and is ended. The time limit covers only
+# the student's code; the first submission also waits for torch and for the reference results.
 PATIENCE = 900.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What grades depend on beside the submission; the same for a whole class."""
+    """What grades depend on besides the submission; the same for a whole class."""
 
     assignment: str
     seed: int | None  # of the hidden tests; None leaves them out
@@ -37,13 +37,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one submission."""
+    """The outcome for one submission."""
 
     student: str
     digest: str
     report: dict[str, Any] | None = None  # see autograder.grading.results.to_json
     feedback: str = ""  # the student's page
-    fault: str = ""  # why the grader failed, for the instructor; then the grade does not count
+    fault: str = ""  # why the grader failed, for the instructor; then there is no grade
 
     @classmethod
     def failed(cls, submission: Submission, fault: str) -> "Outcome":
@@ -51,7 +51,7 @@ class Outcome:
 
 
 class Grader:
-    """Grades one submission after the other, with one warm process."""
+    """Grades submissions one by one, with a single warm process."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -98,7 +98,7 @@ class Grader:
 
 
 class Queue:
-    """The submissions that wait. One on which the grader failed comes back once."""
+    """The waiting submissions. If the grader fails on a submission, it is retried once."""
 
     def __init__(self, submissions: Iterator[Submission]) -> None:
         self._fresh = submissions
@@ -106,11 +106,11 @@ class Queue:
         self._tried_again: set[str] = set()
 
     def take(self) -> Submission | None:
-        """The next submission, or None if none is left."""
+        """Return the next submission, or None if none is left."""
         return self._again.pop() if self._again else next(self._fresh, None)
 
     def comes_back(self, submission: Submission, outcome: Outcome) -> bool:
-        """Whether this outcome is not the last word."""
+        """Whether the submission is retried, so that this outcome is not final."""
         if not outcome.fault or submission.name in self._tried_again:
             return False
         self._tried_again.add(submission.name)
@@ -119,13 +119,13 @@ class Queue:
 
 
 class Job:
-    """A process that grades one submission at a time, so that it is known which one was under way when it dies."""
+    """A process that grades one submission at a time; if it dies, it is known which submission it was grading."""
 
     def __init__(self, settings: Settings) -> None:
         context = multiprocessing.get_context("spawn")
         self.channel, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, settings), daemon=True)
-        # Ctrl-C reaches all processes of a terminal. Only this one shall act on it, and it ends the others.
+        # Ctrl-C reaches all processes of a terminal. Only this one must react to it, and it ends the others.
         with interrupts_ignored():
             self._process.start()
         theirs.close()
@@ -135,13 +135,13 @@ class Job:
         self.alive = True
 
     def start(self, submission: Submission) -> None:
-        """Hand over a submission."""
+        """Send a submission to the process."""
         self._submission, self._started = submission, time.monotonic()
-        with contextlib.suppress(OSError):  # a dead process shows when its answer is read
+        with contextlib.suppress(OSError):  # the death of a process is noticed when its reply is read
             self.channel.send(submission)
 
     def finish(self) -> tuple[Submission, Outcome]:
-        """The submission that was handed over and what became of it; to be called when the channel is ready."""
+        """Return the submission and its outcome; to be called when the channel is ready."""
         submission, self._submission = self._submission, None
         assert submission is not None
         try:
@@ -152,12 +152,12 @@ class Job:
             return submission, Outcome.failed(submission, f"the process that graded it ended with exit code {code}")
 
     def kill_if_stuck(self) -> None:
-        """End the process if it has been busy with a submission for too long; its channel is ready then."""
+        """End the process if a submission takes too long; its channel is then ready."""
         if self._submission and time.monotonic() - self._started > self._limit:
             self._process.kill()
 
     def close(self) -> None:
-        """End the process: kindly if it is idle."""
+        """End the process, gracefully if it is idle."""
         self.alive = False
         self.channel.close()
         if self._submission is None:
@@ -167,7 +167,7 @@ class Job:
 
 
 def grade_here(queue: Queue, settings: Settings, number: int) -> Generator[Outcome, None, None]:
-    """Grade submissions in a number of jobs; gives the outcomes in the order in which they become known."""
+    """Grade submissions in a number of jobs; yield the outcomes as they arrive."""
     busy: list[Job] = []
     idle: list[Job] = []
     outcomes: list[Outcome] = []
@@ -176,7 +176,7 @@ def grade_here(queue: Queue, settings: Settings, number: int) -> Generator[Outco
             while len(busy) < number and (submission := queue.take()) is not None:
                 busy.append(idle.pop() if idle else Job(settings))
                 busy[-1].start(submission)
-            yield from outcomes  # after the jobs have got new work
+            yield from outcomes  # first give the jobs new work
             if not busy:
                 return
             outcomes = []
@@ -196,7 +196,7 @@ def grade_here(queue: Queue, settings: Settings, number: int) -> Generator[Outco
 
 
 def serve(channel: Connection, settings: Settings) -> None:
-    """The life of a job: grade what comes until the channel is closed."""
+    """Run a job: grade submissions until the channel is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
     grader = Grader(settings)
@@ -207,7 +207,7 @@ def serve(channel: Connection, settings: Settings) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it has ended, however that happened."""
+    """End this process when its parent has ended, in whatever way."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -216,7 +216,7 @@ def end_with_parent() -> None:
 
 @contextlib.contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C here, and for ever in processes that are started meanwhile."""
+    """Ignore Ctrl-C here, and permanently in processes started in the block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

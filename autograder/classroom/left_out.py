@@ -1,4 +1,4 @@
-"""not-graded.csv beside grades.csv: every file of a download that no grade is for, whose it is, and why."""
+"""not-graded.csv beside grades.csv: every file of a download that does not count, its student, and the reason."""
 
 import csv
 import io
@@ -15,13 +15,13 @@ FILE = "not-graded.csv"
 
 @dataclass
 class LeftOut:
-    """What was left out of a class: nobody's files, those that are ignored, and students' files that do not count."""
+    """The files of a class without a grade: unclaimed ones, ignored ones, and students' files that do not count."""
 
     intake: Intake
-    of_students: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # student -> path and reason
+    of_students: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)  # student -> (path, reason)
 
     def add(self, student: str, submission: Submission) -> None:
-        """Take in what does not count of a student's files."""
+        """Record the files of a student that do not count."""
         self.of_students[student] = submission.left
 
     def _rows(self) -> Iterator[tuple[str, str, str]]:
@@ -31,18 +31,18 @@ class LeftOut:
             yield from ((path, student, why) for path, why in left)
 
     def write(self, folder: Path) -> None:
-        """Write the table: a row a file, or a folder with all in it."""
+        """Write the table: one row for each file, or for a folder with all its files."""
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow(["file", "student", "why"])
         writer.writerows([harmless(cell) for cell in row] for row in self._rows())
-        # The mark at the beginning lets spreadsheets know that this is UTF-8.
+        # The byte order mark lets spreadsheets recognise UTF-8.
         write_whole(folder / FILE, text.getvalue().encode("utf-8-sig", errors="replace"))
 
     def __str__(self) -> str:
-        """A sentence: how many files are not graded, and the names of those that belong to nobody."""
+        """Summarise the number of ungraded files and the names of unclaimed ones in a sentence."""
         nobodys, ignored = self.intake.unclaimed, self.intake.ignored
-        of_students = [one for left in self.of_students.values() for one in left]
+        of_students = [entry for left in self.of_students.values() for entry in left]
         handed_out = sum(why == HANDED_OUT for _, why in of_students)
         others = [path for path, why in of_students if why != HANDED_OUT]
         parts = [f"{names_of(nobodys)} of nobody"] if nobodys else []

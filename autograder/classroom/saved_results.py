@@ -1,12 +1,12 @@
-"""The folder in which the results of a class are kept: a file for each student, complete at any moment.
+"""The folder with the results of a class: a file for each student, complete at any time.
 
 batch.json             assignment and seed
-results/anna.json      the report of a student, with what it depends on
+results/anna.json      a student's report, and the settings it depends on
 feedback/anna.html     the student's page
-staff/anna.html        what the staff sees: code, all results, what differs from the stub
-grades.csv             a row a student
-not-graded.csv         a row for each file that no grade is for
-review.csv             what the staff decided, written by people; see reports/review_file.py
+staff/anna.html        the staff's page: code, all results, differences from the stub
+grades.csv             a row for each student
+not-graded.csv         a row for each file that does not count
+review.csv             the staff's decisions, written by people; see reports/review_file.py
 report.html            for the instructor
 """
 
@@ -39,7 +39,7 @@ from autograder.submissions.find_submissions import Found
 from course.config import CHECKPOINTS
 from course.errors import UserError
 
-# What decides about a grade; a change in the other rooms, which read, print or write, is no reason to grade again.
+# Files that affect grades; a change in the other packages, which read, print or write, needs no regrading.
 DECIDING = (
     "manifest/*.py",
     "forbidden/*.py",
@@ -54,7 +54,7 @@ OF_ASSIGNMENT = ("*.toml", "*.py", "visible/*", "hidden/*", "standins/*", "mista
 
 @cache
 def grader_hash(name: str) -> str:
-    """A hash of everything that grades depend on: tests, expected tensors, reference, checkpoint and engine."""
+    """Return a hash of everything that grades depend on: tests, expected tensors, reference, checkpoint and engine."""
     chosen = assignment(name)
     paths = [path for pattern in DECIDING for path in (ROOT / "autograder").glob(pattern)]
     paths += [path for pattern in OF_ASSIGNMENT for path in chosen.folder.glob(pattern) if path.is_file()]
@@ -93,7 +93,7 @@ class Records:
 
     @cached_property
     def review(self) -> dict[str, list[Decision]]:
-        """What the staff decided, by student, as it was when this was first asked for.
+        """The staff's decisions by student, read once at the first access.
 
         Raises:
             UserError: if review.csv cannot be read, or its rows are wrong.
@@ -108,11 +108,11 @@ class Records:
         return self.folder / "results" / f"{found.safe_name}.json"
 
     def feedback_path(self, found: Found) -> Path:
-        """Where the student's page is."""
+        """Return the path of the student's page."""
         return self.folder / "feedback" / f"{found.safe_name}.html"
 
     def read(self, found: Found) -> dict[str, Any]:
-        """What is recorded of a student; empty if that is nothing, or nothing that can be read."""
+        """Return the record of a student; empty if there is none, or it cannot be read."""
         try:
             entry = json.loads(self._path(found).read_bytes())
             return entry if entry["student"] == found.student else {}
@@ -120,13 +120,13 @@ class Records:
             return {}
 
     def is_current(self, found: Found, digest: str, settings: Settings) -> bool:
-        """Whether a student has a grade for just this submission with these settings."""
+        """Whether a student has a grade for exactly this submission with these settings."""
         entry = self.read(found)
         key = (entry.get("digest"), entry.get("settings"), entry.get("fault"))
         return key == (digest, asdict(settings), "") and self.feedback_path(found).exists()
 
     def write(self, found: Found, outcome: Outcome, settings: Settings) -> None:
-        """Keep an outcome. The student's page comes first: where there is a result, there is a page."""
+        """Save an outcome. The student's page is written first, so every result has a page."""
         if not outcome.fault:
             write_whole(self.feedback_path(found), outcome.feedback.encode(errors="replace"))
         entry = {
@@ -139,7 +139,7 @@ class Records:
         write_whole(self._path(found), json.dumps(entry, indent=1).encode())
 
     def others(self, found: Found, settings: Settings) -> bool:
-        """Whether a student has a grade by other tests than these: another grader, other hidden inputs."""
+        """Whether a student has a grade from different tests: another grader version, other hidden inputs."""
         entry = self.read(found)
         kept = entry.get("settings") or {}
         return (
@@ -149,10 +149,10 @@ class Records:
         )
 
     def refuse_misfits(self, students: Sequence[Found]) -> None:
-        """Find out before the work whether the staff's decisions can be read and fit the grades that are there.
+        """Check before any work that the staff's decisions can be read and fit the existing grades.
 
         Raises:
-            UserError: if some do not; all mistakes are named.
+            UserError: if some do not; all errors are listed.
         """
         review, wrong = parse_review(self.folder)
         for found in students:
@@ -162,7 +162,7 @@ class Records:
         refuse(self.folder / REVIEW, wrong)
 
     def report(self, found: Found) -> Report | None:
-        """The report of a student with what the staff decided, or None if there is none that counts.
+        """Return a student's report with the staff's decisions, or None if there is no valid one.
 
         Raises:
             UserError: if a decision does not fit it.
@@ -175,7 +175,7 @@ class Records:
         return with_review(report, decisions) if decisions else report
 
     def drop_renamed(self, students: Sequence[Found]) -> None:
-        """Delete results under a name of a file that a student no longer has, since the class has changed."""
+        """Delete results under outdated file names, left by students whose file name changed with the class."""
         expected = {self._path(found) for found in students}
         names = {found.student for found in students}
         for path in set((self.folder / "results").glob("*.json")) - expected:
@@ -184,15 +184,15 @@ class Records:
                     path.unlink()
 
     def write_pages(self, students: Sequence[Found], fresh: Container[str]) -> None:
-        """Write the pages of the staff, and of the students about whom the staff decided something.
+        """Write the pages of the staff, and of the students with decisions of the staff.
 
         Args:
-            fresh: the students that have just been graded.
+            fresh: the students graded in this run.
         """
         from autograder.reports.staff_page import staff_html
         from autograder.reports.student_feedback import feedback_html
 
-        record = self.folder / "staff" / "reviewed.json"  # whose feedback holds something of the staff
+        record = self.folder / "staff" / "reviewed.json"  # the students whose feedback contains decisions of the staff
         before = json.loads(record.read_bytes()) if record.exists() else []
         for found in students:
             page = self.folder / "staff" / f"{found.safe_name}.html"
@@ -205,7 +205,7 @@ class Records:
         write_whole(record, json.dumps(sorted(self.review)).encode())
 
     def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
-        """Write grades.csv: a column for each test, followed by those of its parts."""
+        """Write grades.csv: a column for each test, followed by its parts."""
         tests = [
             (stage.name, test, part)
             for stage in chosen.stages
@@ -230,7 +230,7 @@ class Records:
                 numbers += [*(stage.points for stage in report.stages), report.points]
                 row += [*(number if number == "" else f"{number:.10g}" for number in numbers), "graded"]
             writer.writerow(row)
-        # The mark at the beginning lets spreadsheets know that this is UTF-8.
+        # The byte order mark lets spreadsheets recognise UTF-8.
         write_whole(self.folder / "grades.csv", text.getvalue().encode("utf-8-sig", errors="replace"))
 
     def write_report(self, students: Sequence[Found], left_out: str = "") -> None:
@@ -255,7 +255,7 @@ class Records:
 
 
 class Reports(Sequence[Report]):
-    """The reports of a class, each read when it is looked at: those of a large class do not fit into memory."""
+    """The reports of a class, read on access: those of a large class do not fit into memory."""
 
     def __init__(self, records: Records, students: Sequence[Found]) -> None:
         self._records, self._students = records, students

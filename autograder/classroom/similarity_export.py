@@ -1,4 +1,4 @@
-"""Lay out the modules of a class for JPlag and Dolos, with the stubs as the code that everybody was given."""
+"""Lay out the modules of a class for JPlag and Dolos, with the stubs as base code."""
 
 import csv
 import io
@@ -20,14 +20,14 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
     """Write the modules of a class.
 
     jplag/submissions/anna/*.py, jplag/stubs/*.py    a folder for each student
-    dolos/submissions/anna.py, dolos/stubs.py        one file for each, for Dolos compares files; dolos/info.csv
+    dolos/submissions/anna.py, dolos/stubs.py        one file for each, since Dolos compares files; dolos/info.csv
 
     Args:
         submissions: folder or zip file, as for batch.
         out: a new folder.
 
     Returns:
-        lines for the instructor: who was left out, and the commands to run.
+        Lines for the instructor: who was left out, and the commands to run.
 
     Raises:
         UserError: if there is nothing to write, or it cannot be written.
@@ -45,18 +45,18 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
     left_students = 0
     try:
         write(out, "stubs", Path("jplag/stubs"), Path("dolos/stubs.py"), stubs)
-        for one in found:
-            submission = one.read()
+        for submitted in found:
+            submission = submitted.read()
             if not submission.sources:
                 why = next(iter(submission.unreadable.values()), "no modules")
-                left_out.append(f"left out {one.student}: {why}")
+                left_out.append(f"left out {submitted.student}: {why}")
                 left_students += 1
                 continue
-            name = one.safe_name
+            name = submitted.safe_name
             write(out, name, Path("jplag/submissions", name), Path("dolos/submissions", f"{name}.py"), submission)
-            moment = times.get(normal(one.student))
+            moment = times.get(normal(submitted.student))
             created = moment.strftime("%Y-%m-%d %H:%M:%S %z") if moment else ""
-            writer.writerow([f"submissions/{name}.py", harmless(one.student), created])
+            writer.writerow([f"submissions/{name}.py", harmless(submitted.student), created])
         (out / "dolos" / "info.csv").write_bytes(table.getvalue().encode(errors="replace"))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror}") from error
@@ -64,7 +64,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
 
 
 def write(out: Path, name: str, folder: Path, file: Path, submission: Submission) -> None:
-    """Write the modules of one submission: each into the folder, all together into the file."""
+    """Write the modules of one submission: separately into the folder, all together into the file."""
     (out / folder).mkdir(parents=True)
     (out / file).parent.mkdir(parents=True, exist_ok=True)
     for module, text in submission.sources.items():
@@ -74,9 +74,9 @@ def write(out: Path, name: str, folder: Path, file: Path, submission: Submission
 
 
 def commands(out: Path, number: int) -> list[str]:
-    """What to run."""
+    """Return the commands to run."""
     jplag = out / "jplag"
-    # JPlag's long-standing module for Python; a newer one is called python.
+    # JPlag's older module for Python; the newer one is called python.
     command = ["java", "-jar", "jplag.jar", "-l", "python3", "-bc", str(jplag / "stubs"), "-r", str(jplag / "result")]
     dolos = shlex.join(["cd", str(out / "dolos")])
     return [

@@ -23,7 +23,7 @@ from course.errors import UserError, run_command
 
 
 def read_names(path: Path) -> dict[str, str]:
-    """What students are called, by the normal names of their submissions: a CSV file with the columns student, name.
+    """Read the students' names, by the normal names of their submissions: a CSV file with the columns student, name.
 
     Raises:
         UserError: if it is not such a file.
@@ -39,36 +39,38 @@ def read_names(path: Path) -> dict[str, str]:
 
 
 def people(students: Iterable[str], known_as: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What students are called in a term, by the names of their submissions.
+    """Return the students' names in a term, by the names of their submissions.
 
-    Moodle puts a number behind the full name that is another one in each assignment. It is left out, unless two
-    students of an assignment have the same name.
+    Moodle appends a number to the full name that differs between assignments. It is dropped, unless two students of an
+    assignment have the same name.
 
     Args:
-        known_as: what is given instead, by the normal name of a submission.
+        known_as: replacement names, by the normal name of a submission.
     """
     names = {}
     for student in students:
-        found = DOWNLOADED.fullmatch(student)
-        of_moodle = found and (" " in found[1] or "_assignsubmission_" in student)
-        plain = found[1] if found and of_moodle else student
+        matched = DOWNLOADED.fullmatch(student)
+        of_moodle = matched and (" " in matched[1] or "_assignsubmission_" in student)
+        plain = matched[1] if matched and of_moodle else student
         names[student] = (known_as or {}).get(normal(student), plain)
     known = Counter(names.values())
     return {student: name if known[name] == 1 else student for student, name in names.items()}
 
 
 def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
-    """What batch has found out in a folder, with what the staff decided.
+    """Summarise the results in a folder written by batch, with the staff's decisions.
 
     Args:
-        page: that is written.
-        known_as: names of students, as `people` takes them.
+        page: the page to write.
+        known_as: names of students, as for `people`.
 
     Raises:
-        UserError: if it holds no results.
+        UserError: if it has no results.
     """
-    found = read_run(folder)
-    graded = {student: report for student, report in found.reports.items() if report is not None and not report.faulty}
+    results = read_run(folder)
+    graded = {
+        student: report for student, report in results.reports.items() if report is not None and not report.faulty
+    }
     if not graded:
         raise UserError(f"{folder} holds no grades: run batch first")
     called = people(graded, known_as)
@@ -84,25 +86,25 @@ def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
         title=first.title,
         full=required,
         extra=first.max_points - required,
-        points={called[student]: one.points for student, one in graded.items()},
-        ungraded=len(found.reports) - len(graded),
-        open=sum(bool(one.review) and student not in reviewed for student, one in graded.items()),
-        assignment=found.assignment,
-        notes=found.notes,
+        points={called[student]: scored.points for student, scored in graded.items()},
+        ungraded=len(results.reports) - len(graded),
+        open=sum(bool(scored.review) and student not in reviewed for student, scored in graded.items()),
+        assignment=results.assignment,
+        notes=results.notes,
         report=quote(Path(os.path.relpath(report, page.parent)).as_posix()) if report.is_file() else "",
     )
 
 
 def required_points(report: Report) -> float:
-    """Full marks without extra credit."""
+    """Return full marks without extra credit."""
     return sum(stage.max_points for stage in report.stages if not stage.extra_credit)
 
 
 def table(assignments: list[Assessed]) -> bytes:
-    """A row a student, a column an assignment, for a spreadsheet."""
+    """Return a table for a spreadsheet, one row per student and one column per assignment."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(["student", *(one.name for one in assignments), "sum"])
+    writer.writerow(["student", *(assignment.name for assignment in assignments), "sum"])
     for row in rows_of(assignments):
         cells = ["" if value is None else points(value) for value in row.points]
         writer.writerow([harmless(row.name), *cells, points(row.total)])
@@ -112,14 +114,14 @@ def table(assignments: list[Assessed]) -> bytes:
 def run(args: argparse.Namespace) -> int:
     page, names = args.out / "term.html", read_names(args.names) if args.names else {}
     assignments = [assessed(folder, page, names) for folder in args.graded]
-    if len({one.name for one in assignments}) < len(assignments):
+    if len({result.name for result in assignments}) < len(assignments):
         raise UserError("two of the folders have the same name, which heads their column: rename one")
-    for number, one in enumerate(assignments):
+    for number, result in enumerate(assignments):
         for other in assignments[:number]:
-            if one.assignment and one.assignment == other.assignment:
+            if result.assignment and result.assignment == other.assignment:
                 raise UserError(
-                    f"{other.name} and {one.name} both hold results of the assignment {one.assignment}, which would "
-                    "count twice: name one of them"
+                    f"{other.name} and {result.name} both hold results of the assignment {result.assignment}, which "
+                    "would count twice: name one of them"
                 )
     args.out.mkdir(parents=True, exist_ok=True)
     write_whole(page, term_html(assignments).encode(errors="replace"))
@@ -127,10 +129,10 @@ def run(args: argparse.Namespace) -> int:
     rows = rows_of(assignments)
     complete = sum(None not in row.points for row in rows)
     print(f"{len(rows)} students, {complete} with a grade in all {len(assignments)} assignments.")
-    for one in assignments:
-        most = f"{one.full:g}" + (f" and {one.extra:g} extra" if one.extra else "")
-        print(f"  {one.name}: mean {one.mean:.1f} of {most}, {one.number} graded, {one.open} to review")
-        for note in one.notes:
+    for result in assignments:
+        most = f"{result.full:g}" + (f" and {result.extra:g} extra" if result.extra else "")
+        print(f"  {result.name}: mean {result.mean:.1f} of {most}, {result.number} graded, {result.open} to review")
+        for note in result.notes:
             print(clean(f"  Note: {note}."))
     print(f"{page} and {args.out / 'term.csv'} have all of them, before late days and other rules of a policy.")
     return 0
@@ -140,13 +142,15 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m autograder term", description="Put the results of all assignments of a term side by side."
     )
-    parser.add_argument("graded", type=Path, nargs="+", metavar="GRADED", help="folders that batch has written")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="for term.html and term.csv (here)")
+    parser.add_argument("graded", type=Path, nargs="+", metavar="GRADED", help="folders written by batch")
+    parser.add_argument(
+        "--out", type=Path, default=Path(), metavar="DIR", help="folder for term.html and term.csv (default: this one)"
+    )
     parser.add_argument(
         "--names",
         type=Path,
         metavar="FILE",
-        help="CSV of who is who: student, name (as submissions are called)",
+        help="CSV with the columns student (the submission's name) and name",
     )
     args = parser.parse_args(arguments)
     return run_command(lambda: run(args))

@@ -1,11 +1,11 @@
-"""What the names of a module stand for, as far as its text tells: `F` for "torch.nn.functional"."""
+"""Resolve the names of a module to what they refer to, from its text alone: `F` to "torch.nn.functional"."""
 
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-MAX_MEANINGS = 16  # of a name
+MAX_MEANINGS = 16  # of one name
 # Built-in functions that turn strings into names or code.
 BUILTINS = {"eval", "exec", "compile", "globals", "locals", "vars", "getattr", "setattr", "delattr"}
 BINDING = (
@@ -15,17 +15,18 @@ BINDING = (
 
 
 class Names:
-    """The names of a module, wherever in it they are bound. One name can stand for several things.
+    """The names of a module, wherever they are bound. One name can have several meanings.
 
-    `known` has for each name the dotted names of what it may be; "" is something of the module's own. `others` are the
-    names of the student's modules.
+    `known` maps each name to the dotted names that it may refer to; "" is an object of the module itself. `others` has
+    the
+    names of the student's other modules.
     """
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self.known: dict[str, set[str]] = defaultdict(set)
-        self.members: set[str] = set()  # names of methods, and of attributes that are set on `self`
-        self.stars: list[str] = []  # modules of which all names are imported
-        self.libraries: set[str] = set()  # what is imported as a module
+        self.members: set[str] = set()  # names of methods, and of attributes set on `self`
+        self.stars: list[str] = []  # modules imported by `import *`
+        self.libraries: set[str] = set()  # names imported as modules
         self.others: dict[str, Names] = {}
         aliases: list[tuple[ast.expr, ast.expr]] = []
         for node in nodes:
@@ -63,13 +64,13 @@ class Names:
         for target, _ in pairs:
             if isinstance(target, ast.Attribute) and is_self(target.value):
                 self.members.add(target.attr)
-        for _ in range(3):  # an alias of an alias of an alias
+        for _ in range(3):  # follows an alias of an alias of an alias
             for target, value in pairs:
                 if isinstance(target, ast.Name) and len(self.known[target.id]) < MAX_MEANINGS:
                     self.known[target.id] |= self.resolve(value) or {""}
 
     def resolve(self, node: ast.AST | None) -> set[str]:
-        """The dotted names that an expression may stand for, as far as this can be told; "" for own things."""
+        """Return the dotted names that an expression may refer to, if known; "" for the module's own objects."""
         if isinstance(node, ast.Name):
             known = self.known.get(node.id)
             return known if known else {f"builtins.{node.id}"} if node.id in BUILTINS else set()
@@ -85,13 +86,13 @@ class Names:
         return set()
 
     def member(self, origin: str, name: str) -> set[str]:
-        """What a name stands for that is taken from a module: in one of the student's, what it stands for there."""
-        own = self.others[origin].known.get(name) if origin in self.others else None
-        return {meaning or f"{origin}.{name}" for meaning in own or {""}}
+        """Resolve a name taken from a module; in one of the student's modules, to its meaning there."""
+        known = self.others[origin].known.get(name) if origin in self.others else None
+        return {meaning or f"{origin}.{name}" for meaning in known or {""}}
 
 
 def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """The nodes below a node with the names of their fields, without those that say nothing."""
+    """Yield the child nodes with their field names, without expression contexts."""
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, list):
@@ -103,7 +104,7 @@ def children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def fold(node: ast.expr) -> str | None:
-    """The text that an expression of constant texts gives, or None."""
+    """Return the value of an expression of constant strings, or None."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     pieces: list[str | None] = [None]
@@ -123,27 +124,27 @@ def fold(node: ast.expr) -> str | None:
 
 
 def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The single assignments of `a, b = x, y`; names that are taken out of something else are own things."""
+    """Split `a, b = x, y` into single assignments; names unpacked from anything else have no known origin."""
     if isinstance(target, (ast.Tuple, ast.List)):
         same = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
         values = value.elts if same else [ast.Constant(None)] * len(target.elts)  # type: ignore[attr-defined]
-        for one, other in zip(target.elts, values, strict=True):
-            yield from _unpacked(one, other)
+        for item, other in zip(target.elts, values, strict=True):
+            yield from _unpacked(item, other)
     else:
         yield target, value
 
 
 def is_self(node: ast.AST) -> bool:
-    """Whether this is `self`, `cls` or `super()`."""
+    """Whether an expression is `self`, `cls` or `super()`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "super" and not node.args
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def without_main_block(tree: ast.Module, text: str) -> ast.Module:
-    """A module without its blocks `if __name__ == "__main__":`. The grader neither searches nor runs them.
+    """Remove the blocks `if __name__ == "__main__":` from a module. The grader neither searches nor runs them.
 
-    Only where its text holds the word: what is searched is what is run, and a text without it is not parsed to be run.
+    Only if the text contains the word: the search must see exactly what is run, and a text without it is run unparsed.
     """
     if "__main__" in text:
         tree.body = [node for node in tree.body if not _is_main_block(node)]
@@ -159,30 +160,30 @@ def _is_main_block(node: ast.stmt) -> bool:
 
 
 def through_modules(names: dict[str, Names]) -> None:
-    """Let each module know what the names stand for that it imports from other modules of the student.
+    """Resolve names that modules import from other modules of the student.
 
-    Where a chain of `from ... import *` ends at a star of a library, it stays open what a name is.
+    Where a chain of `from ... import *` ends in a library, the meaning of a name stays unknown.
     """
-    for own in names.values():
-        own.others = names
-    for _ in names:  # a chain passes each of them once
-        for own in names.values():
-            for meanings in own.known.values():
+    for here in names.values():
+        here.others = names
+    for _ in names:  # each round follows one link of a chain
+        for here in names.values():
+            for meanings in here.known.values():
                 for meaning in list(meanings):
                     module, _, name = meaning.rpartition(".")
-                    meanings |= own.member(module, name) if module in names else set()
-    for module, own in names.items():
-        seen, waiting, libraries = {module}, list(own.stars), []
+                    meanings |= here.member(module, name) if module in names else set()
+    for module, here in names.items():
+        visited, waiting, libraries = {module}, list(here.stars), []
         while waiting:
             star = waiting.pop()
             if star not in names:
                 libraries.append(star)
-            elif star not in seen:
-                seen.add(star)
+            elif star not in visited:
+                visited.add(star)
                 waiting += names[star].stars
-        if own.stars and not libraries:
-            for other in seen - {module}:
+        if here.stars and not libraries:
+            for other in visited - {module}:
                 for name, meanings in list(names[other].known.items()):
                     if not name.startswith("_"):
-                        own.known[name] |= meanings
-            own.stars = []
+                        here.known[name] |= meanings
+            here.stars = []

@@ -1,28 +1,28 @@
-"""What a search has found in a module, and which of it is told when there is too much."""
+"""The findings of a search in a module, and the selection if there are too many."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-MAX_FINDINGS = 20  # of a module
+MAX_FINDINGS = 20  # per module
 
 
 class Finding(NamedTuple):
-    """Something in a module."""
+    """A finding in a module."""
 
-    forbidden: bool  # wherever a manifest does not say otherwise
+    forbidden: bool  # unless a manifest allows it
     line: int
     scope: str  # "Class.method", "function" or ""
     what: str
-    parts: Sequence[str] = ()  # of torch, as a manifest names them; forbidding one forbids this
+    parts: Sequence[str] = ()  # parts of torch, as named in a manifest; forbidding one forbids this
 
 
 def needless(module: str) -> str:
-    """What is said of the import of a module that an assignment does not need."""
+    """The message about the import of a module that an assignment does not need."""
     return f"{module} is imported, which this assignment does not need"
 
 
 def told_first(found: Iterable[Finding]) -> list[Finding]:
-    """The findings that are told: what is forbidden, then the first of each kind, so that a flood hides nothing."""
+    """Return the findings to report: forbidden ones, then the first of each kind, so that a flood hides nothing."""
     kinds: set[str] = set()
     ordered = []
     for finding in sorted(found, key=lambda finding: finding.line):

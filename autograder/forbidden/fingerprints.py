@@ -1,4 +1,4 @@
-"""Which functions of a submission are those of a known text, with other names, another order, or more lines in them."""
+"""Find functions that are copies of a known text, with other names, another order or added lines."""
 
 import ast
 from collections import Counter, deque
@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 
 from autograder.forbidden.aliases import Function, children
 
-MIN_NODES = 40  # shorter bodies look alike by chance
-SHARE = 0.96  # of the nodes of a known function that a copy has at least; of correct code, none was above 0.93
-MORE = 1.7  # times as many nodes as the known function a copy may have
+MIN_NODES = 40  # shorter bodies are similar by chance
+SHARE = 0.96  # the fraction of a known function's nodes that a copy must share; correct code had at most 0.93
+MORE = 1.7  # the maximum size of a copy, relative to the known function
 
-Bag = dict[str, int]  # how often each kind of node occurs
+Bag = dict[str, int]  # kind of node -> number of occurrences
 
 
 def fingerprints(tree: ast.Module) -> Iterator[tuple[str, Bag]]:
-    """For each function that is not trivial its name and its nodes, in which names and order do not count."""
+    """Yield the name and the bag of nodes of each non-trivial function; variable names and order are ignored."""
     for name, node in _defined(tree, ""):
         if sum((bag := _bag(node)).values()) >= MIN_NODES:
             yield name, bag
 
 
 def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The functions and methods of a module, those in blocks such as `if True:` among them."""
+    """Yield the functions and methods of a module, including those in blocks such as `if True:`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield prefix + child.name, child
@@ -32,7 +32,7 @@ def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef 
 
 
 def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, str]]:
-    """The functions that are nearly the same as a known one, with the name of that."""
+    """Yield the functions that are nearly identical to a known one, with the name of the latter."""
     if not known:
         return
     sizes = {title: sum(bag.values()) for title, bag in known.items()}
@@ -47,18 +47,18 @@ def copies(tree: ast.Module, known: Mapping[str, Bag]) -> Iterator[tuple[str, st
 
 
 def _bag(function: Function) -> Bag:
-    """The nodes of a body: attributes and constants by what they are, names without it."""
-    found: Counter[str] = Counter()
+    """Count the nodes of a body: attributes and constants by value, names without it."""
+    counts: Counter[str] = Counter()
     nodes = deque[ast.AST](function.body)
     while nodes:
         node = nodes.popleft()
         if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            continue  # says nothing, as a docstring
+            continue  # has no effect, like a docstring
         kind = type(node).__name__
         if isinstance(node, ast.Attribute):
             kind = f".{node.attr}"
         elif isinstance(node, ast.Constant):
             kind = repr(node.value)[:20]
-        found[kind] += 1
+        counts[kind] += 1
         nodes.extend(child for field, child in children(node) if field not in ("annotation", "returns"))
-    return dict(found)
+    return dict(counts)

@@ -1,4 +1,4 @@
-"""The names that graded modules must not use, and those of which only a part is harmless; see `rules`."""
+"""The names that graded modules must not use, and the modules of which only some names are harmless; see `rules`."""
 
 import ast
 import re
@@ -8,20 +8,20 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Ready-made parts. The first names belong to torch alone, the others to students as well.
+# Ready-made parts. The first names are torch's alone; students may use the others for their own classes.
 READY = re.compile(
     r"MultiheadAttention|_?scaled_dot_product\w*attention\w*|multi_head_attention_forward|flex_attention"
 )
 READY_OR_OWN = re.compile(r"Transformer((En|De)coder(Layer)?)?")
-OF_TORCH = re.compile(r"(?i)\w*(attention|transformer|sdpa?(_|$))\w*")  # whatever torch calls by such a name
-MASK = "generate_square_subsequent_mask"  # of nn.Transformer: no more than the course gives, so it is only noted
+OF_TORCH = re.compile(r"(?i)\w*(attention|transformer|sdpa?(_|$))\w*")  # anything in torch with such a name
+MASK = "generate_square_subsequent_mask"  # from nn.Transformer: the course itself provides it, so it is only noted
 PARTS_OF_TORCH = {
     f"torch.{part}"
     for part in _words(
         "ops _C _ops _VF _refs onnx ao hub package classes library utils.cpp_extension jit.CompilationUnit"
     )
 }
-# The modules of torch, by the last part of their names: what else is taken from torch may be passed on.
+# The modules of torch, by the last part of their names. Other names of torch may be passed around as values.
 MODULES_OF_TORCH = _words(
     """amp autograd backends compiler cpu cuda distributions export fft func functional futures fx init jit linalg
     lr_scheduler masked modules mps nested nn optim overrides parallel parametrizations parametrize profiler random
@@ -33,8 +33,8 @@ USUAL = _words(
     """__future__ abc cmath collections contextlib copy dataclasses enum functools gc inspect itertools logging math
     matplotlib numbers numpy operator random re string sys time torch types typing typing_extensions warnings"""
 )
-# What modules of a submission can import when they are graded, beside the standard library and each other. That the
-# grader itself is not for them is another rule, which says so.
+# The modules that a submission can import when it is graded, besides the standard library and its own. A separate rule
+# forbids the grader itself.
 LIBRARIES = _words(
     "autograder course einops functorch matplotlib mpl_toolkits numpy pylab torch tqdm typing_extensions"
 )
@@ -42,14 +42,14 @@ READY_LIBRARIES = _words(
     """fairseq flash_attn flax jax keras tensorflow timm torchaudio torchtext torchtune torchvision transformers
     x_transformers xformers"""
 )
-# Modules that lead from a string to whatever Python has loaded, or to the grader's own modules.
+# Modules that lead from a string to any loaded module, or to the grader's own modules.
 LEADING_ANYWHERE = _words("autograder builtins cffi code codeop ctypes imp importlib pkgutil pydoc runpy zipimport")
-# Modules that are usual, and what is harmless or not in them.
+# The names that are harmless, or forbidden, in modules of usual use.
 HARMLESS_IN = {
     "gc": {"collect"},
     "inspect": _words("signature Parameter Signature cleandoc getdoc isclass isfunction ismethod ismodule"),
 }
-# What a frame tells of itself: `inspect.currentframe().f_back.f_code.co_name` names the caller.
+# Information about a frame: `inspect.currentframe().f_back.f_code.co_name` is the caller's name.
 TOLD_BY_FRAMES = _words("co_name co_filename co_firstlineno f_lineno")
 FORBIDDEN_IN = {
     "sys": {"modules", "_getframe", "meta_path", "path_hooks", "settrace", "setprofile", "_current_frames"},
@@ -59,9 +59,9 @@ FORBIDDEN_IN = {
     "typing": {"get_type_hints"},
 }
 CALLS_BY_STRING = {"eval", "exec", "compile", "__import__", "__builtins__", "__loader__", "__spec__"}
-# What takes a library and gives nothing of it away, or has a rule of its own.
+# Functions that take a library as an argument without exposing it, or that have a rule of their own.
 ASKED_ABOUT = {"hasattr", "vars", "isinstance", "issubclass", "getattr", "setattr", "delattr"}
-# Names that open files, of whatever; of libraries these two as well.
+# Functions that open files, in any module; of libraries also load and save.
 FILES = _words(
     """open read_text read_bytes write_text write_bytes fromfile tofile from_file loadtxt genfromtxt savetxt memmap
     open_memmap DataSource FileHandler FileIO fopen imread urlopen load_library"""
@@ -73,13 +73,13 @@ LEADING_ATTRIBUTES = _words(
     """__globals__ __builtins__ __subclasses__ __loader__ __spec__ get_field f_globals f_builtins f_locals f_back
     tb_frame gi_frame cr_frame ag_frame attrgetter methodcaller"""
 )
-# The same, unless the student's own classes have something of the name.
+# As above, unless the student's own classes define the name.
 LEADING_OR_OWN = _words(
     """_C _VF _ops _refs _getframe _current_frames meta_path path_hooks settrace setprofile get_type_hints
     builtins importlib ctypes cpp_extension CompilationUnit"""
 )
 USUAL_PRIVATE = _words("_version _parameters _buffers _modules _replace _asdict _fields")  # of tensors, modules, tuples
-MODULES_BEHIND = {"sys", "gc", "inspect"}  # names that are only noted, since others may have something of the name
+MODULES_BEHIND = {"sys", "gc", "inspect"}  # only noted, since other objects may have attributes of these names
 USUAL_DUNDERS = _words(
     """__init__ __call__ __name__ __class__ __doc__ __version__ __len__ __getitem__ __setitem__ __iter__ __next__
     __repr__ __str__ __enter__ __exit__ __eq__ __post_init__ __qualname__ __setattr__ __add__ __mul__ __matmul__
@@ -87,7 +87,7 @@ USUAL_DUNDERS = _words(
 )
 
 
-# The kinds of nodes that there are rules for: the methods of `Search` with these names.
+# The kinds of nodes that have rules: the methods of `Search` with these names.
 RULES: tuple[type[ast.AST], ...] = (
     *(ast.Import, ast.ImportFrom, ast.ClassDef, ast.Attribute, ast.Name, ast.Call, ast.Subscript),
     *(ast.MatchClass, ast.Constant, ast.BinOp, ast.JoinedStr),

@@ -1,4 +1,4 @@
-"""What graded modules must not use, and the search for it in the syntax tree. Nothing is imported or executed.
+"""The rules for graded modules, and the search for violations in the syntax tree. Nothing is imported or executed.
 
 A finding is `forbidden` where it is clear, and for `review` by a person where honest code may look the same. The
 search is not complete: Python has more ways to reach a name than any list.
@@ -46,9 +46,9 @@ from autograder.forbidden.parts import named, named_arguments
 from autograder.forbidden.search_budget import parsed
 
 WORD = re.compile(r"\w+")
-DEPTH = 50_000  # of the search, which is Python alone: more than a syntax tree that was made can need
-MAX_LARGE = 3  # statements that are named, of those that are not searched
-LONGEST = 200  # characters of a name or of what is said, so that all that was found fits into an answer
+DEPTH = 50_000  # of recursion in the search, which is pure Python: more than any parsed syntax tree needs
+MAX_LARGE = 3  # unsearched statements to report
+LONGEST = 200  # characters of a name or message, so that all findings fit into a reply
 
 
 def check_modules(
@@ -57,41 +57,41 @@ def check_modules(
     """Search modules that belong together.
 
     Args:
-        known: the fingerprints of functions that nobody should hand in, by their names.
-        parts: parts of torch that a manifest names.
+        known: the fingerprints of functions that nobody should hand in, by name.
+        parts: parts of torch named in a manifest.
 
     Returns:
-        What was found, with the name of the module, and each function that is nearly one of `known`, with the name of
-        that. A module with a syntax error gives nothing, since it cannot be imported either. One that cannot be
-        searched for another reason is a note, and the others are searched all the same.
+        The findings, each with its module's name, and the functions that are nearly identical to one of `known`, each
+        with the known name. A module with a syntax error has no findings, since it cannot be imported either. A module
+        that cannot be searched for a different reason is noted; the others are still searched.
     """
-    trees, found = {}, []
+    trees, findings = {}, []
     for module, text in sources.items():
         try:
             tree, large = parsed(text)
             trees[module] = without_main_block(tree, text)
-            found += [(module, Finding(False, line, "", "is too long to be searched")) for line in large[:MAX_LARGE]]
+            findings += [(module, Finding(False, line, "", "is too long to be searched")) for line in large[:MAX_LARGE]]
         except SyntaxError:
             continue
         except (MemoryError, RecursionError, ValueError) as error:
-            found.append((module, Finding(False, 1, "", f"cannot be searched: {type(error).__name__}")))
+            findings.append((module, Finding(False, 1, "", f"cannot be searched: {type(error).__name__}")))
     sys.setrecursionlimit(DEPTH)
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
     names = {module: Names(place.node for place in places) for module, places in scoped.items()}
     through_modules(names)
-    own = {member for each in names.values() for member in each.members}
+    members = {member for each in names.values() for member in each.members}
     libraries = {library for each in names.values() for library in each.libraries} - sources.keys()
     for module, places in scoped.items():
-        search = Search(names[module], sources.keys(), own, libraries, parts)
-        found += [(module, finding) for finding in search.run(places)]
+        search = Search(names[module], sources.keys(), members, libraries, parts)
+        findings += [(module, finding) for finding in search.run(places)]
     copied = [
         (f"{module}.{name}", title) for module, tree in trees.items() for name, title in copies(tree, known or {})
     ]
-    return found, copied
+    return findings, copied
 
 
-VALUES = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)  # what may stand for a library
-# Where it does so without going anywhere, or where what it is in is looked at in its place.
+VALUES = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)  # expressions that may refer to a library
+# Positions in which a value is not stored anywhere, or in which the enclosing node is examined instead.
 WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
     *(
         (ast.Attribute, "value"),
@@ -107,7 +107,7 @@ WITHOUT_VALUE: set[tuple[type[ast.AST], str]] = {
 
 
 class Place(NamedTuple):
-    """A node, with the class and function around it, and where in its parent it is."""
+    """A node, its enclosing class and function, its parent, and its field in the parent."""
 
     node: ast.AST
     scope: str
@@ -116,7 +116,7 @@ class Place(NamedTuple):
 
 
 def with_scopes(tree: ast.Module) -> list[Place]:
-    """All nodes but docstrings, each after the one that it is in."""
+    """Return all nodes except docstrings, parents before children."""
     classes = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
     places = [Place(tree, "", tree, "")]
     for node, scope, _, _ in places:
@@ -127,7 +127,7 @@ def with_scopes(tree: ast.Module) -> list[Place]:
             elif scope in classes and not isinstance(node, ast.ClassDef):
                 inside = f"{scope}.{node.name}"
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            # Only a body runs when the function is called; decorators and defaults run with the module.
+            # Only the body runs when the function is called; decorators and defaults run with the module.
             places += [
                 Place(child, inside if field == "body" else scope, node, field) for field, child in children(node)
             ]
@@ -135,7 +135,7 @@ def with_scopes(tree: ast.Module) -> list[Place]:
 
 
 def answer(sources: dict[str, str], known: dict[str, Bag], parts: Sequence[str]) -> list[Any]:
-    """What `check_modules` gives, as lists, for the process that asked."""
+    """Return the result of `check_modules` as lists, for the calling process."""
     gc.disable()  # syntax trees are many small objects, and the process ends soon
     findings, copied = check_modules(sources, known, parts)
     copied = [(name[:LONGEST], title) for name, title in copied[:MAX_FINDINGS]]
@@ -143,7 +143,7 @@ def answer(sources: dict[str, str], known: dict[str, Bag], parts: Sequence[str])
 
 
 def main() -> None:
-    """A process of its own for the search: the modules as JSON on stdin, the answer on stdout."""
+    """Run the search as a separate process: the modules as JSON on stdin, the answer on stdout."""
     sys.stdout.write(json.dumps(answer(*json.load(sys.stdin))))
 
 
@@ -152,9 +152,9 @@ class Search:
 
     Args:
         modules: the student's modules.
-        own: names of functions and attributes that the student has defined anywhere.
-        libraries: what is imported anywhere as a module.
-        parts: parts of torch that a manifest names.
+        own: names of functions and attributes defined anywhere by the student.
+        libraries: names imported anywhere as modules.
+        parts: parts of torch named in a manifest.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Search:
         self.names, self.modules, self.own, self.libraries, self.parts = names, modules, own, libraries, parts
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
-        self.done: set[int] = set()  # nodes that were looked at as a part of another one
+        self.done: set[int] = set()  # nodes that were examined as part of a different node
 
     def run(self, places: Iterable[Place]) -> list[Finding]:
         rules = {kind: getattr(self, f"_{kind.__name__}") for kind in RULES}
@@ -184,11 +184,12 @@ class Search:
         self.found.setdefault(key, Finding(forbidden, line, self.place.scope[:LONGEST], what[:LONGEST], parts))
 
     def _foreign(self, origins: Iterable[str]) -> list[str]:
-        """The origins that are neither the student's own nor of the modules of the assignment."""
+        """The origins outside the student's and the assignment's modules."""
         return [origin for origin in origins if origin and origin.split(".")[0] not in self.modules]
 
     def _value(self, node: ast.AST) -> None:
-        """A library that is put somewhere is lost sight of. A name for it is followed, and some uses keep nothing."""
+        """Report a library stored as a value, since it can no longer be followed. Plain aliases are followed,
+        though."""
         _, _, parent, field = self.place
         if (
             (type(parent), field) in WITHOUT_VALUE
@@ -204,7 +205,7 @@ class Search:
                 what = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
                 self.report(node, what, forbidden=False)
 
-    # The rules, by the kind of node.
+    # The rules, by the kind of node
 
     def _ClassDef(self, node: ast.ClassDef) -> None:
         self.done |= set(map(id, node.body))  # names in it are attributes
@@ -238,7 +239,7 @@ class Search:
             self._member(node, ".".join([top, *rest][:length]), rest[length - 1])
 
     def _member(self, node: ast.AST, module: str, name: str) -> None:
-        """A name is taken from a module."""
+        """Check a name taken from a module."""
         top, path = module.split(".")[0], f"{module}.{name}"
         if top == "torch":
             parts = named(path, self.parts)
@@ -259,7 +260,7 @@ class Search:
         harmless = HARMLESS_IN.get(top)
         if name in FORBIDDEN_IN.get(module.rpartition(".")[2], ()) or (harmless and name not in harmless):
             self.report(node, f"{path} leads to names by a detour")
-        # The modules of others hold references to what they import: warnings.sys, dataclasses.builtins.
+        # Modules expose the modules that they import: warnings.sys, dataclasses.builtins.
         if module != "" and name.lstrip("_") in LEADING_ANYWHERE | {"sys", "gc", "inspect"}:
             self.report(node, f"{_short(path)} leads to names by a detour")
 
@@ -275,7 +276,7 @@ class Search:
             self._taken(node, node.value, node.attr)
 
     def _taken(self, node: ast.AST, base: ast.expr, name: str) -> None:
-        """A name is taken from what an expression stands for, which may be anything."""
+        """Check a name taken from an expression, whose value may be unknown."""
         origins = self.names.resolve(base)
         foreign = self._foreign(origins)
         for origin in foreign:
@@ -302,7 +303,7 @@ class Search:
             self.report(node, f"{name} opens a file", forbidden=False)
 
     def _frame(self, node: ast.expr) -> None:
-        """A text is taken from a frame at once; the frame itself goes nowhere."""
+        """Allow reading a text from a frame directly; the frame itself is not stored."""
         steps: list[ast.AST] = []
         while isinstance(node, ast.Attribute) and node.attr in ("f_code", "f_back"):
             steps.append(node)
@@ -341,7 +342,8 @@ class Search:
             self.report(node, "globals() leads from strings to names")
 
     def _arguments(self, node: ast.Call, called: Set[str]) -> None:
-        """An argument that a manifest names, of a function of torch or of what is made of one: `partial(f, x=1)`."""
+        """Check for arguments named in a manifest, of a torch function or of a wrapper around one: `partial(f,
+        x=1)`."""
         for keyword in node.keywords:
             if not any(f"({keyword.arg})" in part for part in self.parts):
                 continue
@@ -353,7 +355,7 @@ class Search:
                     self.ready(node, f"{_short(path)}({keyword.arg}=...)", forbidden=False, parts=parts)
 
     def _by_name(self, node: ast.Call, base: ast.expr, name: ast.expr) -> None:
-        """getattr, setattr or delattr."""
+        """Check getattr, setattr or delattr."""
         text, foreign = fold(name), self._foreign(self.names.resolve(base))
         if text is not None:
             self._taken(node, base, text)
@@ -374,7 +376,7 @@ class Search:
         self._text(node)
 
     def _called(self, node: ast.AST) -> set[str]:
-        """What is called, if the node is a call."""
+        """The called names, if the node is a call."""
         return self.names.resolve(node.func) if isinstance(node, ast.Call) else set()
 
     def _MatchClass(self, node: ast.MatchClass) -> None:
@@ -384,8 +386,8 @@ class Search:
     def _Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and READY.fullmatch(node.value.rpartition(".")[2]):
             self.report(node, f"the string {node.value[:60]!r} is the name of a ready-made part", forbidden=False)
-        elif isinstance(node.value, str) and not isinstance(self.place.parent, ast.Expr):  # which is a docstring
-            # Annotations, formats and some functions run what a string says.
+        elif isinstance(node.value, str) and not isinstance(self.place.parent, ast.Expr):  # a docstring
+            # Annotations, formats and some functions evaluate strings.
             for name in sorted({*WORD.findall(node.value)} & (LEADING_ATTRIBUTES | LEADING_OR_OWN)):
                 self.report(node, f"a string names {name}, which leads to names by a detour", forbidden=False)
 
@@ -396,7 +398,7 @@ class Search:
         self._text(node)
 
     def _text(self, node: ast.expr) -> None:
-        """A text that is put together from pieces must not be the name of a ready-made part."""
+        """Check that a text assembled from pieces is not the name of a ready-made part."""
         if id(node) in self.done:
             return
         self.done |= {id(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.BinOp)}
@@ -406,12 +408,12 @@ class Search:
 
 
 def _names_only(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether only names get the value, which `Names` follows."""
+    """Whether the value is assigned to names only, which `Names` follows."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return all(isinstance(target, ast.Name) for target in targets)
 
 
 def _short(path: str) -> str:
-    """A name as people write it."""
+    """Abbreviate a name as people write it."""
     path = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     return path if len(path) <= 80 else path[:80] + "..."

@@ -1,19 +1,19 @@
-"""How much text the search looks through: what takes it longer is not searched, and told to a person."""
+"""Limits of the search: longer code is not searched, but reported to a person."""
 
 import ast
 
-BRACES = 10_000  # each may begin an expression in a text, for which older releases of Python parse anew
-# Of all nodes of a module, how many others each is in: an attribute of an attribute is looked at once for each. That of
-# correct programs is below 20,000.
+BRACES = 10_000  # each may begin an expression in an f-string, which older releases of Python parse separately
+# The sum, over all nodes of a module, of their ancestors: in a chain of attributes, each is examined once per ancestor.
+# Correct programs have less than 20,000.
 WORK = 500_000
 
 
 class TooLarge(ValueError):
-    """A text would take too long."""
+    """Searching a text would take too long."""
 
 
 def parsed(text: str) -> tuple[ast.Module, list[int]]:
-    """The syntax tree of a module without the statements that would take too long, and the lines of these.
+    """Parse a module; return its syntax tree without statements that are too long, and the lines of these.
 
     Raises:
         TooLarge: if even parsing it would take too long.
@@ -24,7 +24,7 @@ def parsed(text: str) -> tuple[ast.Module, list[int]]:
     tree = ast.parse(text)
     left, kept, large = WORK, set(), []
     costs = {number: _work(statement) for number, statement in enumerate(tree.body)}
-    for number, cost in sorted(costs.items(), key=lambda one: one[1]):
+    for number, cost in sorted(costs.items(), key=lambda pair: pair[1]):
         left -= cost
         if left >= 0:
             kept.add(number)
@@ -35,7 +35,7 @@ def parsed(text: str) -> tuple[ast.Module, list[int]]:
 
 
 def _work(statement: ast.stmt) -> int:
-    """Of all nodes of a statement, how many others each is in; no more than what is too much."""
+    """The sum of ancestors over all nodes of a statement; stops above the limit."""
     level: list[ast.AST] = [statement]
     work, depth = 0, 1
     while level and work <= WORK:

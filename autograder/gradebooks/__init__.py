@@ -1,1 +1,1 @@
-"""Exports for gradebooks: the grades of a class for Canvas and Moodle, and its modules for similarity checkers."""
+"""Gradebook exports: the grades of a class for Canvas, Moodle and nbgrader."""

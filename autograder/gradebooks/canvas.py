@@ -1,10 +1,10 @@
-"""The gradebook file of Canvas, as its own importer reads it.
+"""Read and fill the gradebook file of Canvas, by the rules of Canvas' own importer.
 
-The first row names the columns: Student (or LastName, FirstName), ID, perhaps SIS User ID, SIS Login ID and others,
-then Section, then a column "Name (number)" for each assignment, then totals that are read only. Before the students
-there may be a row of posting policies, and there is one that begins with "Points Possible". Excused students have "EX",
-students who do not have the assignment "N/A". An empty cell clears the grade that Canvas has, so cells that we have no
-grade for keep what they hold.
+The first row names the columns: Student (or LastName, FirstName), ID, optionally SIS User ID, SIS Login ID and others,
+then Section, then a column "Name (number)" for each assignment, then read-only totals. A row of posting policies may
+precede the students, and so does a row that begins with "Points Possible". Excused students have "EX", students
+without the assignment "N/A". An empty cell would clear the grade in Canvas, so cells that get no grade keep their
+content.
 """
 
 import re
@@ -20,18 +20,18 @@ ALIASES = {"login": ("SIS Login ID",), "sis": ("SIS User ID",), "id": ("ID",), "
 ASSIGNMENT = re.compile(r"(.*\S)\s*\((\d+)\)")
 NOT_A_STUDENT = re.compile(r"(?i)\s*(Muted|Manual Posting.*)?\s*")
 UNTOUCHED = {"EX": "excused in Canvas (EX)", "N/A": "not assigned in Canvas (N/A)"}
-# Downloaded submissions are called name_number of the student_number of the file_..., or name_LATE_number_...; all
-# loose files of a student together are called name_number (submissions/loose_files.py).
+# Downloaded submissions are named name_number of the student_number of the file_..., or name_LATE_number_...; all loose
+# files of a student together are named name_number (submissions/loose_files.py).
 DOWNLOADED = re.compile(r"_(\d+)(?:_\d+_|$)")
 NO_LETTER = re.compile(r"[\W_]+")
-WAYS = ("login", "id", "name")  # by which students are matched where nobody says it: the first that fits most
+WAYS = ("login", "id", "name")  # how to match students by default: the way with the most matches
 
 
 def best_way(sheet: Sheet, column: str, students: Collection[str]) -> str:
-    """By which of WAYS most of the students are found.
+    """Return the way from WAYS that matches the most students.
 
     Raises:
-        UserError: if it is no such file, or the column cannot take grades.
+        UserError: if the file is not a Canvas gradebook, or the column cannot take grades.
     """
     rosters = {}
     for way in WAYS:
@@ -46,14 +46,14 @@ def best_way(sheet: Sheet, column: str, students: Collection[str]) -> str:
 
 
 def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
-    """The roster of a gradebook that was exported from Canvas.
+    """Return the roster of a gradebook exported from Canvas.
 
     Args:
-        column: of the assignment: its header, its name or its number.
-        matched_by: one of ALIASES, name, or the header of another column.
+        column: the assignment's header, name or number.
+        matched_by: one of ALIASES, name, or the header of any other column.
 
     Raises:
-        UserError: if it is no such file, or the column cannot take grades.
+        UserError: if the file is not a Canvas gradebook, or the column cannot take grades.
     """
     header = [cell.strip() for cell in sheet.header]
     if not ({"Student", "LastName"} & set(header[:1]) and {"ID", "Section"} <= set(header)):
@@ -87,14 +87,14 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
 
 
 def find_assignment(sheet: Sheet, header: list[str], wanted: str) -> int:
-    """The column of an assignment."""
+    """Return the column of an assignment."""
     first = header.index("Section") + 1
-    columns = {at: found for at in range(first, len(header)) if (found := ASSIGNMENT.fullmatch(header[at]))}
+    columns = {at: matched for at in range(first, len(header)) if (matched := ASSIGNMENT.fullmatch(header[at]))}
     for part in (0, 2, 1):  # the whole header, the number, the name
-        fitting = [at for at, found in columns.items() if found[part] == wanted.strip()]
+        fitting = [at for at, matched in columns.items() if matched[part] == wanted.strip()]
         if len(fitting) == 1:
             return fitting[0]
-    listed = ", ".join(found[0] for found in columns.values()) or "none"
+    listed = ", ".join(matched[0] for matched in columns.values()) or "none"
     raise UserError(f"{sheet.path} has no single column for the assignment {wanted!r}; there is: {listed}")
 
 
@@ -103,22 +103,22 @@ def is_student(cells: list[str]) -> bool:
 
 
 def number_in(student: str) -> str:
-    """Canvas' number of a student, from the name of a submission."""
-    found = DOWNLOADED.search(student)
-    return student if student.strip().isdecimal() else found[1] if found else ""
+    """Extract a student's Canvas number from the name of a submission."""
+    matched = DOWNLOADED.search(student)
+    return student if student.strip().isdecimal() else matched[1] if matched else ""
 
 
 def letters(name: str) -> str:
-    """The letters and digits of a name: Canvas writes them into the names of files, without spaces and signs."""
+    """Keep only the letters and digits of a name, as Canvas does in file names."""
     return NO_LETTER.sub("", unicodedata.normalize("NFC", name))
 
 
 def name_in(student: str) -> str:
-    """The letters of the name in the name of a submission, without the number behind it."""
+    """Extract the letters of the student's name from the name of a submission, without the number after it."""
     return letters(re.sub(r"_\d+$", "", student))
 
 
 def only_column(roster: Roster) -> None:
-    """Leave out all other assignments: in them, grades that were given since the export would be set back."""
+    """Drop all other assignments' columns: an import would reset grades given there since the export."""
     section = [cell.strip() for cell in roster.sheet.header].index("Section")
     roster.sheet.keep({*range(section + 1), roster.column})

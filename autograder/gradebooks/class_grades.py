@@ -1,4 +1,4 @@
-"""Read what `python -m autograder batch` has found out about a class."""
+"""Read the results that `python -m autograder batch` has written for a class."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from autograder.reports.review_file import Decision, decided_points, read_review
 from autograder.reports.write_files import harmless
 from course.errors import UserError
 
-TOLERANCE = Fraction(1, 1000)  # of a total that was added up in floating point
+TOLERANCE = Fraction(1, 1000)  # for rounding errors in a total
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ClassGrades:
     assignment: str
     points: dict[str, Points]
     ungraded: dict[str, str]  # student -> why there are no points
-    notes: tuple[str, ...]  # what an instructor should know about all of them
+    notes: tuple[str, ...]  # notes for the instructor on the class as a whole
 
     @property
     def full(self) -> Fraction:
@@ -35,10 +35,10 @@ class ClassGrades:
 
 
 def read_class(folder: Path) -> ClassGrades:
-    """The points of the class in a folder that batch has written.
+    """Read the points of a class from a folder written by batch.
 
     Raises:
-        UserError: if it is none, or batch has not come to its end there.
+        UserError: if the folder has no results, or batch did not finish.
     """
     again = "run batch again, to its end"
     try:
@@ -63,14 +63,14 @@ def read_class(folder: Path) -> ClassGrades:
             ungraded[entry["student"]] = f"the grader failed: {again}"
         else:
             decisions = review.get(entry["student"], [])
-            changed = {one.test for one in set_points(decisions)}
-            found = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
-            if abs(_fraction(total) - found.required - found.extra) > TOLERANCE:
+            changed = {decision.test for decision in set_points(decisions)}
+            total_points = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
+            if abs(_fraction(total) - total_points.required - total_points.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
-            points[entry["student"]] = found
+            points[entry["student"]] = total_points
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None
-    if len({(one.full, one.all_extra) for one in points.values()}) > 1:
+    if len({(decision.full, decision.all_extra) for decision in points.values()}) > 1:
         raise UserError(f"the results in {folder} do not have the same full marks: {again}")
     notes = list(graders(entries.values()))
     if unconfined:
@@ -81,11 +81,11 @@ def read_class(folder: Path) -> ClassGrades:
 
 
 def _entries(folder: Path) -> dict[str, dict[str, Any]]:
-    """The readable results, by what stands for the student in grades.csv."""
+    """Return the readable results, keyed by the student's cell in grades.csv."""
     entries: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            # The digits as they stand there: no floating point comes between the points and the grade.
+            # Decimal keeps the digits as written: no floating-point error between points and grade.
             entry = json.loads(path.read_bytes(), parse_float=Decimal)
             if not entry["fault"]:
                 _points(entry["report"])
@@ -99,10 +99,10 @@ def _entries(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Which students were graded with which tests, in words; nothing if all had the same.
+    """Return a note if students were graded with different versions of the tests; empty if all had the same.
 
     Args:
-        entries: what batch has recorded of each student.
+        entries: the students' records written by batch.
     """
     students: dict[tuple[Any, Any], list[str]] = defaultdict(list)
     for entry in entries:
@@ -118,8 +118,8 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
-    """The same report with the points that the staff has set."""
-    changed = {one.test for one in set_points(decisions)}
+    """Apply the points set by the staff to a report."""
+    changed = {decision.test for decision in set_points(decisions)}
     for stage in report["stages"]:
         for test in stage["tests"]:
             if test["name"] in changed:

@@ -1,7 +1,7 @@
-"""The grading policy: how points become a grade, with extra credit and late days. Pure functions, exact numbers.
+"""The grading policy: compute a grade from points, with extra credit and late days. Pure functions, exact numbers.
 
-The order: extra credit is added, the sum is capped if the policy says so, the late penalty is taken off, the rest is
-scaled to what full marks are worth in the gradebook, and only then rounded, half up to the cent.
+The order: extra credit is added, the sum is capped if the policy says so, the late penalty is subtracted, the rest is
+scaled to full marks in the gradebook, and only then rounded, half up to the cent.
 """
 
 from collections.abc import Mapping
@@ -21,35 +21,35 @@ DAY = timedelta(days=1) // timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Points:
-    """What grading gave a student."""
+    """The points of a student."""
 
     required: Fraction
     extra: Fraction
     full: Fraction  # full marks: all required points
-    all_extra: Fraction = NONE  # what there is of extra credit
-    by_staff: int = 0  # tests of which people have set the points
+    all_extra: Fraction = NONE  # the maximum of extra credit
+    by_staff: int = 0  # number of tests with points set by the staff
 
 
 @dataclass(frozen=True)
 class Late:
-    """What being late costs. A day is 24 hours; the one in which the clocks are set back has 25."""
+    """The late policy. A day is 24 hours; the day on which the clocks are set back has 25."""
 
     deadline: datetime
     percent_per_day: Fraction = NONE
-    days: str = STARTED  # or EXACT: a part of a day costs its part
+    days: str = STARTED  # or EXACT: fractions of a day cost their share
     percent_of: str = EARNED  # or FULL_MARKS
     max_percent: Fraction = Fraction(100)
-    grace: timedelta = timedelta(0)  # a tolerance: later than that, the lateness counts from the deadline
-    last: datetime | None = None  # after this moment nothing counts
-    extensions: Mapping[str, datetime] = field(default_factory=dict)  # normal name -> own deadline; moves `last` too
-    zone: tzinfo | None = None  # of moments that name none; without it they are not guessed
+    grace: timedelta = timedelta(0)  # a tolerance; beyond it, lateness counts from the deadline
+    last: datetime | None = None  # work after this moment gets no points
+    extensions: Mapping[str, datetime] = field(default_factory=dict)  # normal name -> deadline; shifts `last`
+    zone: tzinfo | None = None  # for times without a zone; None rejects them
 
     def due(self, student: str) -> datetime:
-        """The student's own deadline."""
+        """Return the student's individual deadline."""
         return self.extensions.get(normal(student), self.deadline)
 
     def days_late(self, student: str, handed_in: datetime) -> Fraction:
-        """How many days count as late."""
+        """Return the number of days that count as late."""
         late = self._lateness(self.due(student), handed_in)
         if late <= self.grace:
             return NONE
@@ -57,16 +57,17 @@ class Late:
         return Fraction(ceil(days)) if self.days == STARTED else days
 
     def _lateness(self, due: datetime, handed_in: datetime) -> timedelta:
-        """The time between two moments, or on the clock of the zone if that is less, in favour of the student."""
+        """The time between two moments, or the difference of the zone's clock times if that is shorter for the
+        student."""
         real = handed_in - due
         if self.zone is None:
             return real
         start, end = (moment.astimezone(self.zone).replace(tzinfo=None) for moment in (due, handed_in))
-        # In the hour that comes twice, late work stays late.
+        # In the repeated hour, late work stays late.
         return min(real, max(end - start, timedelta.resolution)) if real > timedelta(0) else real
 
     def too_late(self, student: str, handed_in: datetime) -> bool:
-        """Whether nothing counts any more."""
+        """Whether the work gets no points any more."""
         if self.last is None or self.days_late(student, handed_in) == 0:
             return False
         return handed_in > self.last + (self.due(student) - self.deadline)
@@ -74,33 +75,33 @@ class Late:
 
 @dataclass(frozen=True)
 class Policy:
-    """How points become a grade."""
+    """The rules for computing a grade from points."""
 
     late: Late | None = None
     capped: bool = False  # whether extra credit only makes up for lost points
-    worth: Fraction | None = None  # what full marks are worth in the gradebook; None: as many points as there are
+    worth: Fraction | None = None  # full marks in the gradebook; None: the number of points
 
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade and how it came about."""
+    """A grade and its derivation."""
 
     points: Points
-    counted: Fraction  # with extra credit, capped
+    counted: Fraction  # with extra credit, after the cap
     days_late: Fraction
     percent: Fraction  # of the penalty
     penalty: Fraction  # in points
-    final: Decimal  # as the gradebook gets it
+    final: Decimal  # as written into the gradebook
     explanation: str
     handed_in: datetime | None
     due: datetime | None
 
 
 def grade_of(student: str, points: Points, policy: Policy, handed_in: datetime | None = None) -> Grade:
-    """The grade of a student.
+    """Compute the grade of a student.
 
     Args:
-        handed_in: when; needed if the policy has deadlines.
+        handed_in: the time of submission; required if the policy has deadlines.
     """
     raw = points.required + points.extra
     counted = min(raw, points.full) if policy.capped else raw
@@ -137,17 +138,17 @@ def grade_of(student: str, points: Points, policy: Policy, handed_in: datetime |
 
 
 def scaled(points: Fraction, of: Points, policy: Policy) -> Fraction:
-    """Points as the gradebook counts them."""
+    """Scale points to the gradebook's full marks."""
     return points if policy.worth is None else points * policy.worth / of.full
 
 
 def to_the_cent(value: Fraction) -> Decimal:
-    """A number that is not negative, rounded half up to two decimals."""
+    """Round a non-negative number half up to two decimals."""
     return _rounded(value, 2)
 
 
 def number(value: Fraction) -> str:
-    """A number for people: at most four decimals, no zeros at the end."""
+    """Format a number for people: at most four decimals, no trailing zeros."""
     return format(_rounded(value, 4).normalize(), "f")
 
 
@@ -156,5 +157,5 @@ def _rounded(value: Fraction, decimals: int) -> Decimal:
 
 
 def shown(moment: datetime, zone: tzinfo | None) -> str:
-    """A moment for people."""
+    """Format a time for people."""
     return moment.astimezone(zone or timezone.utc).strftime("%Y-%m-%d %H:%M:%S %z")

@@ -1,6 +1,6 @@
-"""When submissions were handed in: from nbgrader's timestamp.txt, a CSV file, or what Canvas' API gives.
+"""Read submission times: from nbgrader's timestamp.txt, a CSV file, or the output of Canvas' API.
 
-Time zones are not guessed.
+Time zones are never guessed.
 """
 
 import json
@@ -23,7 +23,7 @@ MAX_TIMESTAMP = 200  # bytes; nbgrader's line is far shorter
 
 
 def find_zone(name: str) -> tzinfo:
-    """The time zone of a name such as Europe/Berlin, UTC or +02:00.
+    """Return the time zone with a name such as Europe/Berlin, UTC or +02:00.
 
     Raises:
         UserError: if there is none.
@@ -44,29 +44,30 @@ def find_zone(name: str) -> tzinfo:
 
 
 def in_zone(local: datetime, zone: tzinfo) -> datetime:
-    """The moment that a clock in a zone shows.
+    """Convert a zone's local time to UTC.
 
-    When the clocks are set back an hour comes twice, and when they are set forward one is missing: then it is the later
-    of the two readings, in favour of the student.
+    When the clocks are set back, an hour is repeated; when they are set forward, an hour is missing. Of the two
+    readings,
+    the later one is used, in favour of the student.
     """
     return max(local.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
 
 
 def read_moment(text: str, zone: tzinfo | None) -> datetime:
-    """A moment such as `2026-10-02 23:59:59.5 UTC`.
+    """Parse a time such as `2026-10-02 23:59:59.5 UTC`.
 
     Args:
-        zone: of a moment that names none; None refuses such.
+        zone: for a time without a zone; None rejects such times.
 
     Raises:
-        UserError: if it is none.
+        UserError: if the text is not a time.
     """
-    found = MOMENT.fullmatch(text.strip())
+    matched = MOMENT.fullmatch(text.strip())
     try:
-        if not found:
+        if not matched:
             raise ValueError
-        day, clock, name = found.groups()
-        # Python 3.10 reads three or six digits of a second only.
+        day, clock, name = matched.groups()
+        # Python 3.10 accepts only three or six digits of a second.
         whole, _, part = clock.partition(".")
         local = datetime.fromisoformat(f"{day} {whole}").replace(microsecond=int(part.ljust(6, "0") or 0))
     except ValueError:
@@ -77,29 +78,29 @@ def read_moment(text: str, zone: tzinfo | None) -> datetime:
 
 
 def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datetime], list[str]]:
-    """What nbgrader wrote beside the submissions, by normal name, and what could not be read of it, in words.
+    """Read nbgrader's timestamps beside the submissions, by normal name, and describe those that cannot be read.
 
-    A student without such a file is left out, and so is one with a file that names no moment: students can put one
-    there, and it must not stop the class. nbgrader takes a timestamp without a zone for UTC, and so do we.
+    Students without such a file are left out, and so are those with an unreadable one: students can add the file
+    themselves, and it must not stop the class. As in nbgrader, a timestamp without a zone is UTC.
     """
     times, notes = {}, []
-    for one in found:
-        for path in (one.path / assignment / "timestamp.txt", one.path / "timestamp.txt"):
-            if one.inside or one.loose or not path.exists():
+    for submission in found:
+        for path in (submission.path / assignment / "timestamp.txt", submission.path / "timestamp.txt"):
+            if submission.inside or submission.loose or not path.exists():
                 continue
             try:
                 text = read_regular(path, MAX_TIMESTAMP).decode("utf-8-sig")
-                times[normal(one.student)] = read_moment(text, timezone.utc)
+                times[normal(submission.student)] = read_moment(text, timezone.utc)
             except (Unreadable, UnicodeDecodeError, UserError) as error:
                 notes.append(
-                    f"{one.student}: timestamp.txt is left out ({error}); give the time in a file with --times"
+                    f"{submission.student}: timestamp.txt is left out ({error}); give the time in a file with --times"
                 )
             break
     return times, notes
 
 
 def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
-    """The times of a CSV file with the columns student and time, by normal name, or of a JSON file from Canvas.
+    """Read times by normal name from a CSV file with the columns student and time, or from a JSON file of Canvas.
 
     Raises:
         UserError: if it is not such a file.
@@ -123,12 +124,12 @@ def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:
 
 
 def times_of_canvas(path: Path) -> dict[str, datetime]:
-    """The times that Canvas' API gives for an assignment (List assignment submissions), by the number of a student.
+    """Read the output of Canvas' API for an assignment (List assignment submissions): times by student number.
 
-    Its pages are JSON lists, which may stand one after the other in a file. Who has not handed in has no time.
+    Its pages are JSON lists, which may follow each other in a file. Students without a submission have no time.
 
     Raises:
-        UserError: if the file holds something else.
+        UserError: if the file has any other content.
     """
     wrong = f"{path} is no list of submissions of Canvas (GET .../assignments/NUMBER/submissions)"
     try:
@@ -144,11 +145,11 @@ def times_of_canvas(path: Path) -> dict[str, datetime]:
         except ValueError as error:
             raise UserError(f"{wrong}: {error}") from error
         text = text[end:].lstrip()
-        if not isinstance(page, list) or not all(isinstance(one, dict) for one in page):
+        if not isinstance(page, list) or not all(isinstance(submission, dict) for submission in page):
             raise UserError(wrong)
-        for one in page:
-            if "user_id" not in one:
+        for submission in page:
+            if "user_id" not in submission:
                 raise UserError(f"{path}: a submission has no user_id; {wrong}")
-            if one.get("submitted_at"):
-                times[str(one["user_id"])] = read_moment(str(one["submitted_at"]), None)
+            if submission.get("submitted_at"):
+                times[str(submission["user_id"])] = read_moment(str(submission["submitted_at"]), None)
     return times

@@ -1,4 +1,4 @@
-"""Find the row of each student in a roster. What is not clear is not guessed."""
+"""Find the row of each student in a roster, without guessing."""
 
 import unicodedata
 from collections import defaultdict
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 
 def normal(text: str) -> str:
-    """A name for comparing: case does not count, nor how umlauts are composed (file systems change that)."""
+    """Normalise a name for comparison: ignore case and the composition of umlauts (file systems change it)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())
 
 
 @dataclass(frozen=True)
 class Matching:
-    """Who belongs to which row."""
+    """The rows of the matched students."""
 
     row_of: dict[str, int]
     unmatched: dict[str, str]  # student -> why
@@ -26,7 +26,7 @@ def match(students: Iterable[str], keys: Mapping[int, str], key_of: Callable[[st
     Args:
         students: the names of the submissions.
         keys: row -> the cell by which students are matched.
-        key_of: what stands in that cell for a submission of a name; "" if the name does not tell.
+        key_of: maps a submission's name to the content of that cell; "" if the name does not contain it.
     """
     rows: dict[str, list[int]] = defaultdict(list)
     for row, cell in keys.items():
@@ -41,15 +41,15 @@ def match(students: Iterable[str], keys: Mapping[int, str], key_of: Callable[[st
             unmatched[student] = "its name does not tell whose it is"
     row_of: dict[str, int] = {}
     for key, claiming in claims.items():
-        found = rows.get(key, [])
-        if len(found) == 1 and len(claiming) == 1:
-            row_of[claiming[0]] = found[0]
+        candidates = rows.get(key, [])
+        if len(candidates) == 1 and len(claiming) == 1:
+            row_of[claiming[0]] = candidates[0]
             continue
         for student in claiming:
-            if not found:
+            if not candidates:
                 unmatched[student] = f"no row has {key!r}"
-            elif len(found) > 1:
-                unmatched[student] = f"{len(found)} rows have {key!r}"
+            elif len(candidates) > 1:
+                unmatched[student] = f"{len(candidates)} rows have {key!r}"
             else:
                 unmatched[student] = f"{len(claiming)} submissions belong to {key!r}: grade the one that counts"
     taken = set(row_of.values())

@@ -1,9 +1,9 @@
-"""The offline grading worksheet of a Moodle assignment, as its own importer reads it.
+"""Read and fill the offline grading worksheet of a Moodle assignment, by the rules of Moodle's own importer.
 
 Moodle needs the columns Identifier ("Participant 123"), Grade and "Last modified (grade)". It skips rows without a
-grade, and silently those whose grade is above the maximum; feedback that differs from its own replaces that, even with
-nothing. The folders of downloaded submissions are called "Full Name_123_assignsubmission_file_" ("Participant_123_..."
-where marking is blind), with the number of the Identifier: that is how students are matched.
+grade, and silently skips grades above the maximum. Feedback that differs from Moodle's own replaces it, even if empty.
+The folders of downloaded submissions are named "Full Name_123_assignsubmission_file_" ("Participant_123_..." with blind
+marking). The number is that of the Identifier, and students are matched by it.
 """
 
 import re
@@ -16,12 +16,12 @@ from autograder.reports.csv_sheet import Sheet
 from course.errors import UserError
 
 ALIASES = {"id": ("Identifier",), "email": ("Email address",), "name": ("Full name",)}
-# Moodle writes the first with names that have no "_", so the first number is Moodle's, whatever a file is called.
+# Moodle writes full names without "_", so the first number is Moodle's, whatever the file's name.
 # nbgrader's zip_collect leaves "Full Name_123" (nbgrader_config.py).
 DOWNLOADED = re.compile(r"(.*?)_(\d+)(?:_assignsubmission_.*)?")
 NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f&<>\"`|':\\/]")
 HANDED_IN = "Last modified (submission)"
-# British English is what Moodle has by default, with 12 or 24 hours; then American.
+# British English, Moodle's default, with 12 or 24 hours; then American English.
 DATES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%A, %B %d, %Y, %I:%M %p", "%A, %B %d, %Y, %H:%M")
 CEILING = (
     'Moodle ignores grades above the maximum: set extra_credit = "capped" in [grade] of the policy, or raise the '
@@ -30,14 +30,14 @@ CEILING = (
 
 
 def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
-    """The roster of a grading worksheet.
+    """Return the roster of a grading worksheet.
 
     Args:
-        matched_by: one of ALIASES, or the header of another column.
+        matched_by: one of ALIASES, or the header of any other column.
         zone: of the dates in it; None if they are not needed.
 
     Raises:
-        UserError: if it is no such file, or the assignment does not take points.
+        UserError: if the file is not a grading worksheet, or the assignment does not use points.
     """
     missing = [name for name in ("Identifier", "Grade", "Last modified (grade)") if not sheet.has(name)]
     if missing:
@@ -51,7 +51,7 @@ def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
     maximum, by = sheet.column("Maximum Grade", "Maximum grade"), sheet.column(*ALIASES.get(matched_by, (matched_by,)))
     students = [row for row in range(1, len(sheet.rows)) if any(sheet.rows[row])]
     identifiers = {row: sheet.cell(row, sheet.column("Identifier")) for row in students}
-    name_at = sheet.column("Full name", "Identifier")  # there are no names where marking is blind
+    name_at = sheet.column("Full name", "Identifier")  # with blind marking there are no names
     keys = {row: sheet.cell(row, by) for row in students}
     key_of = {"Identifier": number_in, "Full name": name_in}.get(sheet.header[by].strip(), str)
     if key_of is number_in:
@@ -76,7 +76,7 @@ def moodle_roster(sheet: Sheet, matched_by: str, zone: tzinfo | None) -> Roster:
 
 
 def handed_in(sheet: Sheet, students: list[int], zone: tzinfo) -> dict[int, datetime]:
-    """When the submissions were changed last, to the minute; a date that cannot be read is left out."""
+    """Return the times of the last changes, to the minute; unreadable dates are left out."""
     at, times = sheet.column(HANDED_IN), {}
     for row in students:
         for form in DATES:
@@ -86,17 +86,17 @@ def handed_in(sheet: Sheet, students: list[int], zone: tzinfo) -> dict[int, date
 
 
 def number_in(student: str) -> str:
-    """The number of a participant, from the name of a submission."""
-    found = DOWNLOADED.fullmatch(student)
-    return student if student.strip().isdecimal() else found[2] if found else ""
+    """Extract the participant's number from the name of a submission."""
+    matched = DOWNLOADED.fullmatch(student)
+    return student if student.strip().isdecimal() else matched[2] if matched else ""
 
 
 def name_in(student: str) -> str:
-    """The full name, from the name of a submission."""
-    found = DOWNLOADED.fullmatch(student)
-    return as_in_files(found[1] if found else student)
+    """Extract the full name from the name of a submission."""
+    matched = DOWNLOADED.fullmatch(student)
+    return as_in_files(matched[1] if matched else student)
 
 
 def as_in_files(name: str) -> str:
-    """A full name as Moodle writes it into the name of a file, without some signs (clean_filename)."""
+    """Convert a full name to its form in Moodle's file names, which lack some characters (clean_filename)."""
     return NOT_IN_FILES.sub("", name.replace("_", " "))

@@ -1,7 +1,7 @@
 """Write the points of a class into nbgrader's gradebook, for `nbgrader export` and formgrader.
 
-Only what the grader found is written, as the automatic score of a stage's grade cell. Manual scores, extra credit given
-by hand, comments and students' names stay as they are.
+Only the grader's results are written, as the automatic score of a stage's grade cell. Manual scores, manual extra
+credit, comments and students' names stay unchanged.
 """
 
 import contextlib
@@ -23,18 +23,18 @@ CONFIG = "nbgrader_config.py"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a gradebook is."""
+    """The location of a gradebook."""
 
     url: str
     course: str = ""
-    penalties: Any = None  # nbgrader's own preprocessor for late submissions, as it is configured
+    penalties: Any = None  # nbgrader's preprocessor for late submissions, as configured
 
     @property
     def name(self) -> str:
         """The address without a password.
 
         Raises:
-            UserError: if it is none.
+            UserError: if it is not a database address.
         """
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
@@ -46,10 +46,10 @@ class Place:
 
 
 def place_of(url: str) -> Place:
-    """The gradebook of an address; of "" the one that nbgrader's commands use in this folder.
+    """Return the gradebook at an address; for "", the one that nbgrader's commands use in this folder.
 
     Raises:
-        UserError: if this folder does not say which.
+        UserError: if this folder does not define one.
     """
     if not Path(CONFIG).is_file():
         if url:
@@ -66,7 +66,7 @@ def place_of(url: str) -> Place:
     app.raise_config_file_errors = True
     try:
         app.load_config_file()
-    except Exception as error:  # it is a program
+    except Exception as error:  # the configuration is a program
         raise UserError(f"{CONFIG} cannot be run: {type(error).__name__}: {error}") from error
     course = CourseDirectory(config=app.config)
     penalties = AssignLatePenalties(config=app.config)
@@ -76,19 +76,19 @@ def place_of(url: str) -> Place:
 
 @contextlib.contextmanager
 def opened(place: Place, assignment: Assignment) -> Iterator[Any]:
-    """nbgrader's gradebook, in which the assignment has been released.
+    """Open nbgrader's gradebook, in which the assignment must have been released.
 
     Raises:
-        UserError: if it cannot be used, or knows other stages or points.
+        UserError: if it cannot be used, or has different stages or points.
     """
     from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
     from sqlalchemy import make_url
     from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
-    # Without --force nbgrader leaves the gradebook alone where notebooks/ is there already.
+    # Without --force, nbgrader does not update the gradebook if notebooks/ exists.
     command = f"run `nbgrader generate_assignment {assignment.name} --force`"
     name, url = place.name, make_url(place.url)
-    # Opening a file that is not there would make it.
+    # Opening a missing file would create it.
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_file():
         raise UserError(f"there is no gradebook {url.database}: {command}, or give its address after --gradebook")
     try:
@@ -119,30 +119,30 @@ def _first_line(error: Exception) -> str:
 
 
 def cell_of(stage: Stage) -> tuple[str, str]:
-    """The notebook and the grade cell of a stage, as nbgrader calls them."""
+    """Return nbgrader's names for the notebook and the grade cell of a stage."""
     return stage.notebook.removesuffix(".ipynb"), f"stage-{stage.name}"
 
 
 def write_points(place: Place, assignment: Assignment, graded: Iterable[tuple[Found, Report]]) -> None:
-    """Write the points of students; doing it again changes nothing.
+    """Write the points of students; repeating it changes nothing.
 
     Args:
-        graded: those whom the grader could grade; a student on whom it failed keeps what the gradebook has.
+        graded: students with a result; if the grader failed on a student, the gradebook is left unchanged.
 
     Raises:
-        UserError: if the gradebook cannot be used. What was written until then stays.
+        UserError: if the gradebook cannot be used. Points written before that stay.
     """
     with opened(place, assignment) as gradebook:
-        for found, report in graded:
-            gradebook.update_or_create_student(found.student)
-            moment = {"timestamp": time} if (time := handed_in(found)) else {}
-            submission = gradebook.update_or_create_submission(assignment.name, found.student, **moment)
+        for submitted, report in graded:
+            gradebook.update_or_create_student(submitted.student)
+            moment = {"timestamp": time} if (time := handed_in(submitted)) else {}
+            submission = gradebook.update_or_create_submission(assignment.name, submitted.student, **moment)
             for result in report.stages:
                 notebook, cell = cell_of(assignment.stage(result.name))
-                grade = gradebook.find_grade(cell, notebook, assignment.name, found.student)
+                grade = gradebook.find_grade(cell, notebook, assignment.name, submitted.student)
                 if grade.manual_score is None:
                     grade.needs_manual_grade = False
-                elif grade.auto_score != result.points:  # as nbgrader: a person looks again at what a person gave
+                elif grade.auto_score != result.points:  # like nbgrader: a person must check a manual score again
                     grade.needs_manual_grade = True
                 grade.auto_score = result.points
             gradebook.db.commit()
@@ -152,7 +152,7 @@ def write_points(place: Place, assignment: Assignment, graded: Iterable[tuple[Fo
 
 
 def penalize(submission: Any, penalties: Any) -> None:
-    """Set the late penalties as `nbgrader autograde` would: they depend on the points."""
+    """Set the late penalties like `nbgrader autograde`: they depend on the points."""
     late = submission.total_seconds_late
     for notebook in submission.notebooks:
         plugin, score = penalties.plugin_inst, notebook.score
@@ -161,6 +161,6 @@ def penalize(submission: Any, penalties: Any) -> None:
 
 
 def handed_in(found: Found) -> datetime | None:
-    """When a submission was handed in, by nbgrader's time stamp beside the modules; None if there is none."""
+    """Return the time of submission from nbgrader's timestamp beside the modules; None if there is none."""
     times, _ = timestamps([found], found.assignment.name)
     return next(iter(times.values()), None)

@@ -1,4 +1,4 @@
-"""Read the grading policy from a TOML file. Whatever is wrong is said with its key and what to do."""
+"""Read the grading policy from a TOML file. Error messages name the key and the remedy."""
 
 import sys
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ LATE_KEYS = (
 
 
 def read_policy(path: Path) -> Policy:
-    """The policy of a file.
+    """Read the policy from a file.
 
     Raises:
         UserError: if something in it is wrong.
@@ -46,7 +46,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def read_late(table: "Table") -> Late:
-    """The table [late]."""
+    """Read the table [late]."""
     zone = table.zone("timezone")
     deadline = table.moment("deadline", zone)
     last = table.moment("last", zone) if "last" in table.entries else None
@@ -73,10 +73,10 @@ def read_late(table: "Table") -> Late:
 
 
 class Table:
-    """A table of the file.
+    """A table of the policy file.
 
     Raises:
-        UserError: here and in every method, if something is wrong.
+        UserError: in all methods, if something is wrong.
     """
 
     def __init__(self, path: Path, name: str, entries: Any, known: tuple[str, ...] | None) -> None:
@@ -89,7 +89,7 @@ class Table:
                 self.wrong(key, f"is not a key of a policy; there is {', '.join(known)}")
 
     def wrong(self, key: str, why: str) -> NoReturn:
-        """Say what is wrong with a key."""
+        """Raise an error about a key."""
         raise UserError(f"{self.path}: {self.name and self.name + '.'}{key} {why}")
 
     def table(self, key: str, known: tuple[str, ...] | None) -> "Table":
@@ -97,14 +97,14 @@ class Table:
         return Table(self.path, name, self.entries.get(key, {}), known)
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        """One of some words; the first is the default."""
+        """Return one of several words; the first is the default."""
         value = self.entries.get(key, choices[0])
         if value not in choices:
-            self.wrong(key, f"must be {' or '.join(f'{one!r}' for one in choices)}, not {value!r}")
+            self.wrong(key, f"must be {' or '.join(f'{choice!r}' for choice in choices)}, not {value!r}")
         return str(value)
 
     def number(self, key: str, low: int, high: int, default: int | None = None) -> Fraction:
-        """A number in a range."""
+        """Return a number in a range."""
         value = self.entries.get(key, default)
         a_number = isinstance(value, (int, Decimal)) and not isinstance(value, bool) and Decimal(value).is_finite()
         if not a_number or not low <= value <= high:
@@ -123,7 +123,7 @@ class Table:
             raise UserError(f"{self.path}: {self.name}.{key}: {error}") from error
 
     def moment(self, key: str, zone: tzinfo | None) -> datetime:
-        """A moment; without an offset it is one of the zone."""
+        """Return a time; without an offset, it is in the given zone."""
         value = self.entries.get(key)
         if value is None:
             self.wrong(key, f"is missing: say until when work is on time, for instance {key} = {EXAMPLE}")

@@ -1,4 +1,4 @@
-"""Fill the grades of a class into a roster: the file that Canvas or Moodle gave, and takes back."""
+"""Fill the grades of a class into a roster: a file that Canvas or Moodle exported and will import again."""
 
 import re
 from collections.abc import Callable
@@ -15,29 +15,29 @@ from course.errors import UserError
 EXPORTED, UNGRADED, NO_ROW, KEPT, NO_SUBMISSION = (
     *("exported", "no grade", "not in the gradebook", "left as it was", "no submission"),
 )
-FEEDBACK = "Autograder: "  # how our feedback begins, so that a later export replaces it and nothing else
+FEEDBACK = "Autograder: "  # the start of our feedback, so that a later export replaces only that
 
 
 @dataclass
 class Roster:
-    """A gradebook in a CSV file: which rows are students and which column takes the grades."""
+    """A gradebook in a CSV file: the rows of the students and the column for the grades."""
 
     sheet: Sheet
     column: int
-    keys: dict[int, str]  # row -> by what students are matched
+    keys: dict[int, str]  # row -> the key by which students are matched
     names: dict[int, str]  # row -> the name, for people
-    key_of: Callable[[str], str]  # name of a submission -> what stands in its row
-    possible: dict[int, Fraction]  # row -> what full marks are worth there
-    locked: dict[int, str]  # row -> why its grade must stay
-    ceiling: str = ""  # why no grade may be above that; "" if it may
+    key_of: Callable[[str], str]  # maps a submission's name to the key in its row
+    possible: dict[int, Fraction]  # row -> full marks in the gradebook
+    locked: dict[int, str]  # row -> why its grade must not change
+    ceiling: str = ""  # why no grade may exceed full marks; "" if it may
     feedback: int | None = None  # column of the feedback
     numbers: dict[int, str] = field(default_factory=dict)  # row -> the platform's own number of the student
-    times: dict[int, datetime] = field(default_factory=dict)  # row -> when handed in, where the file says it
+    times: dict[int, datetime] = field(default_factory=dict)  # row -> time of submission, if the file has it
 
 
 @dataclass(frozen=True)
 class Line:
-    """What became of a student."""
+    """The outcome of the export for a student."""
 
     status: str
     student: str  # name of the submission
@@ -47,15 +47,15 @@ class Line:
 
 
 def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, datetime]) -> list[Line]:
-    """Write the grades into the roster. A cell without a grade to write stays as it is.
+    """Write the grades into the roster. A cell without a new grade stays unchanged.
 
     Args:
-        times: when submissions were handed in; they go before the roster's own. Here and in the extensions of the
-            policy students go by the name of the submission, of the row, by what they are matched by, or by the
+        times: the times of submission; they take precedence over the roster's own. Here and in the policy's
+            extensions, a student may be named by the submission's name, the row's name, the matching key, or the
             platform's number.
 
     Raises:
-        UserError: if the gradebook would take the grades for something else.
+        UserError: if the grades do not fit the gradebook's full marks.
     """
     matching = match([*grades.points, *grades.ungraded], roster.keys, roster.key_of)
     lines = []
@@ -66,13 +66,13 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
             lines.append(Line(UNGRADED, student, name, grades.ungraded[student]))
             continue
         called = [student] if row is None else [student, roster.keys[row], name, roster.numbers.get(row, student)]
-        handed_in = next((times[one] for one in map(normal, called) if one in times), None)
+        handed_in = next((times[alias] for alias in map(normal, called) if alias in times), None)
         if handed_in is None and row is not None:
             handed_in = roster.times.get(row)
         grade = None
         if policy.late is None or handed_in is not None:
             extended = policy.late.extensions if policy.late else {}
-            known_as = next((one for one in called if normal(one) in extended), student)
+            known_as = next((alias for alias in called if normal(alias) in extended), student)
             grade = grade_of(known_as, grades.points[student], policy, handed_in)
         if row is None:
             lines.append(Line(NO_ROW, student, name, matching.unmatched[student], grade))
@@ -89,7 +89,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
 
 
 def check(roster: Roster, row: int, student: str, grade: Grade, policy: Policy) -> None:
-    """Stop before a grade of 90 of 100 points becomes one of 90 of 50."""
+    """Refuse grades on a different scale, before 90 of 100 points become 90 of 50."""
     points = grade.points
     worth = points.full if policy.worth is None else policy.worth
     with_extra = worth if policy.capped else worth * (points.full + points.all_extra) / points.full
@@ -106,7 +106,7 @@ def check(roster: Roster, row: int, student: str, grade: Grade, policy: Policy) 
 
 
 def write_feedback(roster: Roster, row: int, grade: Grade) -> str:
-    """Explain the grade to the student, unless somebody has written there; gives what an instructor should know."""
+    """Explain the grade to the student, unless the cell has other text; return a note for the instructor."""
     if roster.feedback is None:
         return ""
     if (old := roster.sheet.cell(row, roster.feedback)) and FEEDBACK not in old:
@@ -116,6 +116,6 @@ def write_feedback(roster: Roster, row: int, grade: Grade) -> str:
 
 
 def read_number(text: str) -> Fraction | None:
-    """A number with a point or a comma, or None if it is none."""
-    found = re.fullmatch(r"(\d+)(?:[.,](\d+))?", text.strip())
-    return Fraction(f"{found[1]}.{found[2] or 0}") if found else None
+    """Parse a number with a decimal point or comma; None if the text is not a number."""
+    matched = re.fullmatch(r"(\d+)(?:[.,](\d+))?", text.strip())
+    return Fraction(f"{matched[1]}.{matched[2] or 0}") if matched else None

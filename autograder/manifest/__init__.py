@@ -1,7 +1,7 @@
-"""The manifest: which assignments, stages and tests there are, found by their folders and read from assignment.toml.
+"""The manifests: find the assignments by their folders, and read their stages and tests from assignment.toml.
 
-An assignment whose manifest is wrong is left out, so that it does not end the commands of the others; whoever names it
-is told what is wrong.
+An assignment with an invalid manifest is skipped, so that it does not break commands for the others; a command that
+names it reports the error.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Broken:
-    """An assignment whose manifest is wrong."""
+    """An assignment with an invalid manifest."""
 
     name: str
     order: float
@@ -38,9 +38,9 @@ class Broken:
 
 @cache
 def _found() -> tuple[Assignment | Broken, ...]:
-    """What lies in the folder of the assignments, in teaching order."""
-    found = [_one(path) for path in ASSIGNMENTS.glob(f"*/{FILE}")]
-    return tuple(sorted(found, key=lambda one: (one.order, one.name)))
+    """Return all assignments in the assignments' folder, in teaching order."""
+    entries = [_one(path) for path in ASSIGNMENTS.glob(f"*/{FILE}")]
+    return tuple(sorted(entries, key=lambda entry: (entry.order, entry.name)))
 
 
 def _one(path: Path) -> Assignment | Broken:
@@ -55,20 +55,20 @@ def _one(path: Path) -> Assignment | Broken:
 
 
 def assignments() -> dict[str, Assignment]:
-    """The assignments by name, in teaching order, without those whose manifest is wrong."""
-    return {one.name: one for one in _found() if isinstance(one, Assignment)}
+    """Return the valid assignments by name, in teaching order."""
+    return {entry.name: entry for entry in _found() if isinstance(entry, Assignment)}
 
 
 def broken() -> dict[str, UserError]:
-    """What is wrong with the manifests of the other assignments."""
-    return {one.name: one.error for one in _found() if isinstance(one, Broken)}
+    """Return the errors of the invalid manifests."""
+    return {entry.name: entry.error for entry in _found() if isinstance(entry, Broken)}
 
 
 def assignment(name: str) -> Assignment:
-    """The assignment of a name.
+    """Return the assignment with this name.
 
     Raises:
-        UserError: if there is none, the message lists the names; or what is wrong with its manifest.
+        UserError: if there is none (the message lists the names), or if its manifest is invalid.
     """
     if name in (wrong := broken()):
         raise wrong[name]
@@ -79,10 +79,10 @@ def assignment(name: str) -> Assignment:
 
 
 def first_assignment() -> Assignment:
-    """The assignment that is meant where none is named.
+    """Return the assignment to use if none is named.
 
     Raises:
-        UserError: what is wrong with its manifest.
+        UserError: if its manifest is invalid.
     """
     for first in _found():
         return assignment(first.name)
@@ -90,9 +90,9 @@ def first_assignment() -> Assignment:
 
 
 def every_assignment() -> tuple[Assignment, ...]:
-    """All assignments, for commands that must leave none out.
+    """Return all assignments, for commands that must not skip any.
 
     Raises:
-        UserError: what is wrong with the manifest of one.
+        UserError: if a manifest is invalid.
     """
-    return tuple(assignment(one.name) for one in _found())
+    return tuple(assignment(entry.name) for entry in _found())

@@ -1,4 +1,4 @@
-"""What the manifest says, as plain data: an assignment, its stages, their tests and points."""
+"""The content of a manifest as plain data: an assignment, its stages, their tests and points."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,23 +21,22 @@ class Stage:
     writes: tuple[str, ...]  # "module.Class.method" or "module.function"
     tests: str
     points: dict[str, float]  # test name -> points, in teaching order
-    parts: dict[str, dict[str, float]]  # test name -> points of its named parts, for tests that have some
+    parts: dict[str, dict[str, float]]  # test name -> points of its named parts, for tests with parts
     builds_on: tuple[str, ...]
     extra_credit: bool
-    # "test", or "test.part" -> the function that it grades, where the stage has students write several
+    # "test" or "test.part" -> the function that it grades, if students write several in the stage
     grades: dict[str, str] = field(default_factory=dict)
-    # function -> those of the same stage that it builds on, and that these build on: where a test or part that grades
-    # it fails, their stand-ins take the student's place
+    # function -> functions of the same stage that it uses, directly or indirectly: if a test or part that grades it
+    # fails, it runs again with stand-ins for these
     uses: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    calls: tuple[
-        str, ...
-    ] = ()  # those of `builds_on` whose stand-ins its functions may call; the tests need the others
-    forbids: tuple[str, ...] = ()  # parts of torch that its code must not use, beside those that no stage may
-    allows: tuple[str, ...] = ()  # parts of torch that its code may use although other stages may not
+    # of `builds_on`, the stages whose stand-ins its functions may call; only the tests need the others
+    calls: tuple[str, ...] = ()
+    forbids: tuple[str, ...] = ()  # parts of torch that its code must not use, besides those forbidden everywhere
+    allows: tuple[str, ...] = ()  # parts of torch that its code may use although they are forbidden elsewhere
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules that hold what this stage writes, without repetition."""
+        """The modules with code that this stage writes, without repetition."""
         return tuple(dict.fromkeys(written.split(".")[0] for written in self.writes))
 
     @property
@@ -45,14 +44,14 @@ class Stage:
         return sum(self.points.values())
 
     def graded_by(self, test: str, part: str = "") -> str:
-        """The function that a test, or a part of it, grades; "" if the manifest does not say."""
+        """Return the function that a test, or a part of it, grades; "" if the manifest does not name it."""
         alone = self.writes[0] if len(self.writes) == 1 else ""
         return self.grades.get(f"{test}.{part}") or self.grades.get(test, alone)
 
     def used_by(self, test: str) -> tuple[str, ...]:
-        """The functions of this stage that a test uses but does not grade."""
+        """Return the functions of this stage that a test uses but does not grade."""
         graded = {self.graded_by(test, part) for part in self.parts.get(test, ("",))}
-        return tuple(sorted({used for one in graded for used in self.uses.get(one, ())} - graded))
+        return tuple(sorted({used for function in graded for used in self.uses.get(function, ())} - graded))
 
 
 @dataclass(frozen=True)
@@ -60,17 +59,17 @@ class Assignment:
     """A set of modules that a student hands in, graded in stages."""
 
     name: str
-    order: int  # the assignments are taught in this order; the first is meant where none is named
+    order: int  # teaching order; the first assignment is the default
     title: str
     modules: tuple[str, ...]
-    checkpoints: tuple[str, ...]  # the trained models that its tests and notebooks load, by their folders
-    end_to_end: str  # the test that is run once more with the student's own modules only; "" for none
+    checkpoints: tuple[str, ...]  # the trained models that its tests and notebooks load, by folder name
+    end_to_end: str  # the test to repeat with all of the student's own modules; "" for none
     stages: tuple[Stage, ...]
-    more_notebooks: tuple[str, ...] = ()  # those that belong to no stage
+    more_notebooks: tuple[str, ...] = ()  # notebooks that belong to no stage
 
     @property
     def notebooks(self) -> tuple[str, ...]:
-        """The file names of all notebooks in teaching order: their names begin with their numbers."""
+        """The file names of all notebooks in teaching order, since each begins with its number."""
         return tuple(sorted((*(stage.notebook for stage in self.stages), *self.more_notebooks)))
 
     @property
@@ -80,7 +79,7 @@ class Assignment:
 
     @property
     def folder(self) -> Path:
-        """Where everything of the assignment lies that the grader needs."""
+        """The folder of everything that the grader needs for the assignment."""
         return ASSIGNMENTS / self.name
 
     @property
@@ -95,7 +94,7 @@ class Assignment:
 
     @property
     def solution(self) -> Path:
-        """The folder of the reference modules; it is not part of what students get."""
+        """The folder of the reference modules; students do not receive it."""
         return ROOT / "solutions" / self.name
 
     @property
@@ -104,7 +103,7 @@ class Assignment:
         return ROOT / "notebooks" / self.name
 
     def stage(self, name: str) -> Stage:
-        """The stage of a name.
+        """Return the stage with this name.
 
         Raises:
             UserError: if there is none; the message lists the names.
@@ -116,7 +115,7 @@ class Assignment:
         raise UserError(f"there is no stage {name!r}; the stages are {names}")
 
     def stage_of(self, written: str) -> Stage | None:
-        """The stage in which `module.Class.method` is written, or None if it is given."""
+        """Return the stage in which students write `module.Class.method`, or None if it is given."""
         return next((stage for stage in self.stages if written in stage.writes), None)
 
 

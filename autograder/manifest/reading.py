@@ -1,4 +1,4 @@
-"""Read an assignment.toml, and see that everything that it names is there."""
+"""Read an assignment.toml and check that all files and tests that it names exist."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ TEST = re.compile(r"^ +def (test_\w+)\(", re.MULTILINE)
 
 
 def parse(path: Path) -> dict[str, Any]:
-    """The content of a manifest, unchecked.
+    """Return the content of a manifest, unchecked.
 
     Raises:
         UserError: if it cannot be read.
@@ -35,12 +35,12 @@ def parse(path: Path) -> dict[str, Any]:
 
 
 def shown(path: Path) -> str:
-    """A path as messages have it."""
+    """Format a path for messages."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
 def read(path: Path) -> Assignment:
-    """The assignment of a manifest.
+    """Read and check a manifest.
 
     Raises:
         UserError: if something is missing or wrong; the message is a sentence with file and key.
@@ -66,7 +66,7 @@ def read(path: Path) -> Assignment:
             table.wrong("stage", "must be a list of tables: write [[stage]]")
         where = f"{shown(path)}, stage {number}"
         stages.append(_stage(Table(entry, where), folder, number, modules, stages, everywhere))
-    found = Assignment(
+    assignment = Assignment(
         name=folder.name,
         order=order,
         title=title,
@@ -76,14 +76,14 @@ def read(path: Path) -> Assignment:
         stages=tuple(stages),
         more_notebooks=table.names("more_notebooks", []),
     )
-    if found.end_to_end and not any(found.end_to_end in stage.points for stage in stages):
-        table.wrong("end_to_end", f"names {found.end_to_end}, which no stage gives points for")
-    for notebook in found.more_notebooks:
+    if assignment.end_to_end and not any(assignment.end_to_end in stage.points for stage in stages):
+        table.wrong("end_to_end", f"names {assignment.end_to_end}, which no stage gives points for")
+    for notebook in assignment.more_notebooks:
         _notebook(table, "more_notebooks", notebook, (stage.notebook for stage in stages))
     if idle := set(modules) - {module for stage in stages for module in stage.modules}:
         table.wrong("modules", f"names {', '.join(sorted(idle))}, in which no stage writes anything")
     table.end()
-    return found
+    return assignment
 
 
 def _stage(
@@ -94,7 +94,7 @@ def _stage(
     earlier: list[Stage],
     everywhere: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> Stage:
-    """A stage, checked against the earlier ones.
+    """Read a stage and check it against the earlier ones.
 
     Args:
         everywhere: the parts that the assignment forbids, and those that it allows.
@@ -131,7 +131,7 @@ def _stage(
     grades = _grades(Table(table.take("grades", dict, {}), f"{table.where}, grades"), writes, points, parts)
     uses = _uses(Table(table.take("uses", dict, {}), f"{table.where}, uses"), writes)
     extra_credit = table.take("extra_credit", bool, False)
-    forbids, allows = _parts(table)  # which count more than those of the assignment
+    forbids, allows = _parts(table)  # take precedence over the assignment's
     forbids, allows = _with(forbids, everywhere[0], allows), _with(allows, everywhere[1], forbids)
     table.end()
     return Stage(
@@ -141,7 +141,7 @@ def _stage(
 
 
 def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The parts of torch that a table forbids, and those that it allows."""
+    """Return the parts of torch that a table forbids, and those that it allows."""
     forbids, allows = table.names("forbids", []), table.names("allows", [])
     for key, names in (("forbids", forbids), ("allows", allows)):
         for name in names:
@@ -153,13 +153,13 @@ def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _with(own: tuple[str, ...], everywhere: tuple[str, ...], against: tuple[str, ...]) -> tuple[str, ...]:
-    """The parts that a stage names, and those of the assignment, without those of which the stage says the opposite."""
+    """Add the assignment's parts to a stage's own, except where the stage decides differently."""
     known = {*map(part, own), *map(part, against)}
     return (*own, *(name for name in everywhere if part(name) not in known))
 
 
 def _notebook(table: Table, key: str, name: str, others: Iterable[str]) -> None:
-    """See that a notebook has a name of its own."""
+    """Check that a notebook's name is valid and unique."""
     if Path(name).suffix != ".ipynb" or Path(name).name != name:
         table.wrong(key, f"must name a notebook like 1_first.ipynb, not {name!r}")
     if name in others:
@@ -167,7 +167,7 @@ def _notebook(table: Table, key: str, name: str, others: Iterable[str]) -> None:
 
 
 def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """Points of the tests, and of the parts of those that have parts."""
+    """Return the points of the tests, and of their parts."""
     points: dict[str, float] = {}
     parts: dict[str, dict[str, float]] = {}
     for test, given in table.rest().items():
@@ -184,7 +184,7 @@ def _points(table: Table, earlier: list[Stage]) -> tuple[dict[str, float], dict[
 def _grades(
     table: Table, writes: tuple[str, ...], points: dict[str, float], parts: dict[str, dict[str, float]]
 ) -> dict[str, str]:
-    """Which function each test or part grades."""
+    """Return the function that each test or part grades."""
     grades: dict[str, str] = {}
     for function, names in _of_functions(table, writes).items():
         for name in names:
@@ -198,20 +198,20 @@ def _grades(
 
 
 def _uses(table: Table, writes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """What functions use of their own stage, directly and through what they use."""
+    """Return the functions that each function uses in its own stage, directly or indirectly."""
     uses = {function: list(names) for function, names in _of_functions(table, writes).items()}
     for function, used in uses.items():
-        for one in used:  # which grows
-            if one not in writes:
-                table.wrong(function, f"names {one}, which this stage does not have students write")
-            used += [more for more in uses.get(one, ()) if more not in used]
+        for name in used:  # the list grows during the loop
+            if name not in writes:
+                table.wrong(function, f"names {name}, which this stage does not have students write")
+            used += [more for more in uses.get(name, ()) if more not in used]
         if function in used:
             table.wrong(function, "uses itself: its own stand-in would answer its tests")
     return {function: tuple(used) for function, used in uses.items()}
 
 
 def _of_functions(table: Table, writes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """A table whose keys are functions that the stage has students write, and whose values are lists."""
+    """Read a table of lists whose keys are functions that students write in this stage."""
     entries = table.rest()
     if strange := set(entries) - set(writes):
         table.wrong(min(strange), "is no function that this stage has students write")
@@ -225,18 +225,18 @@ def _number(table: Table, key: str, value: Any) -> float:
 
 
 def _tests(table: Table, folder: Path, module: str, points: dict[str, float]) -> None:
-    """See that the tests are there: the visible ones, and where there are hidden ones, these too."""
+    """Check that the tests exist: the visible ones, and if there is a hidden folder, the hidden ones too."""
     for kind in ("visible", "hidden"):
         if kind == "hidden" and not (folder / kind).is_dir():
-            continue  # students have none
+            continue  # students do not receive the hidden tests
         if not (folder / kind / f"{module}.py").is_file():
             table.wrong("tests", f"names {module}, but there is no {kind}/{module}.py")
         texts = [path.read_text(encoding="utf-8") for path in (folder / kind).glob("*.py")]
-        defined = {name for text in texts for name in TEST.findall(text)}  # a base class may lie in another file
+        defined = {name for text in texts for name in TEST.findall(text)}  # a base class may be in a different file
         if missing := points.keys() - defined:
             table.wrong("points", f"names {min(missing)}, but no file in {kind}/ defines it")
-        own = TEST.findall((folder / kind / f"{module}.py").read_text(encoding="utf-8"))
-        if extra := set(own) - points.keys():
+        names = TEST.findall((folder / kind / f"{module}.py").read_text(encoding="utf-8"))
+        if extra := set(names) - points.keys():
             table.wrong("points", f"lacks {min(extra)}, which {kind}/{module}.py defines")
 
 

@@ -1,4 +1,4 @@
-"""A table of a TOML file whose keys and types are checked: what is wrong is one sentence with file and key."""
+"""A TOML table with checked keys and types: each error is one sentence with file and key."""
 
 import difflib
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ KINDS = {
 
 
 class Table:
-    """A table of which each key is taken once; `end` complains about those that nobody took.
+    """A table whose keys are taken once each; `end` reports the keys that were not taken.
 
     Args:
-        where: what the messages begin with: the file, and the table in it.
+        where: the beginning of messages: the file, and the table in it.
     """
 
     def __init__(self, entries: Mapping[str, Any], where: str) -> None:
@@ -29,14 +29,14 @@ class Table:
         self._known: list[str] = []
 
     def wrong(self, key: str, what: str) -> NoReturn:
-        """Raise what is wrong with a key."""
+        """Raise an error about a key."""
         raise UserError(f"{self.where}: {key} {what}")
 
     def take(self, key: str, kind: type, default: Any = None) -> Any:
-        """The value of a key. Without a default there has to be one.
+        """Return the value of a key, which is required if there is no default.
 
         Raises:
-            UserError: if it is missing, or of another kind.
+            UserError: if it is missing, or of the wrong type.
         """
         self._known.append(key)
         if key not in self._entries:
@@ -51,13 +51,13 @@ class Table:
         return value
 
     def names(self, key: str, default: list[str] | None = None, single: bool = False) -> tuple[str, ...]:
-        """The value of a key that is a list of different texts.
+        """Return the value of a key that must be a list of distinct texts.
 
         Args:
-            single: a text alone will do as well.
+            single: whether a single text is allowed too.
 
         Raises:
-            UserError: if it is something else.
+            UserError: if it is anything else.
         """
         if single and type(self._entries.get(key)) is str:
             return (self.take(key, str),)
@@ -70,15 +70,15 @@ class Table:
         return tuple(values)
 
     def rest(self) -> dict[str, Any]:
-        """All keys that are left, of a table whose keys are names, with their values."""
+        """Return all remaining keys with their values, for a table whose keys are names."""
         taken, self._entries = self._entries, {}
         return taken
 
     def end(self) -> None:
-        """See that no key is left.
+        """Check that no key is left.
 
         Raises:
-            UserError: if there is one; the message guesses what was meant.
+            UserError: if one is left; the message suggests a similar key.
         """
         for key in self._entries:
             (close,) = difflib.get_close_matches(key, self._known, 1) or [""]

@@ -1,1 +1,2 @@
-"""Running code that nobody trusts: workers, the wire to them, their confinement, and what can go wrong."""
+"""The grader's side of running untrusted code: workers, the wire protocol, confinement, and the errors of student
+code."""

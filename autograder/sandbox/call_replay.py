@@ -1,4 +1,4 @@
-"""How a call came about: the requests that made its object, loaded its weights, and called it; to make it once more."""
+"""Record the requests that create, load and call an object, so that the call can be replayed."""
 
 import contextlib
 import hashlib
@@ -13,65 +13,65 @@ import numpy as np
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Raised
 
-Request = tuple[dict[str, Any], Mapping[str, np.ndarray]]  # what is asked, and the tensors that go with it
+Request = tuple[dict[str, Any], Mapping[str, np.ndarray]]  # the header of a request and its tensors
 MODES = ("train", "eval")
-KEPT = 3  # earlier calls of an object that are known
-OBJECTS = 9  # of a call that is made once more
+KEPT = 3  # earlier calls remembered per object
+OBJECTS = 9  # at most, in a replayed call
 
 
 @dataclass(frozen=True)
 class CallReplay:
-    """The requests of a call, in order; objects are numbered in the order in which these make them."""
+    """The requests of one call, in order. Objects are numbered in the order of their creation."""
 
     requests: tuple[Request, ...]
-    code: Code  # for which the call was made
+    code: Code  # the code that the call ran on
     dtype: str
-    earlier: tuple[Request, ...] = ()  # calls of the same object before this one, which should not matter
+    earlier: tuple[Request, ...] = ()  # previous calls of the same object, which should not matter
 
     @cached_property
     def digest(self) -> str:
-        """The same for the same call with the same weights and inputs, whoever makes it and on whatever machine."""
-        found = hashlib.sha256(self.dtype.encode())
+        """A hash of the call, its weights and its inputs; independent of machine and process."""
+        hasher = hashlib.sha256(self.dtype.encode())
         for request, tensors in self.requests:
-            found.update(json.dumps(request, sort_keys=True).encode())
+            hasher.update(json.dumps(request, sort_keys=True).encode())
             for name in sorted(tensors):
-                found.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
-                found.update(np.ascontiguousarray(tensors[name]).tobytes())
-        return found.hexdigest()[:16]
+                hasher.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
+                hasher.update(np.ascontiguousarray(tensors[name]).tobytes())
+        return hasher.hexdigest()[:16]
 
     def repeat(
         self, ask: Callable[[dict[str, Any], Mapping[str, np.ndarray]], int | None], earlier: bool = False
     ) -> None:
-        """Send the requests again. What the last one raises is passed over.
+        """Send the requests again. An exception from the last request is ignored.
 
         Args:
-            ask: sends a request with its tensors, and gives back the number of the object that is the answer.
-            earlier: whether the object is called as it was before, first.
+            ask: sends a request with its tensors and returns the number of the resulting object.
+            earlier: whether to replay the object's earlier calls first.
 
         Raises:
-            LookupError: if an object that was made before is not made this time.
+            LookupError: if an object of the original call is not created this time.
         """
         objects = self.prepare(ask)
         if earlier:
-            for before, own in self.earlier:
+            for before, tensors in self.earlier:
                 with contextlib.suppress(Raised):
-                    ask({**renumbered(before, objects), "unseen": True}, own)
+                    ask({**renumbered(before, objects), "unseen": True}, tensors)
         with contextlib.suppress(Raised):
             ask(*self.last(objects))
 
     def prepare(self, ask: Callable[[dict[str, Any], Mapping[str, np.ndarray]], int | None]) -> dict[int, int]:
-        """Send all requests but the last one: the objects that they have made.
+        """Send all requests but the last one and return the handles of the created objects.
 
         Raises:
-            LookupError: if an object is not made this time.
-            Raised: if one of them raises.
+            LookupError: if an object is not created this time.
+            Raised: if one of the requests raises.
         """
         objects: dict[int, int] = {}
         loaded = any(request["do"] == "state" for request, _ in self.requests)
         for request, tensors in self.requests[:-1]:
-            # What a constructor computes is replaced by the weights that are loaded, where some are.
+            # If weights are loaded later, the values that a constructor computes do not matter.
             unseen = {"unseen": True} if loaded and isinstance(request.get("target"), str) else {}
-            # A call before one that reads an attribute may raise: a table may be filled there.
+            # A call before an attribute is read may raise: the attribute may be a table that the call fills.
             called = request["do"] == "call" and isinstance(request["target"], int)
             handle = None
             with contextlib.suppress(*((Raised,) if called else ())):
@@ -81,43 +81,46 @@ class CallReplay:
         return objects
 
     def last(self, objects: Mapping[int, int]) -> Request:
-        """The last request, with the objects that `prepare` has made."""
+        """Return the last request, with the objects created by `prepare`."""
         request, tensors = self.requests[-1]
         return renumbered(request, objects), tensors
 
 
 class CallHistory:
-    """Keeps how the objects of a worker were made."""
+    """Records how the objects of a worker were created."""
 
     def __init__(self) -> None:
         self._made: dict[int, list[Request]] = {}
         self._last: Request | None = None
-        self._called: dict[int, list[Request]] = {}  # the last calls of each object
+        self._called: dict[int, list[Request]] = {}  # the latest calls of each object
 
     def note(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
-        """A request that is sent now."""
+        """Record a request that is about to be sent."""
         self._last = (request, tensors)
         target = request.get("target")
         if request["do"] == "state" and target in self._made:
-            self._made[target] = [one for one in self._made[target] if one[0]["do"] != "state"] + [self._last]
+            self._made[target] = [earlier for earlier in self._made[target] if earlier[0]["do"] != "state"] + [
+                self._last
+            ]
         elif request["do"] == "call" and request["method"] in MODES and target in self._made:
             self._made[target].append(self._last)
         elif request["do"] == "call" and isinstance(target, int):
             self._called[target] = [*self._called.get(target, ())[-KEPT:], self._last]
 
     def made(self, handle: int) -> None:
-        """The last request has made an object; one that is an object's own answer (`eval`) is not new.
+        """Record that the last request created an object. A method that returns its own object (`eval`) creates
+        nothing.
 
-        An object is made of older ones only, which have smaller numbers: so nothing goes round in a circle here.
+        An object depends only on older objects, which have smaller numbers, so the dependencies have no cycle.
         """
         makes = self._last is not None and isinstance(self._last[0].get("target"), str)
         if self._last is not None and makes and all(other < handle for other in handles(self._last[0])):
             self._made[handle] = [self._last]
 
     def last(self, code: Code, dtype: str) -> CallReplay | None:
-        """How the last request came about; None if it needs an object of unknown origin, or is no call.
+        """Return the replay of the last request; None if an object's origin is unknown, or the request is not a call.
 
-        What an attribute holds was made with the object or by its last call, which is made again, too.
+        For an attribute, the replay includes the object's last call, since that call may have set the attribute.
         """
         if self._last is None or self._last[0]["do"] not in ("call", "get"):
             return None
@@ -133,9 +136,9 @@ class CallHistory:
             tuple(requests), code, dtype, tuple((renumbered(other, numbers), own) for other, own in known)
         )
 
-    def _add(self, one: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
-        """Add a request, behind those that make the objects that it names; False if these are unknown or too many."""
-        waiting = [*handles(one[0])][::-1]  # the next one to be made is the last
+    def _add(self, wanted: Request, requests: list[Request], numbers: dict[int, int]) -> bool:
+        """Append a request after those that create its objects. Return False if these are unknown or too many."""
+        waiting = [*handles(wanted[0])][::-1]  # a stack: the object to create next is last
         while waiting:
             handle = waiting[-1]
             if handle in numbers:
@@ -150,15 +153,15 @@ class CallHistory:
             requests.append((renumbered(first[0], numbers), first[1]))
             numbers[handle] = len(numbers)
             requests += [(renumbered(request, numbers), tensors) for request, tensors in others]
-        requests.append((renumbered(one[0], numbers), one[1]))
+        requests.append((renumbered(wanted[0], numbers), wanted[1]))
         return True
 
 
-def plain(one: Request) -> Request:
-    """A request for the result alone, all of it: neither gradients nor what becomes of the arguments."""
-    request, tensors = one
+def plain(full: Request) -> Request:
+    """A copy of the request that asks only for the full result, without gradients or the arguments after the call."""
+    request, tensors = full
     if request["do"] != "call":
-        return one
+        return full
     cotangents = request.get("cotangents", ())
     kept = {name: value for name, value in request.items() if name != "cotangents"}
     return {**kept, "take": None, "arguments": False}, {
@@ -167,7 +170,7 @@ def plain(one: Request) -> Request:
 
 
 def handles(request: Mapping[str, Any]) -> Iterator[int]:
-    """The objects that a request names."""
+    """Yield the handles of the objects in a request."""
     if isinstance(request.get("target"), int):
         yield request["target"]
     yield from _nested([request.get("args"), request.get("kwargs")])
@@ -185,7 +188,7 @@ def _nested(value: Any) -> Iterator[int]:
 
 
 def renumbered(request: Mapping[str, Any], numbers: Mapping[int, int]) -> dict[str, Any]:
-    """A request with other numbers for objects."""
+    """Replace the object handles of a request."""
 
     def replaced(value: Any) -> Any:
         if isinstance(value, dict):

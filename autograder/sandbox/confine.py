@@ -1,10 +1,10 @@
 """Confine a worker (Linux): no files but Python's libraries, no network, no other process, limited memory and time.
 
-`prepare` runs once in the warm process, `confine` in each fork of it, before any of the student's text arrives. Two
-mechanisms stand behind each other, and each needs no privileges: Landlock denies files, TCP, signals; seccomp lets
-through only the system calls on a short list. Behind both stand resource limits and, when root, another user.
+`prepare` runs once in the warm process, `confine` in each fork before any student code arrives. There are two
+independent layers, and neither needs privileges: Landlock denies files, TCP and signals; seccomp allows only a short
+list of system calls. Resource limits are a third layer, and a change of user is a fourth if the grader is root.
 
-Numbers come from the kernel's headers, which every constant names: linux/landlock.h, linux/seccomp.h, linux/filter.h,
+All numbers are from the kernel's headers, named at each constant: linux/landlock.h, linux/seccomp.h, linux/filter.h,
 linux/bpf_common.h, linux/audit.h, linux/prctl.h, linux/capability.h, asm/unistd_64.h (x86_64) and asm-generic/unistd.h
 (aarch64, and all newer calls on both).
 """
@@ -25,16 +25,16 @@ from typing import Any
 from autograder.sandbox.limits import CPU_SECONDS, DESCRIPTORS, MEMORY, PRINTED
 
 NOBODY = 65534  # user and group without rights: the kernel's overflow id, see user_namespaces(7)
-# What torch imports late, and what is read in a worker itself: fonts.
+# Packages that torch imports late, and packages whose files a worker reads, such as fonts.
 NEEDED_LATE = ("filelock", "fsspec", "jinja2", "markupsafe", "matplotlib", "mpmath", "networkx", "sympy", "triton")
-OURS = ("autograder", "course", "__main__")  # hold tests and expected values, and may be installed beside torch
+OURS = ("autograder", "course", "__main__")  # contain tests and expected values; may be installed beside torch
 
-# From linux/landlock.h, see landlock(7). Access rights are single bits, numbered as they were added.
+# From linux/landlock.h, see landlock(7). Access rights are single bits, numbered in the order of their introduction.
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF, CLOSE_RANGE = 444, 445, 446, 436
 LANDLOCK_CREATE_RULESET_VERSION = 1
 LANDLOCK_RULE_PATH_BENEATH = 1
 ACCESS_FS_READ_FILE, ACCESS_FS_READ_DIR = 1 << 2, 1 << 3
-RIGHTS_OF_FILES = {1: 13, 2: 14, 3: 15, 5: 16}  # version -> how many: then REFER, TRUNCATE, IOCTL_DEV
+RIGHTS_OF_FILES = {1: 13, 2: 14, 3: 15, 5: 16}  # version -> number of rights; added: REFER, TRUNCATE, IOCTL_DEV
 ACCESS_NET_BIND_AND_CONNECT_TCP = 0b11  # since version 4
 SCOPE_ABSTRACT_UNIX_SOCKET_AND_SIGNAL = 0b11  # since version 6
 
@@ -51,10 +51,10 @@ EPERM, ENOENT = 1, 2  # asm-generic/errno-base.h
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # AUDIT_ARCH_* of linux/audit.h, column below
 CALLS: dict[str, tuple[int | None, int | None]] = {
-    # on descriptors that are open: the connection, what is printed, files that Landlock lets a worker open
+    # on open descriptors: the connection, printed output, files that Landlock lets a worker open
     "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "pread64": (17, 67),
     "lseek": (8, 62), "close": (3, 57), "fstat": (5, 80), "getdents64": (217, 61),
-    # names, while there are imports: Landlock does not hide whether a file exists; see NAMES
+    # file names, during imports only: Landlock does not hide whether a file exists; see NAMES
     "stat": (4, None), "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "access": (21, None),
     "faccessat": (269, 48), "faccessat2": (439, 439), "readlink": (89, None), "readlinkat": (267, 78),
     "getcwd": (79, 17),
@@ -66,16 +66,16 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "clock_nanosleep": (230, 115), "nanosleep": (35, 101), "gettimeofday": (96, 169), "time": (201, None),
     "times": (100, 153), "getrusage": (98, 165), "select": (23, None), "pselect6": (270, 72), "poll": (7, None),
     "ppoll": (271, 73), "restart_syscall": (219, 128),
-    # its own signal handlers
+    # the process's own signal handlers
     "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "sigaltstack": (131, 132),
-    # about itself
+    # about the process itself
     "getpid": (39, 172), "getppid": (110, 173), "gettid": (186, 178), "getuid": (102, 174), "geteuid": (107, 175),
     "getgid": (104, 176), "getegid": (108, 177), "uname": (63, 160), "sysinfo": (99, 179), "getcpu": (309, 168),
     "sched_getaffinity": (204, 123), "getrandom": (318, 278), "exit": (60, 93), "exit_group": (231, 94),
     # only with certain arguments, see `allowed`
     "openat": (257, 56), "fcntl": (72, 25), "prlimit64": (302, 261), "tgkill": (234, 131), "prctl": (157, 167),
 }  # fmt: skip
-# What takes the name of a file, or lists names: over when the imports are.
+# Calls that take a file name or list names: denied once the imports are done.
 LOOKS = ("stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat")
 NAMES = {"openat", "getdents64", *LOOKS}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC if sys.platform.startswith("linux") else 0
@@ -85,10 +85,10 @@ Check = tuple[int, int, int]  # offset of a word, JUMP_IF_EQUAL or JUMP_IF_SET, 
 
 
 def unsupported(landlock: bool = True) -> str:
-    """Why this machine cannot confine workers, as a sentence; "" if it can.
+    """Return why this machine cannot confine workers, as a sentence; "" if it can.
 
     Args:
-        landlock: whether Landlock is asked for. Without it, only that they run as another user keeps files from them.
+        landlock: whether to use Landlock. Without it, only a change of user keeps workers from files.
     """
     if not sys.platform.startswith("linux"):
         return "workers can be confined on Linux only"
@@ -112,7 +112,7 @@ def landlock_version() -> int:
 
 
 def prepare() -> int:
-    """Make the Landlock rules, once for all forks: reading Python's libraries and nothing else.
+    """Create the Landlock rules, once for all forks: read access to Python's libraries and nothing else.
 
     Returns:
         The descriptor of the rules.
@@ -138,7 +138,8 @@ def prepare() -> int:
 
 
 def packages() -> set[str]:
-    """What a worker may import beside the standard library: what is loaded by now, and what torch may still need."""
+    """The packages that a worker may import besides the standard library: those loaded now, and torch's late
+    imports."""
     return {name.partition(".")[0] for name in sys.modules} | {*NEEDED_LATE}
 
 
@@ -146,17 +147,17 @@ def libraries() -> Iterator[str]:
     """The files and folders that a worker may read: the standard library and `packages`, never our own."""
     for name in ("stdlib", "platstdlib"):
         folder = sysconfig.get_path(name)
-        # Packages are often installed in a folder of the standard library, our own among them.
+        # Packages, our own included, are often installed in a folder of the standard library.
         yield from (entry.path for entry in os.scandir(folder) if not entry.name.endswith("-packages"))
     for name in sorted(packages() - {*sys.builtin_module_names, *sys.stdlib_module_names, *OURS}):
         with contextlib.suppress(ImportError, ValueError):
             if spec := importlib.util.find_spec(name):
-                # torch.distributed makes a module up, whose origin is no path.
+                # torch.distributed creates a module at run time, and its origin is not a path.
                 yield from filter(os.path.isabs, spec.submodule_search_locations or [spec.origin or ""])
 
 
 def libraries_are_public() -> bool:
-    """Whether the user that root's workers become may read the libraries, too: not in a home that is only root's."""
+    """Whether the unprivileged user may also read the libraries; not if they are in root's home folder."""
     paths = {Path(path) for path in libraries()}
     folders = {parent for path in paths for parent in path.parents}
     return all(path.stat().st_mode & 0o004 for path in paths) and all(path.stat().st_mode & 0o001 for path in folders)
@@ -166,12 +167,12 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
     """Confine this process for good.
 
     Args:
-        rules: the descriptor of the Landlock rules, from `prepare`; without them, it must become another user.
-        keep: the descriptor of the connection; beside it only 0, 1 and 2 stay open.
-        drop: whether to become another user when root; see `libraries_are_public`.
+        rules: the descriptor of the Landlock rules, from `prepare`; without them, the process must change its user.
+        keep: the descriptor of the connection; of the others only 0, 1 and 2 stay open.
+        drop: whether to change to an unprivileged user if root; see `libraries_are_public`.
 
     Raises:
-        OSError: if the kernel refuses a step, or nothing keeps files from it; the process must not go on then.
+        OSError: if the kernel refuses a step, or nothing protects the files; the process must not continue then.
     """
     import resource
 
@@ -179,7 +180,7 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
     with open("/proc/self/statm", encoding="ascii") as statm:
         mapped = int(statm.read().split()[0]) * resource.getpagesize()
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
-        score.write("1000")  # when memory runs out, the kernel ends this process and not the grader
+        score.write("1000")  # if memory runs out, the kernel kills this process, not the grader
     limit(resource.RLIMIT_AS, mapped + MEMORY)
     limit(resource.RLIMIT_CPU, CPU_SECONDS)
     limit(resource.RLIMIT_FSIZE, PRINTED)
@@ -191,8 +192,8 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
     if rules is None and os.geteuid() == 0:
         raise PermissionError("without Landlock a worker has to become another user, and it cannot")
     libc = _libc()
-    _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user has cleared it
-    _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # not even a process of the same user may look inside
+    _checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # the change of user has cleared this setting
+    _checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))  # even processes of the same user may not inspect this one
     _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     if rules is not None:
         _checked(libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0))
@@ -205,12 +206,12 @@ def confine(rules: int | None, keep: int, drop: bool) -> None:
 
 
 def end_reading() -> None:
-    """Let this confined process open, look for, and list no file any more."""
+    """Stop this confined process from opening, searching or listing any files."""
     _filter(reading=False)
 
 
 def _filter(reading: bool) -> None:
-    """Put a seccomp filter before those that there are: what one of them refuses is refused."""
+    """Add a seccomp filter. A call must pass all filters."""
     code = b"".join(program(platform.machine(), os.getpid(), reading))
     buffer = ctypes.create_string_buffer(code)
     filter_ = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))  # struct sock_fprog
@@ -218,8 +219,8 @@ def _filter(reading: bool) -> None:
 
 
 def limit(what: int, most: int) -> None:
-    """Set a resource limit, never above the one that holds already (setrlimit(2))."""
-    import resource  # Unix has it; the rest of this module has to answer on Windows too
+    """Set a resource limit, at most as high as the current one (setrlimit(2))."""
+    import resource  # Unix only; the rest of this module must also work on Windows
 
     hard = resource.getrlimit(what)[1]
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -227,7 +228,7 @@ def limit(what: int, most: int) -> None:
 
 
 def drop_user() -> None:
-    """Become nobody when root. Where the system has no such user to become, Landlock and seccomp hold without it."""
+    """If root, become `nobody`. If the system has no such user, Landlock and seccomp still hold."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):
             os.setgroups([])
@@ -236,13 +237,13 @@ def drop_user() -> None:
 
 
 def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
-    """The seccomp filter: instructions of a BPF program that lets through what the rules allow, and nothing else.
+    """The seccomp filter: a BPF program that allows the calls listed in the rules and nothing else.
 
     Args:
-        reading: let through what imports need, and a further filter.
+        reading: also allow the calls that imports need, and adding another filter.
     """
     architecture, column = ARCHITECTURES[machine]
-    # A number means another call on another architecture.
+    # The same number is a different call on another architecture.
     yield _instruction(LOAD, ARCHITECTURE)
     yield _instruction(JUMP_IF_EQUAL, architecture, 1, 0)
     yield _instruction(RETURN, SECCOMP_RET_KILL_PROCESS)
@@ -254,18 +255,18 @@ def program(machine: str, pid: int, reading: bool) -> Iterator[bytes]:
                 yield _instruction(LOAD, word)
                 yield _instruction(test, value, *((0, leave) if test == JUMP_IF_EQUAL else (leave, 0)))
             yield _instruction(RETURN, SECCOMP_RET_ALLOW)
-    if not reading:  # there is no such file: what is asked for may be missing elsewhere as well
+    if not reading:  # pretend that the file does not exist, as may happen elsewhere too
         for name in LOOKS:
             if (number := CALLS[name][column]) is not None:
                 yield _instruction(LOAD, NUMBER)
                 yield _instruction(JUMP_IF_EQUAL, number, 0, 1)
                 yield _instruction(RETURN, SECCOMP_RET_ERRNO | ENOENT)
-    # An error rather than the end of the process: libraries ask for what they can do without.
+    # An error instead of a kill: libraries try calls that they can do without.
     yield _instruction(RETURN, SECCOMP_RET_ERRNO | EPERM)
 
 
 def allowed(pid: int, reading: bool) -> Iterator[tuple[str, list[Check]]]:
-    """Every call that is allowed, with the checks of its arguments. No call that makes a process or thread is there."""
+    """Yield every allowed call with the checks of its arguments. No call creates a process or a thread."""
     restricted = ("openat", "fcntl", "prlimit64", "tgkill", "prctl")
     yield from ((name, []) for name in CALLS if name not in restricted and (reading or name not in NAMES))
     if reading:
@@ -273,13 +274,13 @@ def allowed(pid: int, reading: bool) -> Iterator[tuple[str, list[Check]]]:
         yield "prctl", [(_low(0), JUMP_IF_EQUAL, PR_SET_SECCOMP)]
     for command in (F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL):  # not F_SETOWN, which sends signals
         yield "fcntl", [(_low(1), JUMP_IF_EQUAL, command)]
-    # Asking for limits: no new limit is given.
+    # Limits may be read, not set.
     yield "prlimit64", [(_low(2), JUMP_IF_EQUAL, 0), (_low(2) + 4, JUMP_IF_EQUAL, 0)]
     yield "tgkill", [(_low(0), JUMP_IF_EQUAL, pid)]  # abort(3) sends a signal to itself
 
 
 def _low(argument: int) -> int:
-    """Where the lower half of an argument stands; both architectures are little-endian."""
+    """The offset of an argument's lower half; both architectures are little-endian."""
     return ARGUMENTS + 8 * argument
 
 

@@ -1,4 +1,4 @@
-"""One exchange with a worker: a request goes, its answer comes, or the time is up and the worker says where it was."""
+"""Exchange one request and reply with a worker; at a timeout, ask the worker for its current location."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from autograder.sandbox.worker_processes import WorkerProcess
 
 
 class Late(Exception):
-    """There was no answer in time; what the worker has said instead."""
+    """No reply came in time. Holds the worker's last message."""
 
     def __init__(self, said: str) -> None:
         super().__init__(said)
@@ -23,14 +23,14 @@ class Late(Exception):
 def exchange(
     worker: WorkerProcess, request: dict[str, Any], body: bytes, seconds: float, proxy: Callable[[int], Any]
 ) -> tuple[dict[str, Any], Any]:
-    """The header of the answer, and its value if it is no error.
+    """Send a request; return the header of the reply, and its value if there was no error.
 
     Args:
-        proxy: makes what stands for an object that stays in the worker, from its handle.
+        proxy: creates the proxy of an object that stays in the worker, from its handle.
 
     Raises:
-        Late: if the answer does not come in time. The worker ends then.
-        FrameError: if what comes is no answer.
+        Late: if the reply does not come in time. The worker is ended.
+        FrameError: if the reply is malformed.
         EOFError, OSError: if the worker has ended.
     """
     expired = threading.Event()
@@ -47,7 +47,7 @@ def exchange(
             try:
                 write_frame(worker.writer, worker.timed(request, seconds), body)
                 header, body = read_frame(worker.reader)
-                if "error" not in header:  # making values of it takes time, too
+                if "error" not in header:  # decoding the value takes time too
                     value = read_value(header, body, proxy)
             except FrameError:
                 if not expired.is_set():

@@ -1,4 +1,4 @@
-"""The last call of an object of the student, made again: on a new object it must give the same."""
+"""Repeat the last call of a student object: on a new object the result must be the same."""
 
 import contextlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ KEPT = "A new object does not raise this: something is kept from one call to the
 
 
 class LastCall:
-    """Keeps the result of the last call and a way to ask for it again, for objects in evaluation mode."""
+    """Keeps the last result, and a way to repeat the call, for objects in evaluation mode."""
 
     def __init__(self) -> None:
         self._result: Any = None
@@ -18,7 +18,7 @@ class LastCall:
         self._training: set[int] = set()  # the handles of objects in training mode
 
     def first(self, request: dict[str, Any], ask: Callable[..., Any]) -> Any:
-        """Do what a request asks, with `ask()`; `ask(fresh=True)` does it with a new object."""
+        """Send a request by `ask()`; `ask(fresh=True)` sends it to a new object."""
         target, called = request.get("target"), request["do"] == "call"
         if called and request["method"] == "train" and isinstance(target, int):
             self._training.add(target)
@@ -36,12 +36,13 @@ class LastCall:
         return self._result
 
     def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
-        """Whether the call gives something else on a new object or a second time: "random", "kept", or "" if not.
+        """Return why a repeated call differs, on a new object or the same one: "random", "kept", "unfilled", or "" if
+        equal.
 
-        "unfilled" if it does so with the same random numbers as well: then it reads memory that nothing was written to.
+        "unfilled" means that it differs even with the same random numbers: it reads uninitialised memory.
 
         Args:
-            seed: starts all random numbers anew.
+            seed: resets all random number generators.
         """
         if self._ask is None:
             return ""
@@ -49,7 +50,7 @@ class LastCall:
             if equal(self._ask(fresh=True), self._result):
                 if equal(self._ask(), self._result):
                     return ""
-                if equal(self._ask(fresh=True), self._result):  # else memory was alike by chance
+                if equal(self._ask(fresh=True), self._result):  # otherwise uninitialised memory was equal by chance
                     return "kept"
             seeded = []
             for _ in range(2):

@@ -1,7 +1,7 @@
-"""What comes back from a worker, as values: every type, count and size is looked at before anything is made of it.
+"""Decode a worker's reply: check every type, count and size before creating any value.
 
-Nothing of a reply is believed. A reply is at most MAX_HEADER of JSON and MAX_BODY of tensors (see `wire`), and the list
-of the tensors in a body is no longer than a header: a million empty tensors would cost seconds.
+Nothing in a reply is trusted. A reply has at most MAX_HEADER bytes of JSON and MAX_BODY bytes of tensors (see `wire`).
+The list of tensors in a body is no longer than a header: a million empty tensors would cost seconds.
 """
 
 import math
@@ -18,13 +18,13 @@ HUGE = Foreign("a whole number of more than 64 bits")
 
 
 def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any]) -> Any:
-    """The value of a reply.
+    """Return the value of a reply.
 
     Args:
-        proxy: makes what stands for an object that stays in the worker, from its handle.
+        proxy: creates the proxy of an object that stays in the worker, from its handle.
 
     Raises:
-        FrameError: if the reply is not of the form that a worker's has.
+        FrameError: if the reply is malformed.
     """
     if isinstance(kind := header.get("type"), str):
         return Foreign(f"a value of type {kind[:80]}")
@@ -43,15 +43,15 @@ def read_value(header: dict[str, Any], body: bytes, proxy: Callable[[int], Any])
 
 
 def short(number: int) -> Any:
-    """A whole number as it is, if it has 64 bits: one of thousands of digits is no float, and long in a message."""
+    """Return a 64-bit integer unchanged. An integer of thousands of digits fits no float and bloats messages."""
     return number if -MAX_NUMBER <= number < MAX_NUMBER else HUGE
 
 
 def read_tensors(body: bytes) -> dict[str, Any]:
-    """The entries of a body by name.
+    """Return the entries of a body by name.
 
     Raises:
-        FrameError: if it is damaged, or names more tensors than an answer can have.
+        FrameError: if the body is damaged or lists more tensors than a reply may have.
     """
     from safetensors import SafetensorError, deserialize
 
@@ -66,7 +66,7 @@ def read_tensors(body: bytes) -> dict[str, Any]:
 
 
 def as_array(entry: dict[str, Any]) -> Any:
-    """A tensor of a body as an array.
+    """Return a tensor of a body as an array.
 
     Raises:
         FrameError: if no array can have this shape.
@@ -75,12 +75,12 @@ def as_array(entry: dict[str, Any]) -> Any:
         return Foreign(f"a tensor of type {entry['dtype']}")
     try:
         return np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
-    except ValueError as error:  # more axes, or larger ones, than NumPy can hold
+    except ValueError as error:  # more or larger axes than NumPy supports
         raise FrameError("the shape of a tensor is impossible") from error
 
 
 def read_gradients(reply: Any) -> Gradients:
-    """What differentiating a call gave: arrays or None, those of parameters by name.
+    """Return the result of a differentiated call: arrays or None, those of parameters by name.
 
     Raises:
         ValueError: if the reply is something else.
@@ -102,7 +102,7 @@ def read_gradients(reply: Any) -> Gradients:
 
 
 def are_shapes(reply: Any) -> bool:
-    """Whether these are names with the shapes of tensors, all of which together a grader can make."""
+    """Whether the reply lists names and tensor shapes that together fit into the grader's memory."""
     if not isinstance(reply, list) or not all(map(_is_shape, reply)):
         return False
     return sum(math.prod(shape) for _, shape in reply) <= MAX_BODY // 4

@@ -1,4 +1,4 @@
-"""The student's modules as the tests see them: calls go to a worker, tensors come back as NumPy arrays."""
+"""Proxies of the student's modules for the tests: calls go to a worker, tensors come back as NumPy arrays."""
 
 import contextlib
 import functools
@@ -29,26 +29,26 @@ from autograder.sandbox.timeout_location import places, too_late
 from autograder.sandbox.wire import STANDIN, FrameError, flatten
 from autograder.sandbox.worker_processes import WorkerProcess, Workers
 
-MOST_SHOWN = 1000  # characters of a call
-# What a worker has to know of the code.
+MOST_SHOWN = 1000  # characters of a call in a message
+# The fields of Code that a worker needs.
 LOADED = ("sources", "replace", "lent", "withheld", "locked", "graded", "forbids", "allows")
 
 
 class Student:
     """The modules of one submission in one worker: `student.mha.MultiHeadAttention(...)`.
 
-    The worker starts with the first call and is started anew after it died.
+    The worker starts at the first call and is restarted if it has died.
     """
 
     def __init__(self, workers: Workers, code: Code, dtype: str = "float64", clock: Clock | None = None) -> None:
         self.dtype, self.last_call, self.import_failure = dtype, "", ""
-        self.last_inputs: list[tuple[str, Any]] = []  # the arguments of the last call, with their names if given
-        self.kept: dict[str, Any] = {}  # what tests share by name, because making it takes time
+        self.last_inputs: list[tuple[str, Any]] = []  # the last call's arguments, with the names of keyword arguments
+        self.kept: dict[str, Any] = {}  # values that tests share by name because computing them takes time
         self.code = code
-        self.noted: dict[str, CallReplay] | None = None  # takes down how the calls come about, if somebody wants that
+        self.noted: dict[str, CallReplay] | None = None  # if not None, records a replay of every call
         self._workers, self._seconds = workers, CALL_SECONDS
         self._worker: WorkerProcess | None = None
-        self.lives = 0  # how many workers there have been
+        self.lives = 0  # number of workers started so far
         self._failed: StudentFault | None = None
         self._again, self._recipes = LastCall(), CallHistory()
         self._newest = -1  # the number of the newest object in the worker
@@ -56,7 +56,7 @@ class Student:
         self._clock = clock or Clock()
 
     def with_code(self, code: Code) -> "Student":
-        """The same submission with other code, in a worker of its own."""
+        """Return the same submission with different code, in a worker of its own."""
         return Student(self._workers, code, self.dtype, self._clock)
 
     def __getattr__(self, module: str) -> "ModuleProxy":
@@ -65,10 +65,10 @@ class Student:
         return ModuleProxy(self, module)
 
     def start(self) -> None:
-        """Start a worker and import the modules, if that is not done.
+        """Start a worker and import the modules, unless this is done already.
 
         Raises:
-            StudentFault: if a module cannot be imported. It is not tried again.
+            StudentFault: if a module cannot be imported. Later calls raise it again without a new attempt.
         """
         self._clock.check()
         if self._failed is not None:
@@ -99,11 +99,11 @@ class Student:
                 raise
 
     def seed(self, number: int) -> None:
-        """Start the worker's random numbers anew."""
+        """Seed the worker's random number generators."""
         self.request({"do": "seed", "seed": number}, {}, f"torch.manual_seed({number})")
 
     def request(self, request: dict[str, Any], tensors: Mapping[str, np.ndarray], call: str) -> Any:
-        """Send one request to the (started) worker and give back the value of the reply."""
+        """Send one request, starting the worker if needed, and return the value of the reply."""
         self.start()
         self.last_call = call
         self._recipes.note(request, tensors)
@@ -117,7 +117,7 @@ class Student:
 
     @contextlib.contextmanager
     def unnoted(self) -> Iterator[None]:
-        """A block whose calls are not taken down in `noted`: no line is told of them."""
+        """A block whose calls are not recorded in `noted`, so no line is reported for them."""
         noted, self.noted = self.noted, None
         try:
             yield
@@ -125,15 +125,15 @@ class Student:
             self.noted = noted
 
     def recipe(self) -> CallReplay | None:
-        """How the last call came about, if it can be made once more."""
+        """Return a replay of the last call, if it can be replayed."""
         return self._recipes.last(self.code, self.dtype)
 
     @contextlib.contextmanager
     def aside(self, seconds: float) -> Iterator[Callable[..., Any]]:
-        """A way to ask the worker for what only explains, some seconds for each answer; it takes none from the tests.
+        """Yield a function that sends diagnostic requests, with a few seconds for each reply; tests lose no time by it.
 
         Raises:
-            TimedOut: if there is no such time left.
+            TimedOut: if no time is left for diagnostics.
         """
         if self._clock.short:
             raise TimedOut("what is left of the time is for the tests")
@@ -146,7 +146,7 @@ class Student:
             self._seconds, self._clock = kept
 
     def changing(self, equal: Callable[[Any, Any], bool]) -> str:
-        """Whether the last call, in evaluation mode, gives something else on a new object, and why: see `LastCall`."""
+        """Return whether and why the last call, in evaluation mode, differs on a new object: see `LastCall`."""
         return self._again.changing(equal, lambda: self._ask({"do": "seed", "seed": 0}))
 
     def _ask(self, request: dict[str, Any], body: bytes = b"", call: str = "") -> Any:
@@ -155,7 +155,7 @@ class Student:
         if self._rests:
             worker.wake()
             self._rests = False
-        # Loading is our own work, and an import may read large libraries for the first time.
+        # Loading is the grader's own work, and an import may read large libraries for the first time.
         is_call = request["do"] not in ("load", "import")
         usual = min(self._seconds, self._clock.each) if is_call else self._seconds
         seconds = min(usual, self._clock.most)
@@ -167,8 +167,8 @@ class Student:
                 header, value = exchange(worker, request, body, seconds, proxy)
         except Late as error:
             self._end_worker()
-            own = {f"{module}.py": self.code.sources.get(module, "") for module in self.code.modules}
-            raise too_late(self._clock.expired(seconds), call, places(error.said, own)) from error
+            sources = {f"{module}.py": self.code.sources.get(module, "") for module in self.code.modules}
+            raise too_late(self._clock.expired(seconds), call, places(error.said, sources)) from error
         except FrameError as error:
             self._end_worker()
             raise Crashed(f"the answer cannot be read: {error}", call) from error
@@ -182,13 +182,13 @@ class Student:
         return value
 
     def _object(self, target: Any, handle: int) -> "ObjectProxy | Foreign":
-        """What stands for an object in the answer to a request.
+        """Return the proxy of an object in a reply.
 
-        A worker may say any number. Only a class or a function gives new objects, of numbers that were never used, and
-        an object may give itself (`eval`); every other object counts as a value that the tests have no use for.
+        A worker may send any number. Only a class or a function returns new objects, with unused numbers; a method may
+        return its own object (`eval`). Any other object is treated as a foreign value.
 
         Raises:
-            FrameError: if a new object has the number of another one.
+            FrameError: if a new object has the number of an older one.
         """
         if handle != target:
             if not isinstance(target, str):
@@ -211,11 +211,11 @@ class Student:
         return code
 
     def computed(self) -> float:
-        """Seconds of processor time that the worker has used, counted outside of it; 0 where the system tells none."""
+        """Seconds of processor time used by the worker, measured from outside; 0 if the system does not report them."""
         return self._worker.computed() if self._worker is not None else 0.0
 
     def take_printed(self) -> str:
-        """What the student's code has printed since the last call of this function."""
+        """Return the output that the student's code has printed since the last call of this method."""
         text = self._printed
         if self._worker is not None:
             text += self._worker.printed.take()
@@ -223,7 +223,7 @@ class Student:
         return text
 
     def rest(self) -> None:
-        """Let the worker wait for the next call, while others work."""
+        """Pause the worker until the next call, while others work."""
         if self._worker is not None:
             self._rests = self._worker.rest()
             if not self._rests:
@@ -252,7 +252,7 @@ class ObjectProxy(Named):
         self._student, self._handle, self._name, self._options = student, handle, name, options
 
     def __getattr__(self, method: str) -> "RemoteFunction":
-        if method.startswith("__"):  # NumPy asks any value for them, and a worker must not answer
+        if method.startswith("__"):  # NumPy looks for these on any value, and a worker must not answer
             raise AttributeError(method)
         return self._function(method)
 
@@ -264,7 +264,7 @@ class ObjectProxy(Named):
         return RemoteFunction(self._student, self._handle, method, name, **self._options)
 
     def load_state(self, tensors: Mapping[str, np.ndarray], stored: str | None = None) -> None:
-        """Load weights by name, all of them, and switch to evaluation mode.
+        """Load all weights by name and switch to evaluation mode.
 
         Args:
             stored: the checkpoint to load instead.
@@ -278,7 +278,7 @@ class ObjectProxy(Named):
             raise
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Names and shapes of all weights and buffers."""
+        """Return the names and shapes of all weights and buffers."""
         request = {"do": "shapes", "target": self._handle}
         reply = self._student.request(request, {}, f"{self._name}.state_dict()")
         if not are_shapes(reply):
@@ -286,24 +286,26 @@ class ObjectProxy(Named):
         return {name: tuple(shape) for name, shape in reply}
 
     def deterministic_dropout(self) -> "ObjectProxy":
-        """The same object, in whose calls dropout keeps every element if it is likelier to, or drops every one."""
+        """The same object with deterministic dropout: it keeps all elements if keeping is likelier, else drops all."""
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
-        """The same object, whose calls give ["taken", part] of scores of this shape: columns, or each row's best."""
+        """The same object; calls return ["taken", part] of scores of this shape: these columns, or each row's
+        maximum."""
         return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
 
     def counting(self, width: int) -> "ObjectProxy":
-        """The same object, whose calls give the most rows of this width that torch computed at once in them."""
+        """The same object; calls return the largest number of rows of this width that torch computed at once."""
         return ObjectProxy(self._student, self._handle, self._name, rows=width)
 
     def timed(self, method: str | None = None, **kwargs: Any) -> tuple[Any, float]:
-        """Call the object (or a method): the result, and the seconds that it took; see `Student.computed`."""
+        """Call the object (or a method); return the result and the seconds of processor time; see
+        `Student.computed`."""
         before = self._student.computed()
         return self._function(method)(**kwargs), Seconds(self._student.computed() - before)
 
     def arguments_after(self, method: str | None = None, **kwargs: Any) -> dict[str, Any]:
-        """Call the object (or a method) and give back what has become of the arguments."""
+        """Call the object (or a method) and return its arguments as they are after the call."""
         return self._function(method).arguments_after(**kwargs)
 
     def gradients(
@@ -338,7 +340,7 @@ class RemoteFunction(Named):
         return self._call(args, kwargs)
 
     def arguments_after(self, **kwargs: Any) -> dict[str, Any]:
-        """Call it and give back what has become of the arguments."""
+        """Call it and return its arguments as they are after the call."""
         values = self._call((), kwargs, arguments=True)
         if not isinstance(values, list) or len(values) != len(kwargs):
             raise Crashed("the arguments cannot be read", self._student.last_call)
@@ -366,11 +368,11 @@ class RemoteFunction(Named):
                 return {"$handle": value._handle}
             if isinstance(value, RemoteFunction):
                 return {"$function": value._target}
-            if isinstance(value, Foreign):  # that a call before has given, and a test hands on
+            if isinstance(value, Foreign):  # a test passes on the result of an earlier call
                 raise StudentFault(f"gave {value.description}, with which nothing can be done", self._student.last_call)
             if not isinstance(value, np.ndarray):
                 return None
-            # A transposed array arrives as a transposed tensor, so that tests can hand over one that is not contiguous.
+            # A transposed array arrives as a transposed tensor, so tests can pass non-contiguous tensors.
             transposed = value.ndim > 1 and not value.flags.c_contiguous
             name = f"t{len(tensors)}"
             sent = value.swapaxes(-1, -2) if transposed else value
@@ -396,7 +398,7 @@ class RemoteFunction(Named):
             raise StudentFault(f"{self._name}(...) did not make an nn.Module", self._student.last_call)
         if isinstance(result, ObjectProxy):
             made = f"{self._name}({', '.join(words)})" if isinstance(self._target, str) else self._name
-            # With its arguments, so that one can make it oneself; a long list would hide the method that is called.
+            # With its arguments, so that students can create it themselves; a long list would hide the called method.
             named = made if len(made) <= 60 else self._name
             result._name = named.removesuffix(".eval").removesuffix(".train")
         return result

@@ -1,4 +1,4 @@
-"""What goes to a worker and comes back, beside arrays: code, gradients, and what is no array at all."""
+"""Values exchanged with a worker besides arrays: code, gradients, and values that are not arrays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,31 +19,32 @@ DTYPES: dict[str, Any] = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
-MODULE = "an nn.Module"  # what a message calls an object
+MODULE = "an nn.Module"  # the description of an object in messages
 SHOWN = 80  # items or characters of an argument in a message
 _NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
 
 def as_bytes(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
-    """What the wire needs of an array: the name of its type in safetensors, its shape, its elements."""
+    """Return an array's parts for the wire: the safetensors name of its type, its shape, its elements."""
     return _NAMES[array.dtype], array.shape, array.tobytes()
 
 
 def body_of(tensors: Mapping[str, np.ndarray]) -> bytes:
-    """The body of a frame with these arrays."""
+    """Return the body of a frame with these arrays."""
     return pack_tensors((name, *as_bytes(array)) for name, array in tensors.items()) if tensors else b""
 
 
 @dataclass(frozen=True)
 class Foreign:
-    """Something that came back and is no array: a tensor of an unusual type, or no tensor at all."""
+    """A returned value that is not an array: a tensor of an unusual type, or no tensor at all."""
 
     description: str
 
 
 @dataclass(frozen=True)
 class Gradients:
-    """What differentiating a call gave: the value, and gradients of floating-point arguments and of parameters."""
+    """The result of a differentiated call: its value, and the gradients of its floating-point arguments and
+    parameters."""
 
     value: Any
     inputs: list[Any]
@@ -52,31 +53,31 @@ class Gradients:
 
 @dataclass(frozen=True)
 class Code:
-    """The source texts of a submission and what takes the place of the parts that are not graded now."""
+    """The source texts of a submission and the replacements of parts that are not graded now."""
 
-    sources: dict[str, str]  # the student's modules and the stand-ins of the others
-    replace: dict[str, list[str]]  # module -> "function" or "Class.method" of its stand-in, also where it is lent
+    sources: dict[str, str]  # the student's modules, and stand-ins for the others
+    replace: dict[str, list[str]]  # module -> "function" or "Class.method" to take from its stand-in, also if lent
     modules: tuple[str, ...]  # the student's modules, in the order of import
-    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
+    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source text
     reported: dict[str, str] = field(default_factory=dict)  # module -> stage that reports its failed import
-    lent: dict[str, str] = field(default_factory=dict)  # module -> the student's text, for what its stand-in lacks
-    withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not be run
-    locked: dict[str, list[str]] = field(default_factory=dict)  # module -> what of its stand-in `graded` does without
-    graded: tuple[tuple[str, str], ...] = ()  # (module, "function" or "Class.method") that the stage has students write
-    forbids: tuple[str, ...] = ()  # parts of torch that the stage must not use
-    allows: tuple[str, ...] = ()  # parts of torch that it may, although others may not
+    lent: dict[str, str] = field(default_factory=dict)  # module -> the student's text, for names the stand-in lacks
+    withheld: dict[str, str] = field(default_factory=dict)  # module -> why the student's text must not run
+    locked: dict[str, list[str]] = field(default_factory=dict)  # module -> names of its stand-in hidden from `graded`
+    graded: tuple[tuple[str, str], ...] = ()  # (module, "function" or "Class.method") that students write in this stage
+    forbids: tuple[str, ...] = ()  # parts of torch that are forbidden in this stage
+    allows: tuple[str, ...] = ()  # parts of torch that are allowed here, though not elsewhere
 
 
 class Named:
-    """What stands for something in a worker has a name for messages."""
+    """Base of the proxies for objects in a worker; the name is for messages."""
 
     _name: str
 
 
 def shown(value: Any) -> str:
-    """An argument as a message shows it: a tensor by its shape."""
+    """Format an argument for a message; a tensor is shown as its shape."""
     if isinstance(value, np.ndarray):
-        return str(tuple(value.shape)).replace(" ", "")  # which no line break divides
+        return str(tuple(value.shape)).replace(" ", "")  # no spaces, so no line break splits it
     if isinstance(value, Named):
         return value._name
     if not isinstance(value, (list, tuple)):

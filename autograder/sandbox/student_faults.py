@@ -1,4 +1,4 @@
-"""What can go wrong with the student's code when a test calls it, as exceptions."""
+"""The ways in which the student's code can fail when a test calls it, as exceptions."""
 
 import errno
 import re
@@ -17,18 +17,18 @@ class Place:
     line: int | None
     function: str
     text: str
-    shapes: str = ""  # of the tensors that it names, where torch has raised an exception about them
+    shapes: str = ""  # shapes of the tensors in this line, if torch raised an exception about them
 
 
 BOOLEANS = re.compile("only supports boolean masks|condition to be a boolean tensor|expected BoolTensor for mask")
 
 
 class StudentFault(Exception):
-    """The student's code did not give a result. `status` is the one that the test gets."""
+    """The student's code returned no result. `status` becomes the status of the test."""
 
     status = "error"
-    recipe: Any = None  # how the call came about, to follow it once more
-    smaller: Any = None  # makes and checks a smaller call that shows the same
+    recipe: Any = None  # a replay of the call, for tracing
+    smaller: Any = None  # creates and checks a smaller call with the same fault
 
     def __init__(self, message: str, call: str = "", where: tuple[Place, ...] = ()) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class NotStarted(StudentFault):
 
 
 class NoFile(StudentFault):
-    """A module is not among what was handed in, or its file cannot be read."""
+    """A module is missing from the submission, or its file cannot be read."""
 
     status = "no file"
 
@@ -54,13 +54,13 @@ class TimedOut(StudentFault):
 
 
 class Blocked(StudentFault):
-    """The call needs something that another stage reports."""
+    """The call needs a module that cannot be imported; another stage reports the reason."""
 
     status = "blocked"
 
 
 class Forbidden(StudentFault):
-    """The code has used a ready-made part."""
+    """The code used a ready-made part."""
 
     status = "forbidden"
 
@@ -70,15 +70,15 @@ class Raised(StudentFault):
 
 
 class Crashed(StudentFault):
-    """The worker ended, or sent something that is not an answer."""
+    """The worker ended or sent a malformed reply."""
 
 
 class PrintedTooMuch(Crashed):
-    """The code has printed more than a worker may. What it left in its buffers would be printed in the next test."""
+    """The code printed more than a worker may. The text left in its buffers would otherwise appear in the next test."""
 
 
 def ending(code: int) -> str:
-    """How a process ended, in words."""
+    """Describe how a process ended."""
     if code < 0:
         try:
             return f"was ended by {signal.Signals(-code).name}"
@@ -88,9 +88,9 @@ def ending(code: int) -> str:
 
 
 def fault_of(error: Any, call: str) -> StudentFault:
-    """The exception of an error reply, of which nothing is believed but that it is an error."""
+    """Return the exception of an error reply. Nothing in the reply is trusted except that there was an error."""
     error = error if isinstance(error, dict) else {}
-    # The name of a class may be any text, and would stand as lines of its own in a report.
+    # The class name may be any text, and could otherwise add lines to a report.
     kind, message = re.sub(r"\W", "_", str(error.get("kind", ""))[:80]), str(error.get("message", ""))[:4000]
     message = re.sub(r"\s*\n\s*", "\n", message.expandtabs(1)).strip()  # torch indents lists of names with tabs
     where = []
@@ -99,7 +99,7 @@ def fault_of(error: Any, call: str) -> StudentFault:
             line = place[1] if isinstance(place[1], int) else None
             shapes = re.sub(r"\s", " ", str(place[4])[:200]) if len(place) == 5 else ""
             where.append(Place(str(place[0])[:80], line, str(place[2])[:80], str(place[3])[:200], shapes))
-    # A stub raises it itself; torch raises it too, for what it cannot do.
+    # A stub raises it itself; torch also raises it, for unsupported operations.
     if kind == "NotImplementedError" and where and where[-1].text.startswith("raise"):
         return NotStarted(message or "not written yet", call, tuple(where))
     if error.get("unwritten") is True and where:
@@ -121,19 +121,19 @@ def fault_of(error: Any, call: str) -> StudentFault:
 
 
 def other_weights(message: str, given: bool) -> str:
-    """What torch says of weights that do not fit an object, said of the object; other messages as they are.
+    """Rephrase torch's message about weights that do not fit an object; other messages are returned unchanged.
 
     Args:
-        given: whether the constructor is none that the student writes.
+        given: whether the constructor was given, not written by the student.
     """
-    if not (found := re.match(r"RuntimeError: Error\(s\) in loading state_dict for (\w+):", message)):
+    if not (matched := re.match(r"RuntimeError: Error\(s\) in loading state_dict for (\w+):", message)):
         return message
     extra, missing = (
         ", ".join(re.findall(r'"([^"\n]+)"', "".join(re.findall(rf"{kind} key\(s\)[^\n]*", message))))
-        for kind in ("Missing", "Unexpected")  # in the object's own weights, and among them
+        for kind in ("Missing", "Unexpected")  # missing from the loaded weights, or missing from the object
     )
-    words = [f"{found[1]} has a parameter or buffer too many: {extra}"] if extra else []
-    words += [f"{found[1]} lacks {missing}"] if missing else []
+    words = [f"{matched[1]} has a parameter or buffer too many: {extra}"] if extra else []
+    words += [f"{matched[1]} lacks {missing}"] if missing else []
     size = r"size mismatch for ([^:\n]+): [^\n]*?Size\(\[(.*?)\]\)[^\n]*?Size\(\[(.*?)\]\)"
     words += [f"{name} has the shape ({got}) instead of ({wanted})" for name, wanted, got in re.findall(size, message)]
     words += ["The constructors are given: do not change them"] if given else []
@@ -141,10 +141,10 @@ def other_weights(message: str, given: bool) -> str:
 
 
 def is_dtype_conflict(fault: BaseException | None) -> bool:
-    """Whether code failed because it computes a part in float32 while the grader works in float64."""
+    """Whether code failed because it computes something in float32 while the grader uses float64."""
     return isinstance(fault, Raised) and bool(re.search(r"(?i)dtype|scalar type|double", fault.message))
 
 
 def needs_booleans(error: BaseException | None) -> bool:
-    """Whether code raised since it used a tensor of numbers as a mask where torch takes booleans only."""
+    """Whether code failed because it used a numeric tensor as a mask where torch accepts only booleans."""
     return isinstance(error, Raised) and BOOLEANS.search(error.message) is not None

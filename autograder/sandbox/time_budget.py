@@ -1,8 +1,8 @@
-"""The time that all calls of one submission may take together, and those of one stage.
+"""The time budget of all calls of one submission, and of each stage.
 
-Three quarters of it are divided into equal parts: one for the visible tests of each stage, one for its hidden tests.
-The rest, and what a part does not use, is for whoever needs more first. So a loop without end in one stage leaves each
-other stage its part, whatever the order.
+Three quarters of it are divided equally: one share for the visible tests of each stage, one for its hidden tests. The
+rest, and the unused time of finished shares, goes to the first stage that needs more. So an endless loop in one stage
+leaves every other stage its share, in any order.
 """
 
 import contextlib
@@ -13,28 +13,28 @@ from collections.abc import Iterator
 from autograder.sandbox.limits import DIVIDED, LATER_SECONDS, LEAST_SECONDS, TIMES_LONGEST
 from autograder.sandbox.student_faults import TimedOut
 
-HINTS = 6  # a sixth of the time, beyond it, is there for calls that only explain
+HINTS = 6  # a sixth of the time is added for calls that only serve diagnosis
 
 
 class Seconds(float):
-    """A time that was measured: the next one is another, of the same call."""
+    """A measured time. Another measurement of the same call may differ."""
 
 
 class Clock:
-    """Runs while the student's code runs; the grader's own work does not count."""
+    """Counts time while the student's code runs; the grader's own work is not counted."""
 
     used_up = "the time of this submission is used up"
 
     def __init__(self, limit: float = math.inf) -> None:
         self.left = self.limit = limit  # seconds
-        self.part, self.common = 0.0, limit  # of one stage's tests, and for whoever needs more
-        self._longest = 0.0  # seconds of a call that returned
+        self.part, self.common = 0.0, limit  # the share of one stage's tests, and the reserve for stages that need more
+        self._longest = 0.0  # seconds of the longest call that returned
         self._late = False  # whether a call did not return in time
         self._aside: Clock | None = None
 
     @property
     def short(self) -> bool:
-        """Whether no time is left for what only explains: half of that of the tests, or all that is aside, is used."""
+        """Whether no time is left for diagnosis: half of the tests' time or all of the extra time is used."""
         return self.left < self.limit / 2 or self.aside.left <= 0
 
     @property
@@ -43,32 +43,32 @@ class Clock:
         return self.left
 
     def divide(self, parts: int) -> None:
-        """Give parts to so many `Share`s; see above."""
+        """Divide the time into this many shares; see above."""
         self.part = DIVIDED * self.left / parts
         self.common = (1 - DIVIDED) * self.left
 
     @property
     def aside(self) -> "Clock":
-        """The time of calls that only explain what a test has found. It is not taken from that of the tests."""
+        """The extra time for calls that only explain a test's result. It is not subtracted from the tests' time."""
         if self._aside is None:
             self._aside = Clock(self.limit / HINTS)
         return self._aside
 
     def check(self) -> None:
-        """Look whether there is time left.
+        """Check whether time is left.
 
         Raises:
-            TimedOut: if there is none.
+            TimedOut: if none is left.
         """
         if self.left <= 0:
             raise TimedOut(self.used_up)
 
     @contextlib.contextmanager
     def running(self, call: bool = True) -> Iterator[None]:
-        """Count the time that passes inside.
+        """Count the time spent in the block.
 
         Args:
-            call: whether it is that of a call of the student's code, and says something about others.
+            call: whether the block is a call of the student's code, and so a measure for later calls.
         """
         started, returned = time.monotonic(), False
         try:
@@ -81,24 +81,26 @@ class Clock:
 
     @property
     def each(self) -> float:
-        """The seconds of one call, if that is less than usual.
+        """The seconds for one call, if limited further.
 
-        A loop without end costs one test the whole time of a call, and each further test of its stage little. Where it
-        was no loop, and something else has stopped the machine, that costs no other test: see LATER_SECONDS.
+        An endless loop costs one test the full time of a call, and each later test of its stage little. If something
+        else
+        stopped the machine, no other test fails because of it: see LATER_SECONDS.
         """
         return max(LATER_SECONDS, TIMES_LONGEST * self._longest) if self._late else math.inf
 
     def expired(self, seconds: float) -> str:
-        """What to say of a call that did not return within `seconds` or within what was left; further ones get less."""
+        """The message for a call that did not return within `seconds` or the remaining time; later calls get less
+        time."""
         less = " (calls get less time after one that took too long)" if seconds == self.each else ""
         self._late = True
         return f"no result after {round(seconds, 1):g} s{less}" if self.left > 0 else self.used_up
 
 
 class Share(Clock):
-    """The time of one stage, of that of the submission: a loop without end in a stage leaves the others enough.
+    """The time of one stage within a submission: an endless loop in one stage leaves enough for the others.
 
-    Stages that are graded at the same time may use what is in common twice, but never the part of another one.
+    Stages graded at the same time may use the reserve twice, but never each other's share.
     """
 
     used_up = "the time of this stage is used up"
@@ -108,17 +110,17 @@ class Share(Clock):
         self.whole, self._began = whole, 0.0
 
     def begin(self) -> None:
-        """Take a part, for the tests that follow, and what nobody has needed so far."""
+        """Take the share for the coming tests, plus the reserve."""
         self.left = self._began = self.whole.part + self.whole.common
 
     def end(self) -> None:
-        """Leave to others what was not needed."""
+        """Return unused time to the reserve."""
         used = self._began - self.left if self._began < math.inf else 0.0
         self.whole.common = max(0.0, self.whole.common + self.whole.part - used)
 
     @property
     def most(self) -> float:
-        return self.left / 2  # the other half is for the other tests of the stage
+        return self.left / 2  # the other half is for the stage's remaining tests
 
     @property
     def short(self) -> bool:

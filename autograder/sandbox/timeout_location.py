@@ -1,9 +1,9 @@
-"""Where the student's code was when the time of a call was up: said by the worker in its last moment, then read.
+"""The location of the student's code at a timeout: sent by the worker just before its end, then parsed here.
 
-Instead of an answer, the stack of Python's calls arrives as text, written by faulthandler: in C, whatever the code
-does, loops in other languages and `except:` included. A forked worker is asked by a signal; one of its own process,
-which has no signals on Windows, was told the time and looks at the clock itself. What arrives is a claim: it may name
-lines of the student's files that exist, and nothing else of it is shown.
+Instead of a reply, Python's call stack arrives as text. It is written by faulthandler, in C, so neither foreign code
+nor `except:` can prevent it. A forked worker is asked by a signal. A separate process has no signals on Windows, so it
+knows its time limit and watches the clock itself. The text is not trusted: it may only name existing lines of the
+student's files, and nothing else of it is shown.
 """
 
 import contextlib
@@ -15,11 +15,11 @@ from autograder.sandbox.limits import KEPT_OUTPUT
 from autograder.sandbox.student_faults import Place, TimedOut
 
 FRAME = re.compile(r'^  File "(\w+\.py)", line (\d{1,6}) in (\w*)', re.MULTILINE | re.ASCII)
-MOST = 8  # calls, as of an exception
+MOST = 8  # calls, as for an exception
 
 
 def last_words(replies: Any) -> str:
-    """What a worker still sends until it has ended, the beginning of it."""
+    """Return the start of the worker's output until its end."""
     said = b""
     with contextlib.suppress(OSError):
         while len(said) < KEPT_OUTPUT and (more := replies.read1(KEPT_OUTPUT)):
@@ -28,22 +28,22 @@ def last_words(replies: Any) -> str:
 
 
 def places(said: str, sources: Mapping[str, str]) -> tuple[Place, ...]:
-    """The lines of the student's files that were being run, the innermost last.
+    """Return the student's lines on the call stack, the innermost last.
 
     Args:
-        said: what the worker says.
-        sources: the texts of these files by name, from which alone the lines are shown.
+        said: the worker's last message.
+        sources: the texts of the student's files by name; lines are shown from these only.
     """
-    found = []
+    where = []
     for file, number, function in FRAME.findall(said):
         lines = sources.get(file, "").splitlines()
         if 1 <= int(number) <= len(lines):
-            found.append(Place(file, int(number), function[:80], lines[int(number) - 1].strip()[:200]))
-    return tuple(reversed(found[:MOST]))
+            where.append(Place(file, int(number), function[:80], lines[int(number) - 1].strip()[:200]))
+    return tuple(reversed(where[:MOST]))
 
 
 def too_late(message: str, call: str, where: tuple[Place, ...]) -> TimedOut:
-    """The exception of a call whose time is up, in some line: `places` of the student's code."""
+    """Return the exception for a timeout; `where` holds the student's lines on the call stack."""
     if where:
         message += f": your code was still in {where[-1].file}:{where[-1].line}: `{where[-1].text}`"
     return TimedOut(message, call, where[:-1])

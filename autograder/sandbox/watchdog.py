@@ -1,4 +1,4 @@
-"""A watchdog: calls a function when its time has come, unless it is taken back. One thread for all of them."""
+"""A watchdog that calls functions at their deadlines unless they are cancelled. One thread serves all of them."""
 
 import heapq
 import itertools
@@ -10,22 +10,22 @@ from contextlib import contextmanager
 
 
 class Watchdog:
-    """Waits for many deadlines at once. A thread for each call, as of `threading.Timer`, costs as much as the call."""
+    """Waits for many deadlines in one thread. A thread per call, as in `threading.Timer`, costs as much as the call."""
 
     def __init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
-        self._process = 0  # in which the thread runs: a fork has none
+        self._process = 0  # the process of the thread: a fork has no thread
         self._changed = threading.Condition()
         self._numbers = itertools.count()
         self._waiting: dict[int, Callable[[], None]] = {}
-        self._deadlines: list[tuple[float, int]] = []  # a heap, also of some that were taken back
-        self._wakes = float("inf")  # when the thread looks again
+        self._deadlines: list[tuple[float, int]] = []  # a heap, including cancelled deadlines
+        self._wakes = float("inf")  # the time of the thread's next check
 
     @contextmanager
     def after(self, seconds: float, call: Callable[[], None]) -> Iterator[None]:
-        """Call a function, in the watchdog's thread, if the body of the `with` statement takes longer than that."""
+        """Call a function in the watchdog's thread if the body of the `with` statement takes longer."""
         if self._process != os.getpid():
             self._begin()
             self._process = os.getpid()

@@ -2,10 +2,10 @@
 
     magic (4 bytes) | length of the header (u32) | length of the body (u64) | header (JSON) | body (safetensors)
 
-A value is sent as JSON in which every tensor is replaced by {"$tensor": name}, the tensor itself standing in the body
-under that name, and every object that stays in the worker by {"$handle": number}. {"$transposed": name} is a tensor
-whose last two axes are swapped in memory, {"$tuple": [...]} a tuple, and {"$function": "module.name"} a function of the
-worker that is handed to another one. Nothing is executed on arrival.
+A value is sent as JSON. Every tensor is replaced by {"$tensor": name} and is in the body under that name. Every object
+that stays in the worker is replaced by {"$handle": number}. {"$transposed": name} is a tensor whose last two axes are
+swapped in memory, {"$tuple": [...]} is a tuple, and {"$function": "module.name"} is a function of the worker that is
+passed to another function. Nothing is executed on arrival.
 """
 
 import json
@@ -19,13 +19,13 @@ MAGIC = b"GRD1"
 PREFIX = struct.Struct(">4sIQ")
 TUPLE = "$tuple"
 LEAVES = ("$tensor", "$transposed", "$handle", "$function")
-CHUNK = 1 << 20  # bytes that are read at once
+CHUNK = 1 << 20  # bytes read at once
 STANDIN = "standin_"
 PROCESS_ID = struct.Struct(">i")  # between the grader and the warm process
 
 
 class Tuple(list[Any]):
-    """A list that was a tuple: a message may say so."""
+    """A list that was a tuple, for messages."""
 
 
 class FrameError(Exception):
@@ -40,10 +40,10 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> 
 
 
 def pack_tensors(tensors: Iterable[tuple[str, str, Sequence[int], bytes]]) -> bytes:
-    """A body: tensors in the format of safetensors, many times faster than its own functions for small ones.
+    """Pack tensors into a body in the safetensors format; for small ones, many times faster than the library.
 
     Args:
-        tensors: of each the name, the name of its type in safetensors ("F64"), the shape, and the elements.
+        tensors: name, type name in safetensors ("F64"), shape and elements of each.
     """
     entries, data, end = {}, [], 0
     for name, dtype, shape, elements in tensors:
@@ -79,7 +79,7 @@ def read_frame(stream: BinaryIO, max_body: int = MAX_BODY) -> tuple[dict[str, An
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
-    """Exactly `size` bytes. Memory grows with what arrives, not with what the sender claims."""
+    """Read exactly `size` bytes. Memory grows with the received bytes, not with the sender's claim."""
     first = stream.read(min(size, CHUNK))
     if len(first) == size:
         return first
@@ -95,7 +95,7 @@ def _read(stream: BinaryIO, size: int) -> bytes:
 
 
 def flatten(value: Any, leaf: Callable[[Any], dict[str, Any] | None], depth: int = 0) -> Any:
-    """Turn a value into JSON. `leaf` gives the replacement of a tensor or an object, or None for anything else.
+    """Turn a value into JSON. `leaf` returns the replacement of a tensor or an object, or None for anything else.
 
     Raises:
         TypeError: if the value holds something that cannot be sent.
@@ -116,7 +116,7 @@ def unflatten(value: Any, leaf: Callable[[str, Any], Any], number: Callable[[int
     """Rebuild a value from JSON. `leaf` is called with one of LEAVES and its name or number, `number` with an integer.
 
     Raises:
-        FrameError: if the JSON is not of the form that `flatten` makes.
+        FrameError: if the JSON does not have the form that `flatten` returns.
     """
     if depth > MAX_DEPTH:
         raise FrameError("the value is nested too deeply")

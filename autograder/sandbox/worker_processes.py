@@ -1,4 +1,4 @@
-"""Start, stop and watch workers: forks of a warm process on Linux, processes of their own elsewhere."""
+"""Start, stop and watch workers: forks of a warm process on Linux, separate processes elsewhere."""
 
 import contextlib
 import os
@@ -21,8 +21,8 @@ from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.wire import FrameError, read_frame
 from course.errors import UserError
 
-# What takes long to import, and the words of a text that ask for it: torch and others import parts of themselves when a
-# function is called, and a confined worker cannot. `tests/sandbox/test_confine_names.py` knows which one needs which.
+# Slow imports, and the words in a source text that need them. torch and others import parts of themselves when a
+# function is called, and a confined worker cannot. `tests/sandbox/test_confine_names.py` has the full list.
 OPTIONAL = {
     "matplotlib.pyplot": r"\b(matplotlib|pylab|course)\b",
     "course": r"\bcourse\b",
@@ -40,24 +40,24 @@ OPTIONAL = {
 
 
 def python_command(call: str) -> list[str]:
-    """A Python that runs `call`, isolated from the environment, with our own import path.
+    """Return a command for a Python that runs `call`, isolated from the environment, with our own import path.
 
-    The current folder and the folder of the script are left out: a torch.py that lies there must not be imported.
+    The current folder and the script's folder are left out: a torch.py there must not be imported.
     """
     package_root = str(Path(__file__).absolute().parent.parent.parent)
     left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
-    left_out -= {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}  # where a kernel's launcher lies
+    left_out -= {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}  # where a kernel's launcher is
     path = [entry for entry in sys.path if os.path.isabs(entry) and entry not in left_out]
     return [sys.executable, "-I", "-c", f"import sys; sys.path[:] = {with_project(path, package_root)!r}; {call}"]
 
 
 def clean_environment() -> dict[str, str]:
-    """What a worker may know of the environment: nothing that the system does not need to start a program."""
+    """The environment variables of a worker: only those that the system needs to start a program."""
     kept = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "HOME")
     environment = {name: os.environ[name] for name in kept if name in os.environ}
-    # Graded on the processor: a graphics card would be one more thing that differs between machines.
-    # With glibc: memory that was in use once stays with the process, and comes in pages of 2 MB. A fork that gets its
-    # memory in pages of 4 KB spends a third of its time on them.
+    # Grading uses the CPU only: a GPU would be one more difference between machines.
+    # With glibc, freed memory stays with the process and comes in pages of 2 MB. With pages of 4 KB, a fork spends a
+    # third of its time on page faults.
     malloc = {"hugetlb": 1, "mmap_threshold": 2**30, "trim_threshold": 2**30, "top_pad": 2**26}
     memory = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}={value}" for name, value in malloc.items())}
     threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -65,23 +65,23 @@ def clean_environment() -> dict[str, str]:
 
 
 class Printed:
-    """What a worker prints: a temporary file that the worker writes and the grader reads."""
+    """The output of a worker: a temporary file that the worker writes and the grader reads."""
 
     def __init__(self) -> None:
         self.descriptor, self._path = tempfile.mkstemp(prefix="printed-")
-        # Opened a second time, since a duplicate would share the position in the file.
+        # Opened a second time, since a duplicate descriptor would share the file position.
         self._reader = Path(self._path).open("rb")  # noqa: SIM115, closed by close()
         self._named = os.name == "nt"
         if not self._named:
             os.unlink(self._path)  # nothing is left behind, even if this process is killed
 
     def take(self) -> str:
-        """What came since the last call, the last 16 KiB of it."""
+        """Return the output since the last call, at most the last 16 KiB."""
         start = self._reader.tell()
         end = self._reader.seek(0, os.SEEK_END)
         self._reader.seek(max(start, end - KEPT_OUTPUT))
         text = self._reader.read(KEPT_OUTPUT).decode("utf-8", errors="replace")
-        # Emptied, so that the limit is one for each test. The position is the worker's as well.
+        # Truncated, so that the limit holds for each test. The worker shares this descriptor's position.
         os.ftruncate(self.descriptor, 0)
         os.lseek(self.descriptor, 0, os.SEEK_SET)
         self._reader.seek(0)
@@ -97,34 +97,34 @@ class Printed:
 class WorkerProcess(Protocol):
     """A running worker."""
 
-    reader: Any  # a binary stream, as writer
+    reader: Any  # a binary stream, like writer
     writer: Any
     printed: Printed
 
     def rest(self) -> bool:
-        """Have the worker stand still until `wake`; whether it may, since one that holds much memory may not."""
+        """Pause the worker until `wake`. Return False if it holds too much memory to be paused."""
 
     def wake(self) -> None:
-        """Have it go on."""
+        """Resume it."""
 
     def computed(self) -> float:
-        """Seconds of processor time that it has used, as the system counts them; 0 where nobody tells."""
+        """Seconds of processor time used, as counted by the system; 0 if unknown."""
 
     def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """A request, with the time that it has if the worker looks at the clock itself."""
+        """Add the time limit to a request, if the worker watches the clock itself."""
 
     def ask_where(self) -> None:
-        """Have it say where it is; see `timeout_location`."""
+        """Ask the worker for its location; see `timeout_location`."""
 
     def kill(self) -> None:
-        """End the worker now, whatever it does; a blocked read or write of ours returns."""
+        """End the worker now, whatever it does; our blocked read or write returns."""
 
     def exit_code(self) -> int:
         """Wait for the end of the worker; negative numbers are signals."""
 
 
 def not_started(code: int, complaints: str) -> RuntimeError:
-    """What a process that did not get as far as any student's code has ended with: a fault of the grader."""
+    """The exception for a process that ended before any student code ran: a fault of the grader."""
     last = complaints.strip().rpartition("\n")[2]
     return RuntimeError(f"the process that imports torch ended with exit code {code}: {last}\n{complaints}")
 
@@ -138,7 +138,7 @@ class ForkedWorker:
         self._code: int | None = None
 
     def rest(self) -> bool:
-        # Whatever its code is at: between two calls nobody counts what it takes.
+        # At any point of its code: time between two calls is not counted.
         os.kill(self.pid, signal.SIGSTOP)
         _, resident, shared, *_ = map(int, Path(f"/proc/{self.pid}/statm").read_text().split())
         return (resident - shared) * os.sysconf("SC_PAGESIZE") <= WAITING
@@ -149,7 +149,7 @@ class ForkedWorker:
     def computed(self) -> float:
         try:  # the first number, in ns (proc(5)); `stat` counts hundredths of a second
             return int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[0]) / 1e9
-        except (OSError, ValueError, IndexError):  # a kernel that does not count
+        except (OSError, ValueError, IndexError):  # this kernel does not count
             return 0.0
 
     def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class ForkedWorker:
 
     def kill(self) -> None:
         if self._code is None:
-            # The process is not waited for before exit_code, so its number cannot belong to another one.
+            # Only exit_code waits for the process, so its number cannot be reused before.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError):
@@ -176,7 +176,7 @@ class ForkedWorker:
 
 
 class ForkingWorkers:
-    """Makes workers by forking the warm process, which starts at once and gets ready in the background."""
+    """Creates workers by forking the warm process, which starts at once and gets ready in the background."""
 
     def __init__(self, confined: bool = False, landlock: bool = True) -> None:
         self.confined = confined
@@ -194,7 +194,7 @@ class ForkingWorkers:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._complaints.descriptor,
-            start_new_session=True,  # an interrupt from the keyboard or of a notebook is for the grader
+            start_new_session=True,  # keyboard interrupts are for the grader
         )
         theirs.close()
 
@@ -207,7 +207,7 @@ class ForkingWorkers:
             return ForkedWorker(self._answer(), ours, printed, self._wait)
 
     def provide(self, sources: Iterable[str]) -> None:
-        """Have what confined workers cannot import ready for modules with these texts."""
+        """Import in the warm process what modules with these texts need and confined workers cannot import."""
         text = "\n".join(sources) if self.confined else ""
         wanted = [name for name, words in OPTIONAL.items() if re.search(words, text)]
         for name in set(wanted) - self._provided:
@@ -237,7 +237,7 @@ class ForkingWorkers:
 
 
 class PlainWorker:
-    """A process of its own, with requests on its stdin and replies on its stdout."""
+    """A separate process, with requests on its stdin and replies on its stdout."""
 
     def __init__(self) -> None:
         self.printed = Printed()
@@ -256,7 +256,7 @@ class PlainWorker:
         """Wait until it has imported torch.
 
         Raises:
-            RuntimeError: if it has ended instead. No student's code has run in it.
+            RuntimeError: if it has ended instead. No student code has run in it.
         """
         try:
             read_frame(self.reader)
@@ -268,17 +268,17 @@ class PlainWorker:
         return True
 
     def wake(self) -> None:
-        """It was not stopped: this code is trusted, and stopping needs another call on each system."""
+        """Nothing to do: trusted code is never paused, since each system would need its own call for that."""
 
     def computed(self) -> float:
         return 0.0
 
     def timed(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        # A little later than we end it: what it says before that would be no answer.
+        # A little after our own timeout: an earlier message would be mistaken for a reply.
         return {**request, "within": seconds + min(LAST_WORDS_SECONDS, seconds) / 2}
 
     def ask_where(self) -> None:
-        """It says so itself."""
+        """Nothing to do: it reports by itself."""
 
     def kill(self) -> None:
         self._process.kill()
@@ -288,7 +288,7 @@ class PlainWorker:
 
 
 class PlainWorkers:
-    """Makes workers that import torch themselves; some are started ahead, to import while others work."""
+    """Creates workers that import torch themselves; some are started ahead, to import while others work."""
 
     confined = False
 
@@ -315,12 +315,12 @@ Workers = ForkingWorkers | PlainWorkers
 
 
 def make_workers(plain: bool = False, confined: bool = False, landlock: bool = True) -> Any:
-    """The quickest kind of workers that this system has.
+    """Return the fastest kind of workers that this system supports.
 
     Args:
-        plain: processes of their own, as on systems that cannot fork.
-        confined: workers for code of others, which can reach nothing but the grader (see `confine`).
-        landlock: whether confined workers are kept from files by Landlock, or only by being another user (when root).
+        plain: separate processes, as on systems that cannot fork.
+        confined: workers for untrusted code, which can reach nothing but the grader (see `confine`).
+        landlock: whether Landlock keeps confined workers from files; otherwise only a change of user does (if root).
 
     Raises:
         UserError: if workers cannot be confined here.

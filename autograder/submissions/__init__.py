@@ -1,1 +1,1 @@
-"""What students hand in: found and read by name within limits, and put together with stand-ins for a stage."""
+"""Submissions: find them, read their modules by name within limits, and add stand-ins for a stage."""

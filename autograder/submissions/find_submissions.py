@@ -1,8 +1,8 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
-Every file of a download ends in one of three places, and never in none: it belongs to the student whose key its path
-gives; it is ignored by its name, as what systems add; or it is unclaimed, which is said. The key is what the platform's
-pattern says (loose_files.py), else the name of the folder or the archive.
+Every file of a download is accounted for in one of three ways: it belongs to a student, as its path says; its name is
+on the list of files that systems add, and it is ignored; or it is reported as unclaimed. The student's key comes from
+the platform's naming pattern (loose_files.py), or else from the name of the folder or archive.
 """
 
 import hashlib
@@ -52,34 +52,34 @@ from autograder.submissions.untrusted_files import (
 from course.errors import UserError
 
 NO_ZIP = "is not read: hand in the files, or a zip file"
-RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # names that Windows keeps for devices
+RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # device names reserved by Windows
 NOBODYS = "belongs to no student: neither a folder nor an archive, and no name of Canvas or Moodle"
 STRAY = "a module that lies beside what the students handed in: nobody knows whose it is"
-OF_COURSE = ("notebooks", "autograder", "course", "solutions")  # in a copy of the course; notebooks/NAME counts
+OF_COURSE = ("notebooks", "autograder", "course", "solutions")  # folders in a copy of the course; notebooks/NAME counts
 COLLECTED = "-submissions"  # GitHub Classroom clones NAME-alice into NAME-submissions
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A submission that was found and not yet read."""
+    """A submission that has been found but not yet read."""
 
-    student: str  # as the folder or the archive is called; where a platform gave the name, name_number
+    student: str  # name of the folder or archive; name_number if a platform named it
     path: Path
     assignment: Assignment
     inside: str = ""  # folder or archive in a download of the whole class
-    loose: tuple[tuple[str, Upload], ...] = ()  # files and folders among those of the others, with what their names say
-    safe_name: str = ""  # for file names: ASCII letters, digits, ".", "_" and "-", different for each student
-    entry: str = ""  # the path in what was given, as it is told
+    loose: tuple[tuple[str, Upload], ...] = ()  # the student's files, with their parsed names
+    safe_name: str = ""  # for file names: ASCII letters, digits, ".", "_" and "-", unique for each student
+    entry: str = ""  # the path within the input, for messages
 
     def read(self) -> Submission:
-        """Read the modules. Whatever is wrong with the files is said in the submission."""
+        """Read the modules. Problems with the files are recorded in the submission."""
         called = printable((self.inside or self.path.name).rpartition("/")[2])
         try:
             tree = self.tree()
-            one = read_tree(self.student, tree, self.assignment)
+            submission = read_tree(self.student, tree, self.assignment)
             where = tree.where if isinstance(tree, Joined) else {}
             within = f"{self.entry}/" if self.entry else ""
-            return replace(one, left=tuple((within + _place(where, path), why) for path, why in one.left))
+            return replace(submission, left=tuple((within + _place(where, path), why) for path, why in submission.left))
         except Unreadable as error:
             why = str(error)
         except DAMAGED as error:
@@ -89,10 +89,10 @@ class Found:
         )
 
     def tree(self) -> Tree:
-        """All that the student handed in.
+        """Return everything that the student handed in.
 
         Raises:
-            Unreadable: if it is nothing that can be looked into.
+            Unreadable: if it is neither a folder nor a readable archive.
         """
         if not self.loose:
             return _open(self.path, self.inside)
@@ -104,7 +104,7 @@ class Found:
 
 
 def _place(where: dict[str, str], path: str) -> str:
-    """Where a path lies in the download; it may lie in an archive that does."""
+    """Map a path to its place in the download; it may be inside an archive there."""
     at = path
     while at not in where and "/" in at:
         at = at.rpartition("/")[0]
@@ -113,7 +113,7 @@ def _place(where: dict[str, str], path: str) -> str:
 
 @dataclass(frozen=True)
 class OneFile:
-    """A file among those of the others, in a folder."""
+    """A student's file in a folder with files of other students."""
 
     folder: Path
     name: str
@@ -127,24 +127,24 @@ class OneFile:
 
 
 def _file(path: Path, part: str) -> Tree | None:
-    """A loose file in a folder or in the download of a class; None if it is no file."""
+    """Return a loose file of a folder or a class download; None if it is not a file."""
     if path.is_dir():
         return None if (path / part).is_dir() else OneFile(path, part)
     download = _open_download(path, os.getpid())
-    own = download.members_of(part)
-    return Archive(download.archive, own, 0) if {one.path for one in own} == {part} else None
+    parts = download.members_of(part)
+    return Archive(download.archive, parts, 0) if {member.path for member in parts} == {part} else None
 
 
 def _open(path: Path, part: str) -> Tree:
-    """A folder or an archive: on disk, or a part of the download of a class."""
+    """Open a folder or an archive: on disk, or a part of a class download."""
     if path.is_file() and part:
         download = _open_download(path, os.getpid())
-        own = download.members_of(part)
-        if {one.path for one in own} != {part}:
-            return Archive(download.archive, [one.below(tuple(part.split("/"))) for one in own], 0)
+        parts = download.members_of(part)
+        if {member.path for member in parts} != {part}:
+            return Archive(download.archive, [member.below(tuple(part.split("/"))) for member in parts], 0)
         if part.lower().endswith(OTHER_ARCHIVES):
             raise Unreadable(NO_ZIP)
-        file = Archive(download.archive, own, 0)  # the class's own zip takes the place of a folder
+        file = Archive(download.archive, parts, 0)  # the class's own zip replaces a folder
         if why := file.listing().files.get(part, "its name is ignored"):
             raise Unreadable(why)
         return open_zip(file, part)
@@ -168,10 +168,10 @@ class Download:
         if (count := len(self.archive.infolist())) > MAX_CLASS_MEMBERS:
             raise UserError(f"{path} holds {count:,} files, more than {MAX_CLASS_MEMBERS:,}: split it")
         self.members = list(members(self.archive))
-        self.below: defaultdict[str, dict[str, list[Member]]] = defaultdict(dict)  # folder -> name -> what it holds
-        for one in self.members:
-            if one.refused in ("", TOO_DEEP):
-                self._index(one.path, [one])
+        self.below: defaultdict[str, dict[str, list[Member]]] = defaultdict(dict)  # folder -> name -> members
+        for member in self.members:
+            if member.refused in ("", TOO_DEEP):
+                self._index(member.path, [member])
         for info in self.archive.infolist():
             *folder, rest = name_of(info).replace("\\", "/").split("/")
             parts = [part for part in folder if part != "."]
@@ -185,36 +185,36 @@ class Download:
             path = folder
 
     def members_of(self, path: str) -> list[Member]:
-        """A file, or those of a folder."""
+        """Return the member at a path, or all members below it."""
         folder, _, name = path.rpartition("/")
         return self.below[folder][name]
 
 
 @lru_cache(maxsize=1)
 def _open_download(path: Path, process: int) -> Download:
-    """The download, opened once in each process: forks must not share the position in a file."""
+    """Open the download once in each process: forks must not share a file position."""
     return Download(path)
 
 
 class Place(Protocol):
-    """A folder, on disk or in a download, in which the submissions may lie."""
+    """A folder, on disk or in a download, that may contain submissions."""
 
-    entry: str  # its path in what was given, with a slash at the end; "" at the top
+    entry: str  # its path within the input, ending in a slash; "" at the top
     folders: list[str]
     files: list[str]
     others: list[str]  # links, pipes and the like
 
     def below(self, folder: str) -> "Place":
-        """A folder in it."""
+        """Return a subfolder."""
 
     def held(self, folder: str) -> Iterable[str]:
-        """The paths of all files in a folder."""
+        """Yield the paths of all files in a folder."""
 
     def found(self, name: str) -> Found:
-        """The submission that is one folder or archive of it; all of it, if none is named."""
+        """Return the submission in one of its folders or archives; the whole place if no name is given."""
 
     def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
-        """The submission that consists of these files and folders of it."""
+        """Return the submission that consists of these files and folders."""
 
 
 class OnDisk:
@@ -246,7 +246,7 @@ class OnDisk:
 
 
 class InZip:
-    """A folder in the download of a class."""
+    """A folder inside the download of a class."""
 
     def __init__(self, path: Path, download: Download, assignment: Assignment, entry: str = "") -> None:
         self.path, self.download, self.assignment, self.entry = path, download, assignment, entry
@@ -260,37 +260,37 @@ class InZip:
 
     def held(self, folder: str) -> Iterable[str]:
         of = len(self.entry + folder) + 1
-        return (one.path[of:] for one in self.download.members_of(self.entry + folder) if not one.ignored[0])
+        return (member.path[of:] for member in self.download.members_of(self.entry + folder) if not member.ignored[0])
 
     def found(self, name: str) -> Found:
         inside = (self.entry + name).rstrip("/")
         return Found(name, self.path, self.assignment, inside, entry=inside)
 
     def loose(self, names: Iterable[tuple[str, Upload]]) -> Found:
-        return Found("", self.path, self.assignment, loose=tuple((self.entry + name, one) for name, one in names))
+        return Found("", self.path, self.assignment, loose=tuple((self.entry + name, upload) for name, upload in names))
 
 
 @dataclass
 class Intake:
-    """What became of all that lies in a download. What is inside of a student's files, the submission says."""
+    """The outcome for all files of a download. Files inside a submission are reported by the submission."""
 
     found: list[Found] = field(default_factory=list)
-    ignored: dict[str, str] = field(default_factory=dict)  # path -> who adds it
-    unclaimed: dict[str, str] = field(default_factory=dict)  # path -> why it is nobody's
+    ignored: dict[str, str] = field(default_factory=dict)  # path -> which system adds it
+    unclaimed: dict[str, str] = field(default_factory=dict)  # path -> why it belongs to nobody
 
 
 def find_submissions(path: Path, assignment: Assignment) -> list[Found]:
-    """The submissions below a path, by the names of students; see `take_in`."""
+    """Return the submissions below a path, with the students' names; see `take_in`."""
     return take_in(path, [assignment]).found
 
 
 def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
-    """The submissions below a path by the names of students, and whatever belongs to nobody.
+    """Find the submissions below a path with the students' names, and all files that belong to nobody.
 
     Args:
-        path: a folder with a folder or a zip file for each student, such as nbgrader's `submitted`; a download of the
-            class, which is one zip file with a folder or a zip file for each student; or what one student handed in.
-        chosen: the assignment, or all that it may be.
+        path: a folder with a folder or a zip file for each student, such as nbgrader's `submitted`; a class download,
+            which is one zip file with a folder or a zip file for each student; or one student's submission.
+        chosen: the assignment, or all candidates.
 
     Raises:
         UserError: if there is nothing to grade.
@@ -309,7 +309,7 @@ def take_in(path: Path, chosen: Sequence[Assignment]) -> Intake:
 
 
 def names_of(paths: Collection[str]) -> str:
-    """How many files these are, and the first of their names."""
+    """Format a number of files with the first of their names."""
     shown = ", ".join(printable(path) for path in [*paths][:MAX_NAMED])
     more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
     return f"{len(paths)} {'file' if len(paths) == 1 else 'files'} ({shown}{more})"
@@ -323,7 +323,7 @@ def _in_zip(path: Path, assignment: Assignment) -> InZip:
 
 
 class Survey:
-    """What lies in a place: who may be a student there, and whether all of it is one student's."""
+    """Analyse a place: the likely students in it, and whether it belongs to a single student."""
 
     def __init__(self, place: Place, chosen: Sequence[Assignment]) -> None:
         self.place, self.chosen = place, chosen
@@ -337,7 +337,7 @@ class Survey:
         seen = [[name for name in names if not name.startswith(".")] for names in (folders, files, others)]
         self.uploads = uploads(name for name in seen[1])
         if not any(self._is_wanted(one.name) for one in self.uploads.values()):
-            self.uploads = {}  # nothing is what it looks like
+            self.uploads = {}  # the resemblance of the names is a coincidence
         self.uploads |= uploads(name for name in seen[0] if MOODLE.fullmatch(name))
         self.folders, self.files, self.others = ([one for one in names if one not in self.uploads] for names in seen)
         self.archives = [name for name in self.files if name.lower().endswith(ARCHIVES)]
@@ -348,33 +348,33 @@ class Survey:
 
     @cached_property
     def own_folders(self) -> list[str]:
-        """Folders in which one student may have the modules, beside other things: NAME, and notebooks/NAME."""
-        found = []
-        for folder in {one.name for one in self.chosen} & set(self.folders):
-            found += [folder] if not self.module_files.isdisjoint(self.place.held(folder)) else []
+        """Folders in which a student may keep the modules: NAME, and those of a course copy with notebooks/NAME."""
+        folders = []
+        for folder in {candidate.name for candidate in self.chosen} & set(self.folders):
+            folders += [folder] if not self.module_files.isdisjoint(self.place.held(folder)) else []
         if OF_COURSE[0] in self.folders:
-            places = {f"{one.name}/{module}.py" for one in self.chosen for module in one.modules}
-            found += OF_COURSE if not places.isdisjoint(self.place.held(OF_COURSE[0])) else ()
-        return found
+            places = {f"{candidate.name}/{module}.py" for candidate in self.chosen for module in candidate.modules}
+            folders += OF_COURSE if not places.isdisjoint(self.place.held(OF_COURSE[0])) else ()
+        return folders
 
     @cached_property
     def likely(self) -> int:
-        """How many look like students, beside the modules that lie here."""
+        """The number of entries that look like students, besides loose modules."""
         folders = (name for name in self.folders if name not in self.own_folders)
-        with_work = [one for one in folders if any(map(self._is_wanted, self.place.held(one)))]
-        students = {one.student for one in self.uploads.values()}
+        with_work = [folder for folder in folders if any(map(self._is_wanted, self.place.held(folder)))]
+        students = {folder.student for folder in self.uploads.values()}
         return len(students) + len(self.archives) + len(self.others) + len(with_work)
 
     @property
     def of_one(self) -> bool:
-        """Whether all of it is what one student handed in: the modules lie here, and nothing looks like a student."""
+        """Whether the whole place is one student's: it contains modules, and no entry looks like a student."""
         endings = tuple(f"_{name}" for name in self.module_files)
         several = {name.rpartition("_")[0] for name in self.files if name.endswith(endings)}  # anna_pe.py, ben_pe.py
         return bool(self.stray or self.own_folders) and not self.likely and len(several) < 2
 
     @cached_property
     def around(self) -> "Survey | None":
-        """The class that lies in the only folder or zip file here, if that is one."""
+        """The class in the only folder or zip file here, if there is one."""
         names = [*self.folders, *self.archives, *self.others, *self.uploads]
         if len(names) != 1 or self.uploads or self.others or self.stray or self.own_folders:
             return None
@@ -387,17 +387,17 @@ class Survey:
                     return None
             else:
                 return None
-        except UserError:  # whoever reads it says so
+        except UserError:  # reported when the submission is read
             return None
         return inner if inner.uploads or inner.likely > 1 else inner.around
 
 
 def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake:
-    """Give everything in a place to a student, or to what is ignored, or to what is nobody's."""
+    """Assign every entry of a place to a student, or mark it as ignored or unclaimed."""
     here = Survey(place, chosen)
     intake = Intake()
     if isinstance(place, InZip):
-        # A zip file with one folder that is no class, or with nothing that could be read, is one student's.
+        # A zip file with a single folder that is not a class, or without readable files, belongs to one student.
         single = len(here.folders) == 1 and not (here.files or here.uploads or here.around)
         alone = here.of_one or single or not (place.folders or place.files)
     else:
@@ -415,8 +415,8 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
     by_student: dict[str, list[tuple[str, Upload]]] = defaultdict(list)
     for path, upload in here.uploads.items():
         by_student[upload.student].append((path, upload))
-    for student, own in by_student.items():
-        _add(students, _called(here.place.loose(own), student))
+    for student, files in by_student.items():
+        _add(students, _called(here.place.loose(files), student))
     entries = {one: _stem(one) for one in (*here.archives, *here.others)} | {one: one for one in here.folders}
     names = _without_repository(list(entries.values()), name, chosen)
     for (entry, _), student in sorted(zip(entries.items(), names, strict=True)):
@@ -427,58 +427,58 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
 
 
 def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
-    """Note what is nobody's in a place, and what is ignored there."""
+    """Record the unclaimed and the ignored files of a place."""
     entry = here.place.entry
     folders = {*here.place.folders}
-    intake.ignored |= {f"{entry}{one}{'/' * (one in folders)}": why for one, why in here.ignored.items()}
-    intake.unclaimed |= {f"{entry}{one}{'/' * (one in folders)}": HIDDEN for one in here.hidden}
-    intake.unclaimed |= {entry + one: STRAY if one in here.stray else NOBODYS for one in files}
+    intake.ignored |= {f"{entry}{name}{'/' * (name in folders)}": why for name, why in here.ignored.items()}
+    intake.unclaimed |= {f"{entry}{name}{'/' * (name in folders)}": HIDDEN for name in here.hidden}
+    intake.unclaimed |= {entry + name: STRAY if name in here.stray else NOBODYS for name in files}
 
 
 def _without_repository(names: list[str], place: str, chosen: Sequence[Assignment]) -> list[str]:
-    """The names of collected repositories without what all of them begin with, NAME-.
+    """Strip the common prefix NAME- from the names of collected repositories.
 
-    NAME is the assignment's, or what GitHub Classroom calls the folder of the clones, NAME-submissions.
+    NAME is the assignment's name, or comes from GitHub Classroom's folder of clones, NAME-submissions.
     """
     collected = [f"{place.removesuffix(COLLECTED)}-"] if place.endswith(COLLECTED) else []
-    for prefix in (*(f"{one.name}-" for one in chosen), *collected):
+    for prefix in (*(f"{assignment.name}-" for assignment in chosen), *collected):
         if names and all(name.startswith(prefix) and name != prefix for name in names):
             return [name.removeprefix(prefix) for name in names]
     return names
 
 
 def _stem(name: str) -> str:
-    """The name of an archive without its ending: of anna.tar.gz, anna."""
+    """The name of an archive without its extensions: anna for anna.tar.gz."""
     while name.lower().endswith(ARCHIVES):
         name = name.rpartition(".")[0]
     return name
 
 
-def _called(one: Found, student: str) -> Found:
-    """The same under the name of a student; macOS takes umlauts apart, and gradebooks do not."""
-    return replace(one, student=printable(unicodedata.normalize("NFC", student)))
+def _called(found: Found, student: str) -> Found:
+    """Set the student's name of a submission, normalised, since macOS decomposes umlauts and gradebooks do not."""
+    return replace(found, student=printable(unicodedata.normalize("NFC", student)))
 
 
-def _add(found: dict[str, Found], one: Found) -> None:
-    """Add a submission under the student's name; a folder and a zip file of the same name are told apart."""
-    student, number = one.student, 1
+def _add(found: dict[str, Found], submission: Found) -> None:
+    """Add a submission under the student's name; a folder and a zip file of the same name get different names."""
+    student, number = submission.student, 1
     while student in found:
         number += 1
-        student = f"{one.student} ({number})"
-    found[student] = replace(one, student=student)
+        student = f"{submission.student} ({number})"
+    found[student] = replace(submission, student=student)
 
 
 def _with_safe_names(found: Iterable[Found]) -> list[Found]:
-    """Give each a name for files. It depends on the student's name only, unless two would be the same."""
+    """Give each submission a safe file name. It depends only on the student's name, unless two would collide."""
     found = list(found)
-    clean = [re.sub(r"[^A-Za-z0-9._-]+", "_", one.student)[:60].strip(".-_ ") for one in found]
+    clean = [re.sub(r"[^A-Za-z0-9._-]+", "_", submission.student)[:60].strip(".-_ ") for submission in found]
     used = Counter(name.lower() for name in clean)
     named = []
-    for one, name in zip(found, clean, strict=True):
-        # A name that looks like one with a hash gets a hash too, so that nobody can take the name of another.
-        odd = name != one.student or RESERVED.match(name) or re.search("-[0-9a-f]{12}$", name)
+    for submission, name in zip(found, clean, strict=True):
+        # A name that looks hashed gets a hash too, so that nobody can take another student's file name.
+        odd = name != submission.student or RESERVED.match(name) or re.search("-[0-9a-f]{12}$", name)
         if odd or used[name.lower()] > 1:
-            name = f"{name or 'student'}-{hashlib.sha256(one.student.encode()).hexdigest()[:12]}"
+            name = f"{name or 'student'}-{hashlib.sha256(submission.student.encode()).hexdigest()[:12]}"
             name = f"_{name}" if RESERVED.match(name) else name
-        named.append(replace(one, safe_name=name))
+        named.append(replace(submission, safe_name=name))
     return named

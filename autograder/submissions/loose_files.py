@@ -1,11 +1,11 @@
-"""Whose a file of a download is: the names that Canvas and Moodle give, second uploads, other archives.
+"""Whose a file of a download is: naming patterns of Canvas and Moodle, resubmissions, other archives.
 
-Canvas (lib/content_zipper.rb): `name_number of the student_number of the file_file`, with `LATE_` before the first
-number where it was late, `anon_code` instead of name and number where students are anonymous, and `text.html` or
-`link.html` instead of the file's number and name. The name is the sortable one in small letters without spaces and
-signs (of a group, the group's), so it may hold underscores and digits.
-Moodle (mod/assign): `name_number_assignsubmission_file_` for a folder, with the file's name behind it for a loose file;
-what a student handed in as text is called `onlinetext` instead of `file`; a group's name stands before the student's.
+Canvas (lib/content_zipper.rb): `name_number of the student_number of the file_file`. `LATE_` precedes the first number
+of a late file; `anon_code` replaces name and number of anonymous students; `text.html` or `link.html` replaces the
+file's number and name. The name is the sortable name in lower case without spaces and punctuation (for a group, the
+group's), so it may contain underscores and digits.
+Moodle (mod/assign): `name_number_assignsubmission_file_` for a folder, followed by the file's name for a loose file. If
+the student submitted text, `onlinetext` replaces `file`. A group's name comes before the student's.
 """
 
 import re
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from autograder.submissions.untrusted_files import Listing, Tree, printable
 
-LATE = "_LATE_"  # in capitals, which no name of Canvas has
+LATE = "_LATE_"  # in capitals, which no Canvas name contains
 FILE = r"_(?:(?P<file>\d+)_(?P<name>.+)|(?P<page>(?:text|link)\.html))"
 CANVAS = re.compile(rf"_(?:LATE_)?(?P<user>\d+){FILE}", re.DOTALL)
 ANONYMOUS = re.compile(rf"(?:LATE_)?anon_(?!LATE_)(?P<user>[0-9A-Za-z]+){FILE}", re.DOTALL)
 MOODLE = re.compile(r"(?P<student>.*?_\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<name>.*)", re.DOTALL)
-# What Canvas makes of the name of a second upload (mha-1.py) and browsers of a second download: mha(1).py, mha (1).py.
+# Names of resubmissions in Canvas (mha-1.py) and of repeated downloads in browsers: mha(1).py, mha (1).py.
 NUMBERED = re.compile(r"(?P<name>.+?)(?:-(?P<canvas>\d{1,4})| ?\((?P<browser>\d{1,4})\))(?P<ending>\.\w+)")
 OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 ARCHIVES = (".zip", *OTHER_ARCHIVES)
@@ -31,10 +31,10 @@ TWICE = "was handed in in two places under one name"
 
 
 def without_number(name: str) -> tuple[str, int]:
-    """The name of a file without the numbers of second uploads and downloads, and the last of them, or 0."""
+    """Strip the numbers of resubmissions and downloads from a file name; return it with the last number, or 0."""
     number = 0
-    while found := NUMBERED.fullmatch(name):
-        name, number = found["name"] + found["ending"], number or int(found["canvas"] or found["browser"])
+    while matched := NUMBERED.fullmatch(name):
+        name, number = matched["name"] + matched["ending"], number or int(matched["canvas"] or matched["browser"])
     return name, number
 
 
@@ -45,69 +45,74 @@ def is_module(name: str, modules: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file or a folder with a name that a platform gave it."""
+    """A file or folder named by a platform."""
 
     student: str  # name_number, or anon_code
-    name: str  # as the student called the file; of a folder of Moodle, where its files belong
-    user: str = ""  # Canvas' number or code of the student
-    file: int = 0  # Canvas' number of the file
+    name: str  # the student's name for the file; for a Moodle folder, where its files belong
+    user: str = ""  # the student's number or code in Canvas
+    file: int = 0  # the file's number in Canvas
 
     @property
     def first(self) -> tuple[int, int]:
-        """What tells a later upload of a file from an earlier one."""
+        """A sort key: larger for later uploads of the same file."""
         return without_number(self.name)[1], self.file
 
 
 def uploads(names: Iterable[str]) -> dict[str, Upload]:
-    """Those of the names that Canvas or Moodle gave. The names of a class are read together.
+    """Parse the names that Canvas or Moodle gave. All names of a class are needed together.
 
-    In `group_1_101_9001_pe.py` any two numbers beside each other could be those of Canvas. The numbers of files differ
-    from each other, they are larger than those of students in every Canvas that is in use, and whose reading another
-    file confirms is meant; else the last.
+    In `group_1_101_9001_pe.py`, any two adjacent numbers could be those of Canvas. Three rules decide: file numbers are
+    unique; file numbers are larger than student numbers in every Canvas in use; and a student that a different file
+    confirms is preferred. Otherwise the last reading is used.
     """
-    found: dict[str, Upload] = {}
+    parsed: dict[str, Upload] = {}
     possible: dict[str, list[Upload]] = {}
     for name in names:
         if moodle := MOODLE.fullmatch(name):
             kind = "" if moodle["kind"] == "file" else moodle["kind"]
-            found[name] = Upload(unicodedata.normalize("NFC", moodle["student"]), moodle["name"] or kind)
+            parsed[name] = Upload(unicodedata.normalize("NFC", moodle["student"]), moodle["name"] or kind)
         elif readings := _readings(name):
             possible[name] = readings
     if all(ANONYMOUS.fullmatch(name) for name in possible):
         possible = {name: readings[:1] for name, readings in possible.items()}
-    times = Counter(file for readings in possible.values() for file in {one.file for one in readings if one.file})
-    for fits in (lambda one: times[one.file] < 2, lambda one: not one.user.isdecimal() or int(one.user) < one.file):
+    times = Counter(
+        file for readings in possible.values() for file in {upload.file for upload in readings if upload.file}
+    )
+    for fits in (
+        lambda upload: times[upload.file] < 2,
+        lambda upload: not upload.user.isdecimal() or int(upload.user) < upload.file,
+    ):
         possible = {name: [*filter(fits, readings)] or readings for name, readings in possible.items()}
-    owners = ({one.student for one in readings} for readings in possible.values())
+    owners = ({upload.student for upload in readings} for readings in possible.values())
     sure = set().union(*(students for students in owners if len(students) == 1))
     for name, readings in possible.items():
-        found[name] = ([one for one in readings if one.student in sure] or readings)[-1]
-    return found
+        parsed[name] = ([upload for upload in readings if upload.student in sure] or readings)[-1]
+    return parsed
 
 
 def _readings(name: str) -> list[Upload]:
-    """What a name of Canvas can mean; that students are anonymous comes first."""
-    found = []
+    """Return the possible readings of a Canvas name; the anonymous one comes first."""
+    readings = []
     for place in (name.find(LATE),) if LATE in name[1:] else (at for at, char in enumerate(name) if char == "_"):
         if place > 0 and (numbers := CANVAS.fullmatch(name, place)):
             student = unicodedata.normalize("NFC", f"{name[:place]}_{numbers['user']}")
-            found.append(
+            readings.append(
                 Upload(student, numbers["name"] or numbers["page"], numbers["user"], int(numbers["file"] or 0))
             )
     if code := ANONYMOUS.fullmatch(name):
         student = f"anon_{code['user']}"
-        found.insert(0, Upload(student, code["name"] or code["page"], code["user"], int(code["file"] or 0)))
-    return found
+        readings.insert(0, Upload(student, code["name"] or code["page"], code["user"], int(code["file"] or 0)))
+    return readings
 
 
 class Joined:
-    """What one student has in several places of a download, as one tree, under the names that the student gave."""
+    """A student's files from several places of a download, as one tree with the student's own file names."""
 
     def __init__(self, parts: Mapping[str, tuple[Upload, Tree, bool]]) -> None:
-        """Of a file that was handed in again, the latest counts.
+        """If a file was handed in repeatedly, the latest counts.
 
         Args:
-            parts: path in the download -> its name there, a tree, and whether that is the file alone under this path.
+            parts: path in the download -> parsed name, a tree, and whether the tree is only the file at this path.
         """
         self.where: dict[str, str] = {}  # path here -> path in the download
         self.nesting = max(tree.nesting for _, tree, _ in parts.values())
@@ -155,11 +160,11 @@ class Joined:
 
 
 def not_read(files: Iterable[str], used: Collection[str], modules: Collection[str]) -> tuple[str, ...]:
-    """A note for the student on files that look as if they were meant to be read, and are not."""
+    """A note for the student on files that were probably meant to be read but are not."""
 
     def meant(path: str) -> bool:
         name = path.rpartition("/")[2].lower()
-        return name.endswith((".py", *ARCHIVES)) or name.startswith(tuple(f"{one}." for one in modules))
+        return name.endswith((".py", *ARCHIVES)) or name.startswith(tuple(f"{module}." for module in modules))
 
     names = [printable(path) for path in files if path not in used and meant(path)]
     if not names:

@@ -1,4 +1,4 @@
-"""`python grade.py --zip`: pack the modules that are handed in, and see that the archive says what the folder says."""
+"""`python grade.py --zip`: pack the modules to hand in, and check that the archive reads the same as the folder."""
 
 import zipfile
 from datetime import datetime
@@ -10,9 +10,9 @@ from course.errors import UserError
 
 
 def pack(submission: Submission, assignment: Assignment, path: Path) -> str:
-    """Write the modules of a submission into a zip file; a sentence that says what is in it.
+    """Write the modules of a submission into a zip file; return a sentence on its content.
 
-    The file appears whole or not at all, and is read again as grading will read it.
+    The file is written completely or not at all, and is read back the way grading reads it.
 
     Raises:
         UserError: if nothing can be packed, or the file cannot be written.

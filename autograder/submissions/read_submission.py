@@ -1,4 +1,4 @@
-"""A submission: the source texts of a student's modules, read by name from a folder or a zip file."""
+"""Read a submission: the source texts of a student's modules, by name from a folder or a zip file."""
 
 import contextlib
 import hashlib
@@ -24,36 +24,36 @@ from autograder.submissions.untrusted_files import (
 )
 from course.errors import UserError
 
-MAX_NOTEBOOK = 4_000_000  # of what is looked at, whether it is a notebook
-MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into the header of a frame
+MAX_NOTEBOOK = 4_000_000  # bytes to read to recognise a notebook
+MAX_TOTAL = 180_000  # bytes of all modules as JSON: with the stand-ins they must fit into a frame's header
 MAX_NOTES = 8
 HANDED_OUT = "a file of the course, which was handed out"
-IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # what Python would load by itself if it lay in its path
+IMPORTED = (".py", ".pyc", ".pyd", ".pth", ".so")  # files that Python would load by itself if they were on its path
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What a student handed in."""
+    """A student's submission."""
 
     name: str
     sources: dict[str, str]
-    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why there is no source text
-    review: tuple[str, ...] = ()  # what an instructor should know about the files
-    files: tuple[str, ...] = ()  # what the student should know: which files count, and which were not read
-    left: tuple[tuple[str, str], ...] = ()  # every file that does not count -> why; a folder stands for all in it
+    unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source text
+    review: tuple[str, ...] = ()  # notes on the files for the instructor
+    files: tuple[str, ...] = ()  # notes for the student: which files count, and which were not read
+    left: tuple[tuple[str, str], ...] = ()  # (file that does not count, reason); a folder stands for all its files
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what counts for the grade: the same for the same modules, wherever they lie."""
+        """SHA-256 of everything that counts for the grade; independent of file locations."""
         content = json.dumps([sorted(self.sources.items()), sorted(self.unreadable.items())])
         return hashlib.sha256(content.encode()).hexdigest()
 
 
 def read_submission(path: Path, assignment: Assignment) -> Submission:
-    """Read the modules of an assignment from one student's folder or zip file; other files are not looked at.
+    """Read the modules of an assignment from one student's folder or zip file; other files are not read.
 
     Raises:
-        UserError: if it does not exist or holds none of the modules.
+        UserError: if it does not exist or has none of the modules.
     """
     if path.suffix.lower() == ".zip" and path.is_file():
         submission = read_zip(str(path), path, assignment)
@@ -76,14 +76,14 @@ def read_zip(name: str, path: Path, assignment: Assignment) -> Submission:
 
 
 def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
-    """Read the modules from a folder or an archive: from its top, a folder named after the assignment, or another.
+    """Read the modules from a folder or an archive: at its top, in a folder named after the assignment, or elsewhere.
 
-    A zip file is opened where there are no modules beside it. Of a module that is there under the names of second
-    uploads only (`mha-1.py`, `mha (1).py`), the latest counts.
+    A zip file is opened if there are no modules beside it. If a module exists only under names of resubmissions
+    (`mha-1.py`, `mha (1).py`), the latest counts.
     """
     allowed = {f"{module}.py": module for module in assignment.modules}
     listing = tree.listing()
-    folders: dict[str, dict[str, str]] = {}  # folder -> module -> the name of its file
+    folders: dict[str, dict[str, str]] = {}  # folder -> module -> file name
     for file in sorted(map(PurePosixPath, listing.files), key=lambda file: without_number(file.name)[1]):
         plain, number = without_number(file.name)
         if plain in allowed:
@@ -111,7 +111,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
         return len(folders) == 1 or not untouched(folder), named, len(folders[folder]), folder == "."
 
     def untouched(folder: str) -> bool:
-        """Whether a folder holds modules as they were handed out: work that lies elsewhere counts more."""
+        """Whether the modules of a folder are unchanged from the handout; other work takes precedence."""
         try:
             return all(
                 _text(tree, str(PurePosixPath(folder, file)))
@@ -130,10 +130,10 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
 
     sources: dict[str, str] = {}
     unreadable = _missing(assignment, listing.files)
-    told = list(listing.told)
+    notes = list(listing.told)
     for module, file_name in sorted(folders[chosen].items()):
         path = str(PurePosixPath(chosen, file_name))
-        told += [f"{module}.py is what {printable(file_name)} holds"] if file_name not in allowed else []
+        notes += [f"{module}.py is what {printable(file_name)} holds"] if file_name not in allowed else []
         try:
             if why := listing.files[path]:
                 raise Unreadable(why)
@@ -150,7 +150,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
     counted = {str(PurePosixPath(chosen, folders[chosen][module])) for module in order}
     left = _left(listing, counted, assignment)
     if PurePosixPath(chosen).parts[-2:] == ("notebooks", assignment.name):
-        # A copy of the course: all else in it was handed out, but for modules that somebody put elsewhere.
+        # A copy of the course: everything else was handed out, except modules that were moved elsewhere.
         root = chosen.removesuffix(f"notebooks/{assignment.name}")
         given = (f"{root}autograder/", f"{root}solutions/")
 
@@ -160,18 +160,18 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
 
         listing.files = {path: why for path, why in listing.files.items() if looked_at(path)}
         left = _left_in_course(left, root, chosen, assignment)
-    told += not_read(listing.files, used, assignment.modules)
+    notes += not_read(listing.files, used, assignment.modules)
     sources = {module: sources[module] for module in order}
-    return Submission(name, sources, unreadable, _notes(listing, used), tuple(told), left)
+    return Submission(name, sources, unreadable, _notes(listing, used), tuple(notes), left)
 
 
 def nothing_readable(name: str, why: str, assignment: Assignment) -> Submission:
-    """The submission of a student whose modules cannot be reached, for one reason."""
+    """Return the submission of a student whose modules cannot be reached, with the reason."""
     return Submission(name, {}, dict.fromkeys(assignment.modules, why), (why,), (why,))
 
 
 def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[tuple[str, str], ...]:
-    """All that does not count, and why: whatever is listed and not counted, so nothing is left out in silence."""
+    """Return every listed file that does not count, with the reason, so that none is dropped silently."""
 
     def reason(path: str) -> str:
         if is_module(PurePosixPath(path).name, assignment.modules):
@@ -185,24 +185,24 @@ def _left(listing: Listing, counted: set[str], assignment: Assignment) -> tuple[
 def _left_in_course(
     left: Iterable[tuple[str, str]], root: str, chosen: str, assignment: Assignment
 ) -> tuple[tuple[str, str], ...]:
-    """What does not count in a copy of the course: a folder for all in it, and what was handed out is called so."""
+    """Summarise the files that do not count in a copy of the course by folder, and mark those handed out."""
     course = assignment.released.parent.parent
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for path, why in left:
         folder = _outermost(path, root, chosen) or path
-        given, folder_given = ((course / one.removeprefix(root)).exists() for one in (path, folder))
+        given, folder_given = ((course / place.removeprefix(root)).exists() for place in (path, folder))
         if given:
-            found.setdefault(folder, HANDED_OUT)
+            reasons.setdefault(folder, HANDED_OUT)
         else:
-            found[path if folder_given else folder] = why
-    return tuple(found.items())
+            reasons[path if folder_given else folder] = why
+    return tuple(reasons.items())
 
 
 def _outermost(path: str, root: str, chosen: str) -> str:
-    """The folder of a copy of the course in which a file lies, as far out as the modules do not lie in it, or ""."""
+    """The outermost folder in a copy of the course that contains the file but not the modules, or ""."""
     parts = path.split("/")
     folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
-    return next((one for one in folders if len(one) > len(root) and not f"{chosen}/".startswith(one)), "")
+    return next((folder for folder in folders if len(folder) > len(root) and not f"{chosen}/".startswith(folder)), "")
 
 
 def _text(tree: Tree, path: str) -> str:
@@ -220,7 +220,7 @@ def _names(assignment: Assignment) -> str:
 
 
 def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str]:
-    """For each module that it is missing, and whether there is one that differs in upper and lower case only."""
+    """Return a message for each missing module, with a hint at files that differ in case or are packed."""
     names = [PurePosixPath(path).name for path in files]
     others = {name.lower(): name for name in names if name != name.lower()}
     packed = next((name for name in names if name.lower().endswith(OTHER_ARCHIVES)), "")
@@ -235,7 +235,7 @@ def _missing(assignment: Assignment, files: Iterable[str] = ()) -> dict[str, str
 
 
 def _notes(listing: Listing, used: set[str]) -> tuple[str, ...]:
-    """What was left out, files that Python would load by itself and odd ones by name."""
+    """Note the ignored files; those that Python would load by itself, and odd ones, by name."""
     others = ((path, why) for path, why in listing.files.items() if path not in used)
     ignored = [path for path, why in others if why or path.lower().endswith(IMPORTED)]
     if not ignored:

@@ -1,8 +1,8 @@
-"""How much text of a student is searched for a faulty line. More than that costs the line, and never a point.
+"""Limits on the student text that is searched for a faulty line. Beyond them no line is named, but no points are lost.
 
-A search takes time that grows faster than the text. The solutions and all correct programs of the tests have at most
-13,000 characters in a module and 630 in a line, 1,600 nodes in the syntax tree of a module, 430 of them in a function,
-and 20 in each other.
+The search takes time that grows faster than the text. The solutions and all correct programs of the tests have at most
+13,000 characters in a module and 630 in a line, 1,600 syntax tree nodes in a module and 430 in a function, and a
+nesting depth of 20.
 """
 
 import ast
@@ -10,14 +10,14 @@ import ast
 from autograder.submissions.syntax_tree import functions, kept, tree_of
 
 CHARACTERS, LINE = 50_000, 2_000
-BRACES = 1_000  # each may begin an expression in a text, for which older releases of Python parse anew
+BRACES = 1_000  # each may begin an expression in an f-string, which older releases of Python parse separately
 NODES, IN_FUNCTION = 4_000, 1_200
-DEPTH = 60  # of nodes in each other, as of blocks and brackets
+DEPTH = 60  # of nested nodes, as of blocks and brackets
 
 
 @kept(maxsize=16)
 def too_large(source: str) -> str:
-    """What a text has too much of to be searched; "" if nothing, or if it is no Python."""
+    """Return the limit that a text exceeds; "" if none, or if it is not valid Python."""
     if len(source) > CHARACTERS:
         return f"more than {CHARACTERS:,} characters"
     if source.count("{") > BRACES:

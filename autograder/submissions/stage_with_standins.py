@@ -1,4 +1,4 @@
-"""The code of a stage: the student's modules for what it grades, stand-ins for everything that other stages grade."""
+"""Assemble the code of a stage: the student's modules for what it grades, stand-ins for all other stages."""
 
 from collections.abc import Set
 from dataclasses import replace
@@ -19,13 +19,13 @@ def code_of_stage(
     reported: dict[str, str],
     forbidden: Set[str] = frozenset(),
 ) -> Code:
-    """The modules of a stage as the student wrote them, and stand-ins for everything that other stages grade.
+    """Return the modules of a stage as the student wrote them, and stand-ins for the code of all other stages.
 
     Args:
         reported: modules whose failed import an earlier stage reports, with the name of that stage.
-        forbidden: modules in which something is not allowed; they lend nothing to other stages.
+        forbidden: modules with forbidden code; they lend nothing to other stages.
     """
-    # What neither this stage writes nor an earlier one could only be copied from a stand-in.
+    # Code of later stages is not needed, and could only be copied from a stand-in.
     later = [other for other in assignment.stages if other is not stage and other.name not in stage.builds_on]
     unneeded = tuple(written for other in later for written in other.writes)
     names = dict.fromkeys([*assignment.modules, *_drivers(assignment)])
@@ -66,7 +66,7 @@ def code_of_stage(
 
 
 def _locked(stage: Stage, assignment: Assignment) -> dict[str, list[str]]:
-    """What stand-ins answer for other stages and this one does not need, by module."""
+    """Return the stand-in functions of stages that this stage must not call, by module."""
     locked: dict[str, list[str]] = {}
     for other in assignment.stages:
         if other is not stage and other.name not in stage.calls:
@@ -76,15 +76,15 @@ def _locked(stage: Stage, assignment: Assignment) -> dict[str, list[str]]:
 
 
 def _drivers(assignment: Assignment) -> list[str]:
-    """Beside the modules, what the tests run in the worker (`drivers`), if the assignment has that."""
+    """Return the modules for the tests to run in the worker besides the student's (`drivers`), if there are any."""
     return sorted({path.stem for path in assignment.standins.glob("[!_]*.py")} - set(assignment.modules))
 
 
 def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
-    """The code of a stage with stand-ins for some of what the stage itself has students write.
+    """Return the code of a stage with stand-ins for some functions that students write in the stage itself.
 
     Args:
-        used: "module.function" or "module.Class.method", what a test uses and does not grade.
+        used: "module.function" or "module.Class.method": functions that a test uses but does not grade.
     """
     standins, graded = assignment(stage.assignment).standins, tuple(path for path in stage.writes if path not in used)
     sources, replaced = dict(code.sources), {module: list(paths) for module, paths in code.replace.items()}
@@ -95,7 +95,7 @@ def with_standins(code: Code, stage: Stage, used: tuple[str, ...]) -> Code:
 
 
 def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
-    """The stand-in of a module without some functions and methods: it lies where the student's code can reach it."""
+    """Return a stand-in without some functions and methods, since the student's code can reach it."""
     lines, places = standin(standins / f"{module}.py")
     gone = {number for name in written for number in places.get(name, ())}
     return "".join(line for number, line in enumerate(lines, start=1) if number not in gone)
@@ -103,24 +103,24 @@ def ungraded(standins: Path, module: str, written: tuple[str, ...]) -> str:
 
 @cache
 def standin(path: Path) -> tuple[list[str], dict[str, range]]:
-    """The lines of a stand-in, and the numbers of those of its functions and methods, by the names of the manifest."""
+    """Return the lines of a stand-in, and the line numbers of its functions and methods, named as in the manifest."""
     text = path.read_text(encoding="utf-8")
     places = {}
     for name, node in functions(path.stem, text).items():
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         places[name] = range(first, (node.end_lineno or first) + 1)
     return text.splitlines(keepends=True), places
 
 
 def with_own_methods(code: Code) -> Code:
-    """The same, but the student's modules keep the methods that other stages grade."""
+    """Keep the methods in the student's modules that other stages grade."""
     return replace(
         code, replace={module: paths for module, paths in code.replace.items() if module not in code.modules}
     )
 
 
 def code_of_all(submission: Submission, assignment: Assignment) -> Code:
-    """All modules as the student wrote them, without stand-ins; and what the tests run beside them."""
+    """Return all modules as the student wrote them, without stand-ins, and the drivers."""
     sources = {name: ungraded(assignment.standins, name, ()) for name in _drivers(assignment)}
     sources |= {module: submission.sources.get(module, "") for module in assignment.modules}
     return Code(sources, replace={}, modules=assignment.modules, unreadable=submission.unreadable)

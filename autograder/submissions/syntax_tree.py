@@ -1,4 +1,4 @@
-"""Parse modules, one thread at a time (some releases of CPython lose count of the depth, and raise SystemError)."""
+"""Parse modules, one thread at a time (some releases of CPython miscount the depth and raise SystemError)."""
 
 import ast
 import threading
@@ -12,7 +12,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kept(maxsize: int) -> Callable[[Function], Function]:
-    """Keep the last results of a function of a student's text, as `lru_cache` does, until `forget` is called."""
+    """Cache a function of a student's text, like `lru_cache`, until `forget` is called."""
 
     def decorated(function: Function) -> Function:
         _CACHES.append(lru_cache(maxsize)(function))
@@ -22,16 +22,16 @@ def kept(maxsize: int) -> Callable[[Function], Function]:
 
 
 def forget() -> None:
-    """Give back the memory of what is kept of a submission's texts: the next submission has its own."""
+    """Clear all caches, since the next submission has different texts."""
     for cache in _CACHES:
         cache.cache_clear()
 
 
 def parse(source: str) -> ast.Module:
-    """The syntax tree of a source text.
+    """Return the syntax tree of a source text.
 
     Raises:
-        SyntaxError: if it is none of Python.
+        SyntaxError: if it is not valid Python.
     """
     with _PARSING:
         return ast.parse(source)
@@ -39,32 +39,32 @@ def parse(source: str) -> ast.Module:
 
 @kept(maxsize=32)
 def tree_of(source: str) -> ast.Module:
-    """The same tree for the same text, which nobody may change.
+    """Return the cached tree of a text, which must not be changed.
 
     Raises:
-        SyntaxError: if it is none of Python.
+        SyntaxError: if it is not valid Python.
     """
     return parse(source)
 
 
 @kept(maxsize=64)
 def functions(module: str, source: str) -> dict[str, ast.FunctionDef]:
-    """The functions of a module and the methods of its classes, by the names of the manifest. Nobody may change them.
+    """Return the functions of a module and the methods of its classes, named as in the manifest; not to be changed.
 
     Raises:
         SyntaxError: if it cannot be parsed.
     """
-    found = {}
+    by_name = {}
     for node in tree_of(source).body:
         owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
         for inner in node.body if isinstance(node, ast.ClassDef) else [node]:
             if isinstance(inner, ast.FunctionDef):
-                found[f"{module}.{owner}{inner.name}"] = inner
-    return found
+                by_name[f"{module}.{owner}{inner.name}"] = inner
+    return by_name
 
 
 class Offsets:
-    """Where the nodes of a syntax tree stand in the text."""
+    """The text positions of syntax tree nodes."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -83,7 +83,7 @@ class Offsets:
         return self.at(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def place(self, node: ast.expr | ast.stmt, new: str) -> tuple[int, int, str]:
-        """Where a node begins and ends, and a text for its place."""
+        """Return the start and end of a node, with a replacement text."""
         return self.start(node), self.end(node), new
 
     def of(self, node: ast.expr | ast.stmt) -> str:
@@ -91,7 +91,7 @@ class Offsets:
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """All statements of a function's body, those of blocks behind their heads."""
+    """Yield all statements of a function's body, those of nested blocks after their heads."""
     for node in body:
         if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring
             yield node

@@ -1,4 +1,4 @@
-"""Read files out of folders and zip archives that nobody trusts, by name and within limits, without extracting."""
+"""Read untrusted folders and zip archives, by name and within limits, without extracting."""
 
 import io
 import os
@@ -14,17 +14,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-MAX_FILE = 100_000  # bytes of a module; long ones of honest students have a third of that
-MAX_ARCHIVE = 64 * 1024 * 1024  # bytes of a student's zip file, which is held in memory while it is read
+MAX_FILE = 100_000  # bytes of a module; the longest honest ones have a third of that
+MAX_ARCHIVE = 64 * 1024 * 1024  # bytes of a student's zip file, which is read into memory
 MAX_MEMBERS = 4_000  # files of a student
-MAX_FOLDERS = 1_000  # folders of a student; a search that starts in somebody's home ends
+MAX_FOLDERS = 1_000  # folders of a student, so that a search of a home folder ends
 MAX_CLASS_MEMBERS = 500_000  # files in a download of a whole class
 MAX_DEPTH = 5  # folders above a file
 MAX_NAME = 300  # characters of a path
-MAX_NESTING = 2  # a zip file in a zip file, and no further
-MAX_RATIO = 100  # bytes for each compressed byte, from FREE_SIZE on
+MAX_NESTING = 2  # levels of zip files
+MAX_RATIO = 100  # uncompressed bytes per compressed byte, above FREE_SIZE
 FREE_SIZE = 64 * 1024
-# What systems and programs add by themselves: ignored by its name, wherever it lies.
+# Files and folders added by systems and programs: ignored by name, wherever they are.
 ADDED = {
     **dict.fromkeys(("__MACOSX", ".DS_Store"), "macOS adds it"),
     **dict.fromkeys(("Thumbs.db", "desktop.ini"), "Windows adds it"),
@@ -39,9 +39,9 @@ HIDDEN = "its name begins with a dot"
 TOO_DEEP = f"lies more than {MAX_DEPTH} folders deep"
 MORE = f"more than {MAX_MEMBERS:,} files or {MAX_FOLDERS:,} folders: the others were not looked at"
 UTF8_FLAG = 0x800  # bit 11: the name is UTF-8 (APPNOTE.TXT, 4.4.4)
-CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's list (APPNOTE.TXT, 4.3.12)
+CENTRAL_HEADER = b"PK\x01\x02"  # starts the entry of each member in a zip file's directory (APPNOTE.TXT, 4.3.12)
 
-# What `zipfile` raises for damaged archives, beside its own exception.
+# Exceptions of `zipfile` for damaged archives, besides its own.
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -56,36 +56,34 @@ DAMAGED = (
 
 
 class Unreadable(Exception):
-    """A file or an archive is not read. The text says why, in words for the student."""
+    """A file or archive that is not read; the text is the reason, in words for the student."""
 
 
 @dataclass
 class Listing:
-    """What a folder or an archive holds."""
+    """The contents of a folder or an archive."""
 
     files: dict[str, str] = field(default_factory=dict)  # path, with slashes -> why it must not be read, or ""
-    left: dict[str, str] = field(
-        default_factory=dict
-    )  # what is not among them: a file, or a folder with all in it -> why
-    notes: list[str] = field(default_factory=list)  # what was left out
-    told: list[str] = field(default_factory=list)  # what the student should know
+    left: dict[str, str] = field(default_factory=dict)  # other files and whole folders -> why they are left out
+    notes: list[str] = field(default_factory=list)  # notes on files that were left out
+    told: list[str] = field(default_factory=list)  # notes for the student
 
 
 class Tree(Protocol):
-    """A folder or an archive of a student."""
+    """A student's folder or archive."""
 
     @property
     def nesting(self) -> int:
-        """How many zip files stand around it."""
+        """The number of zip files around it."""
 
     def listing(self) -> Listing:
-        """The files by path."""
+        """Return the files by path."""
 
     def read(self, path: str, limit: int) -> bytes:
-        """A file that is not larger than the limit.
+        """Return the content of a file up to the size limit.
 
         Raises:
-            Unreadable: if it cannot be read, is larger, or is no ordinary file.
+            Unreadable: if it cannot be read, is larger, or is not an ordinary file.
         """
 
 
@@ -95,24 +93,24 @@ def _not_all(found: Listing) -> None:
 
 
 def added(name: str) -> str:
-    """Who adds a file or a folder of this name by itself, so that it is ignored, or ""."""
+    """Return which system adds files of this name, so that they are ignored; "" if none."""
     return ADDED["__MACOSX"] if name.startswith("._") else ADDED.get(name, "")
 
 
 def printable(name: str) -> str:
-    """A name from outside as messages may show it: no control characters, no half characters, not too long."""
+    """Make an external name safe for messages: no control characters, no lone surrogates, not too long."""
     shown = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name)
     return shown if len(shown) <= 80 else shown[:60] + "..." + shown[-17:]
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """An ordinary file, as a whole. Links are not followed, and a pipe or a device does not block.
+    """Read an ordinary file completely. Links are not followed, and a pipe or a device does not block.
 
     Raises:
-        Unreadable: if it cannot be read, is larger than the limit, or is no ordinary file.
+        Unreadable: if it cannot be read, is larger than the limit, or is not an ordinary file.
     """
     try:
-        if path.is_symlink():  # where the system has no O_NOFOLLOW, nothing else sees it
+        if path.is_symlink():  # the only check on systems without O_NOFOLLOW
             raise Unreadable("is a symbolic link, which is not followed")
         flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
         with open(os.open(path, os.O_RDONLY | sum(flags)), "rb") as file:
@@ -148,7 +146,7 @@ class Folder:
         return found
 
     def _walk(self, found: Listing) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
-        """All files, those near the top first. Folders that are links are not entered."""
+        """Yield all files, those near the top first. Links to folders are not followed."""
         prefixes, listed = deque([""]), list["os.DirEntry[str]"]()
         for _ in range(MAX_FOLDERS):
             if not prefixes:
@@ -156,7 +154,7 @@ class Folder:
             prefix = prefixes.popleft()
             try:
                 with os.scandir(self.path / prefix) as entries:
-                    # Not more than the limit, since sorting needs them all in memory.
+                    # At most the limit, since sorting needs all entries in memory.
                     listed = sorted(islice(entries, MAX_MEMBERS + 1), key=lambda entry: entry.name)
             except OSError as error:
                 found.left[prefix] = f"the folder cannot be read: {error.strerror}"
@@ -183,19 +181,19 @@ class Folder:
 
 
 class Archive:
-    """A zip archive, or the part of one that lies in a folder of it."""
+    """A zip archive, or a folder in one."""
 
     def __init__(self, archive: zipfile.ZipFile, members: "Iterable[Member]", nesting: int) -> None:
         self.archive, self.members, self.nesting = archive, list(members), nesting
 
     @classmethod
     def of_bytes(cls, data: bytes, nesting: int = 1) -> "Archive":
-        """The archive of a student, from the content of the zip file.
+        """Open a student's archive from the bytes of the zip file.
 
         Raises:
             Unreadable: if it is damaged or has too many members.
         """
-        # Counted before `zipfile` makes an object for each.
+        # Counted before `zipfile` creates an object for each.
         if (count := data.count(CENTRAL_HEADER)) > MAX_MEMBERS:
             raise Unreadable(f"holds {count:,} files, more than {MAX_MEMBERS:,}")
         try:
@@ -206,7 +204,7 @@ class Archive:
 
     def listing(self) -> Listing:
         found = Listing()
-        taken: dict[str, str] = {}  # how file systems without upper and lower case would see it
+        taken: dict[str, str] = {}  # names as seen by case-insensitive file systems
         for number, member in enumerate(self.members):
             if number >= MAX_MEMBERS:
                 _not_all(found)
@@ -234,7 +232,7 @@ class Archive:
         allowed = min(limit, max(FREE_SIZE, MAX_RATIO * info.compress_size))
         try:
             with self.archive.open(info) as file:
-                data = file.read(allowed + 1)  # counts what really comes out, whatever the archive says
+                data = file.read(allowed + 1)  # counts the actual bytes, whatever the archive claims
         except DAMAGED as error:
             raise Unreadable(f"cannot be read from the archive ({printable(str(error))})") from error
         if len(data) > allowed:
@@ -249,7 +247,7 @@ class Member:
 
     path: str  # without "." and with slashes
     info: zipfile.ZipInfo
-    refused: str = ""  # why its name is not taken
+    refused: str = ""  # why its name is not accepted
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -257,7 +255,7 @@ class Member:
 
     @property
     def ignored(self) -> tuple[str, str]:
-        """The file or the outermost folder that is ignored by its name, and why; two empty texts if none is."""
+        """The ignored file, or the outermost ignored folder, and the reason; two empty texts if none."""
         parts = self.parts
         for depth, part in enumerate(parts, 1):
             in_folder = depth < len(parts)
@@ -266,12 +264,12 @@ class Member:
         return "", ""
 
     def below(self, folder: tuple[str, ...]) -> "Member":
-        """The same file, seen from a folder of the archive."""
+        """Return the same file, relative to a folder of the archive."""
         return Member("/".join(self.parts[len(folder) :]), self.info, self.refused)
 
 
 def members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """The files of an archive; those with names that no honest archive has are marked as refused."""
+    """Yield the files of an archive; those with names that no honest archive has are marked as refused."""
     for info in archive.infolist():
         raw = name_of(info)
         parts = [part for part in raw.replace("\\", "/").split("/") if part != "."]
@@ -292,12 +290,13 @@ def members(archive: zipfile.ZipFile) -> Iterator[Member]:
 
 
 def name_of(info: zipfile.ZipInfo) -> str:
-    """The name of a file in an archive.
+    """Return the name of a file in an archive.
 
-    Without the flag for UTF-8 the standard says code page 437, but macOS and some programs on Linux write UTF-8 without
+    Without the UTF-8 flag, the standard requires code page 437, but macOS and some programs on Linux write UTF-8
+    without
     it. Text in that code page is hardly ever valid UTF-8.
     """
-    # `filename` ends at a NUL character and is changed on Windows; this is what the archive says.
+    # `filename` ends at a NUL character and is changed on Windows; this is the archive's own text.
     raw = info.orig_filename
     if info.flag_bits & UTF8_FLAG or raw.isascii():
         return raw
@@ -308,7 +307,7 @@ def name_of(info: zipfile.ZipInfo) -> str:
 
 
 def _forbidden(info: zipfile.ZipInfo) -> str:
-    """Why a member of an archive must not be read, or an empty text."""
+    """Return why a member of an archive must not be read, or ""."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind == stat.S_IFLNK:
         return "is a symbolic link, which is not followed"
@@ -322,10 +321,10 @@ def _forbidden(info: zipfile.ZipInfo) -> str:
 
 
 def open_zip(tree: Tree, path: str) -> Archive:
-    """A zip file inside a folder or an archive.
+    """Open a zip file inside a folder or an archive.
 
     Raises:
-        Unreadable: if it cannot be read or lies too deep.
+        Unreadable: if it cannot be read or is nested too deeply.
     """
     if tree.nesting >= MAX_NESTING:
         raise Unreadable("lies in a zip file in a zip file")

@@ -1,4 +1,4 @@
-"""Which assignment is meant, where nobody says it: the one whose folder or whose modules these are."""
+"""Guess the assignment if none is named, from the folder's name or from the modules."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,14 +23,14 @@ MAX_NAMED = 8
 
 
 def which_assignment(name: str | None, *places: Path | None) -> Assignment:
-    """The assignment of a name; without one, that of the first place that tells, else the first in teaching order.
+    """Return the named assignment; without a name, the first that a place reveals, else the first in teaching order.
 
     Args:
-        places: folders or zip files of a student. A folder that is named after an assignment tells, and so does one in
-            which there are modules of one assignment only.
+        places: a student's folders or zip files. A folder reveals an assignment by its name, or by containing modules
+            of that assignment only.
 
     Raises:
-        UserError: if there is no such assignment, or if a place holds modules of several.
+        UserError: if there is no such assignment, or if a place has modules of several.
     """
     if name is not None:
         return assignment(name)
@@ -46,37 +46,37 @@ def which_assignment(name: str | None, *places: Path | None) -> Assignment:
 
 
 def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list[str]]:
-    """The assignment of a name; without one, the only one of which most students have handed in modules.
+    """Return the named assignment; without a name, the only one of which most students handed in modules.
 
     Args:
         place: a folder or a zip file of a class, see `find_submissions`.
 
     Returns:
-        The assignment, and what is to be said of students who handed in modules of others.
+        The assignment, and notes on students who handed in modules of other assignments.
 
     Raises:
-        UserError: if there is no such assignment, or if the students do not tell.
+        UserError: if there is no such assignment, or if the submissions leave it open.
     """
     if name is not None:
         return assignment(name), []
     if named := _named(place):
         return named, []
-    told = {student: fitting for student, names in _by_student(place).items() if (fitting := _fitting(names))}
-    if not told:
+    candidates = {student: fitting for student, names in _by_student(place).items() if (fitting := _fitting(names))}
+    if not candidates:
         return first_assignment(), []
-    # Who has modules of two assignments speaks for both: if most do, nobody but the instructor knows which one it is.
-    held = {one.name: sum(one in fitting for fitting in told.values()) for one in assignments().values()}
-    of_most = [one for one in assignments().values() if 2 * held[one.name] > len(told)]
+    # Students with modules of two assignments count for both; if most have both, only the instructor can decide.
+    held = {each.name: sum(each in fitting for fitting in candidates.values()) for each in assignments().values()}
+    of_most = [each for each in assignments().values() if 2 * held[each.name] > len(candidates)]
     if len(of_most) != 1:
-        raise _several(place, [one for one in assignments().values() if held[one.name]])
+        raise _several(place, [each for each in assignments().values() if held[each.name]])
     (chosen,) = of_most
-    odd = {student: fitting for student, fitting in sorted(told.items()) if fitting != [chosen]}
+    odd = {student: fitting for student, fitting in sorted(candidates.items()) if fitting != [chosen]}
     return chosen, [_note(chosen, odd)] if odd else []
 
 
 def _note(chosen: Assignment, odd: dict[str, list[Assignment]]) -> str:
     shown = [
-        f"{printable(student)} ({', '.join(one.name for one in fitting if one != chosen)})"
+        f"{printable(student)} ({', '.join(other.name for other in fitting if other != chosen)})"
         for student, fitting in [*odd.items()][:MAX_NAMED]
     ]
     more = f" and {len(odd) - MAX_NAMED} more" if len(odd) > MAX_NAMED else ""
@@ -87,63 +87,63 @@ def _note(chosen: Assignment, odd: dict[str, list[Assignment]]) -> str:
 
 
 def _several(place: Path, fitting: list[Assignment]) -> UserError:
-    names = ", ".join(one.name for one in fitting)
+    names = ", ".join(assignment.name for assignment in fitting)
     return UserError(f"{place} holds modules of several assignments: say which one with --assignment ({names})")
 
 
 def _named(place: Path) -> Assignment | None:
-    """The assignment that a folder is named after.
+    """Return the assignment that a folder is named after.
 
     Raises:
-        UserError: if its manifest is wrong.
+        UserError: if its manifest is invalid.
     """
     name = place.resolve().name
     return assignment(name) if name in {*assignments(), *broken()} else None
 
 
 def _fitting(names: set[str]) -> list[Assignment]:
-    """The assignments of which there are modules; nothing to decide where there is one assignment only."""
+    """Return the assignments with modules among the names; none if there is only one assignment."""
     everything = assignments().values()
     return [one for one in everything if {f"{name}.py" for name in one.modules} & names] if len(everything) > 1 else []
 
 
 def _names(place: Path) -> set[str]:
-    """The names of the files of a student in a folder or a zip file, at any depth."""
+    """Return the names of the files in a student's folder or zip file, at any depth."""
     try:
         if place.is_dir():
             return _plain(Folder(place).listing().files)
         if place.suffix.lower() == ".zip":
             return _plain(Archive.of_bytes(read_regular(place, MAX_ARCHIVE)).listing().files)
-    except Unreadable:  # whoever reads the submission says so
+    except Unreadable:  # reported when the submission is read
         pass
     return set()
 
 
 def _plain(paths: Iterable[str]) -> set[str]:
-    """The names that students gave their files."""
+    """Return the students' own names for their files."""
     names = [PurePosixPath(path).name for path in paths]
     known = uploads(names)
     return {without_number(known[name].name if name in known else name)[0] for name in names}
 
 
 def _by_student(place: Path) -> dict[str, set[str]]:
-    """The names of the files of each student; "" is all that is nobody's."""
-    from autograder.submissions.find_submissions import take_in  # students, who have no class, do without
+    """Return the names of each student's files; "" is for unclaimed files."""
+    from autograder.submissions.find_submissions import take_in  # not part of the student version
 
     try:
         intake = take_in(place, list(assignments().values()))
-    except UserError:  # find_submissions says so
+    except UserError:  # find_submissions reports it
         return {}
-    found = {"": _plain(intake.unclaimed)}
-    for one in intake.found:
+    names = {"": _plain(intake.unclaimed)}
+    for submission in intake.found:
         with suppress(*DAMAGED, Unreadable):
-            # Each is listed by itself: the many files of one student hide nobody else's.
-            found[one.student] = _plain(_listed(one.tree()))
-    return found
+            # Each submission is listed separately, so that one with many files does not hide the others.
+            names[submission.student] = _plain(_listed(submission.tree()))
+    return names
 
 
 def _listed(tree: Tree) -> list[str]:
-    """The paths in a tree, and in the only zip file of it."""
+    """Return the paths in a tree, and in its zip file if there is only one."""
     files = list(tree.listing().files)
     zips = [path for path in files if path.lower().endswith(".zip")]
     return files + list(open_zip(tree, zips[0]).listing().files) if len(zips) == 1 else files

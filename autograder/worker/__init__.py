@@ -1,1 +1,1 @@
-"""What runs beside code that nobody trusts: loads it, refuses ready-made parts, answers requests, traces calls."""
+"""The worker's side: runs untrusted code, refuses ready-made parts, answers requests, traces calls."""

@@ -1,12 +1,12 @@
-"""What of torch a student's code can reach: the modules of a list, and no other.
+"""Restrict student code to an allowlist of torch's modules.
 
-Much of torch is written in Python, attention as well: in what translates, traces or quantizes models. Such a module is
-loaded with torch, or when an optimizer is used. A list of bad ones would never be complete, so `allowed_torch_modules`
-lists the good ones. All other modules of torch are hidden in a worker: they are neither in `sys.modules` nor attributes
-of the packages that hold them, and importing one fails. torch itself still gets them, because some of its functions
-import what they need when they are called: code in one of torch's own files finds them.
+Much of torch is written in Python, and some of that computes attention: the parts that translate, trace or quantize
+models. Such a module is loaded with torch, or when an optimizer is used. A list of forbidden modules would never be
+complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are hidden: they
+are neither in `sys.modules` nor attributes of their packages, and importing one fails. torch itself can still use them,
+because some of its functions import modules when they are called.
 
-Functions in hidden modules that look like attention are emptied as well, whatever leads to them.
+Functions in hidden modules that look like attention are also emptied, so that no other reference to them helps.
 """
 
 import builtins
@@ -33,18 +33,18 @@ PACKAGES = frozenset(word.removesuffix(".*") for word in KEPT if word.endswith("
 FOLDER = torch.__path__[0] + os.sep
 ATTENDS = re.compile(r"att(entio)?n|sdpa")
 WHY = "is a part of torch that graded code cannot use"
-STUDENT = re.compile(r"\w+\.py")  # their modules are made from text and have no folder
+STUDENT = re.compile(r"\w+\.py")  # file names of student modules, which are made from text and have no folder
 
-names_of = vars(ModuleType)["__dict__"].__get__  # of a module, whatever its class says
+names_of = vars(ModuleType)["__dict__"].__get__  # reads a module's namespace, even if its class overrides `__dict__`
 
 HIDDEN: dict[str, ModuleType] = {}
-LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded when first asked for
-_showing = 0  # how many imports are under way for which hidden modules are shown
+LAZY = frozenset(f"torch.{name}" for name in getattr(torch, "_lazy_modules", ()))  # loaded on first access
+_showing = 0  # number of running imports for which hidden modules are visible
 
 
 @functools.cache
 def is_kept(name: str) -> bool:
-    """Whether a module is one that a student's code may reach; of other libraries all are."""
+    """Whether student code may use a module; modules outside torch are not restricted here."""
     if name.partition(".")[0] != "torch" or name in NAMES:
         return True
     while name:
@@ -55,13 +55,13 @@ def is_kept(name: str) -> bool:
 
 
 def hide() -> None:
-    """Hide all modules of torch that are loaded by now and not kept."""
+    """Hide all loaded modules of torch that are not allowed."""
     _put_hooks()
-    # All names go first: what code has put under one of them may be anything, and fail below.
-    found = {name: sys.modules.pop(name) for name in list(sys.modules) if type(name) is str and _goes(name)}
-    for name, module in found.items():
+    # Remove all names first: student code may have put any object under a name, and the loop below may fail on it.
+    hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if type(name) is str and _goes(name)}
+    for name, module in hidden.items():
         if not issubclass(type(module), ModuleType):
-            continue  # put there by a student's code
+            continue  # put there by student code
         if name not in HIDDEN:
             HIDDEN[name] = module
             _empty(module)
@@ -73,7 +73,7 @@ def hide() -> None:
 
 
 def _goes(name: str) -> bool:
-    """Whether a module is to be hidden. The import of one that is being loaded ends with a look at `sys.modules`."""
+    """Whether to hide a module. A module that is still being imported stays, since its import ends with a look-up."""
     module = sys.modules[name]
     spec = names_of(module).get("__spec__") if issubclass(type(module), ModuleType) else None
     return not is_kept(name) and not (type(spec) is ModuleSpec and getattr(spec, "_initializing", False))
@@ -81,7 +81,7 @@ def _goes(name: str) -> bool:
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """A block in which hidden modules are where they were, for imports."""
+    """A block in which hidden modules are back in place, for imports."""
     global _showing
     _showing += 1
     if _showing == 1:
@@ -121,7 +121,7 @@ def _serve(package: ModuleType, name: str) -> None:
 
 
 class Refusing(importlib.abc.MetaPathFinder):
-    """Refuses the modules of torch that are not kept, whether they are loaded or not."""
+    """Refuses to import modules of torch that are not allowed, loaded or not."""
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> None:
         if not _showing and not is_kept(fullname):
@@ -130,7 +130,7 @@ class Refusing(importlib.abc.MetaPathFinder):
 
 @functools.cache
 def _put_hooks() -> None:
-    """Let imports in torch's own files find hidden modules, and refuse all others."""
+    """Let imports in torch's own files find hidden modules, and refuse them to all other code."""
     import_ = builtins.__import__
     import_module = importlib.import_module
 
@@ -152,21 +152,21 @@ def _put_hooks() -> None:
 
 
 def looks_like_attention(function: FunctionType) -> bool:
-    """Whether a function is called attention, or takes queries, keys and values."""
+    """Whether a function has attention in its name, or takes queries, keys and values."""
     code, name = function.__code__, function.__qualname__.lower()
     if ATTENDS.search(name):
         return True
     count = code.co_argcount + code.co_kwonlyargcount
-    names = {one.lower() for one in code.co_varnames[:count]} if count > 2 else set()
+    names = {argument.lower() for argument in code.co_varnames[:count]} if count > 2 else set()
     return {"query", "key", "value"} <= names or {"q", "k", "v"} <= names
 
 
 def functions_of(module: ModuleType) -> Iterator[FunctionType]:
-    """The functions that a module defines, also in classes and tables, as operators and behind decorators."""
+    """Yield the functions of a module, also in classes, tables and operators, and behind decorators."""
     for value in list(vars(module).values()):
         if issubclass(type(value), type):
-            own = vars(value).values() if value.__module__ == module.__name__ else ()
-            inner = [getattr(one, "__func__", one) for one in own]
+            members = vars(value).values() if value.__module__ == module.__name__ else ()
+            inner = [getattr(member, "__func__", member) for member in members]
         elif type(value) is dict:
             inner = list(value.values())
         else:
@@ -179,7 +179,7 @@ def functions_of(module: ModuleType) -> Iterator[FunctionType]:
 
 
 def _empty(module: ModuleType) -> None:
-    """Let the functions of a hidden module that look like attention refuse."""
+    """Make the functions of a hidden module that look like attention refuse to run."""
     for function in functions_of(module):
         if looks_like_attention(function):
             disable_builtins.empty(function.__qualname__, function)

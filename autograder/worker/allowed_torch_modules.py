@@ -1,7 +1,7 @@
-"""The modules of torch that a student's code may reach; "torch.nn.*" names a package with all in it.
+"""The modules of torch that student code may use; "torch.nn.*" stands for a package with all its modules.
 
-A person has looked at each of them: none computes attention in Python. A test fails for a module of an installed torch
-that is neither here nor among those that were looked at and left out.
+A person has checked that none of them computes attention in Python. A test fails if the installed torch has a module
+that is neither listed here nor known as left out.
 """
 
 KEPT = [

@@ -1,34 +1,33 @@
-"""The untrusted side: loads the student's modules from their source text and answers calls.
+"""The untrusted side: load the student's modules from their source text and answer calls.
 
-Nothing in this process is secret and nothing that it says is believed: it never sees an expected value, a tolerance
-or a verdict, and the grader looks at the tensors themselves. Requests (see `frames` for values):
+Nothing in this process is secret and nothing that it sends is trusted: it never sees an expected value, a tolerance
+or a verdict, and the grader checks the tensors itself. Requests (see `wire` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
-            replace: {module: functions and methods that are taken from its stand-in},
-            lent: {module: the student's text behind a stand-in}, withheld: {module: why that must not be run},
-            locked: {module: functions and methods of its stand-in that the graded ones do without}, graded: these,
-            forbids, allows: parts of torch as the manifest names them
-    import  module
-    call    target: "module.Name" or a handle, method, args, kwargs; cotangents: give gradients as well;
-            steady: whether nothing is left to chance; arguments: give these back after the call;
-            take: the part of the result to send, or null; rows: a width, for the most rows of it that were computed
-            instead of the result; fresh: call a new object, made as the target was; signed: signatures of the result;
-            change: what `change` is asked, first
+            replace: {module: functions and methods to take from its stand-in},
+            lent: {module: the student's text behind a stand-in}, withheld: {module: why that text must not run},
+            locked: {module: functions and methods of its stand-in hidden from the graded ones},
+            graded: the graded functions, forbids, allows: parts of torch as named in the manifest
+    call    target: "module.Name" or a handle, method, args, kwargs; cotangents: also return gradients;
+            steady: whether dropout is deterministic; arguments: return the arguments after the call;
+            take: the part of the result to send, or null; rows: a width, to return the largest number of rows of it
+            instead of the result; fresh: call a new object, created like the target; signed: return signatures;
+            change: the arguments of a `change` request to run first
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
-    shapes  target: a handle; the names and shapes of its state_dict
-    seed    seed: of all random numbers
-    follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`);
-            turned: the number of a result that is looked at with its axes in every order, or -1
-            opposite: the number of a mask in whose place its opposite is used, or -1
-    record  send that record, and end it
-    change  module, path, text: a function runs with the code of this text until the next change (see `trials`);
-            without a text the last change is taken back
-    check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known, parts: see
+    shapes  target: a handle; returns the names and shapes of its state_dict
+    seed    seed: for all random number generators
+    follow  files, seconds: trace the operations of later calls, for lines of these files (see `tracing.tracer`);
+            turned: the number of a result to compare with its axes in every order, or -1
+            opposite: the number of a mask to invert, or -1
+    record  send the trace, and stop tracing
+    change  module, path, text: run a function with the code of this text until the next change (see
+            `localization.trials`); without a text, undo the last change
+    check   sources: {module: text} to search for forbidden parts without loading them; known, parts: see
             `rules`
 
-The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request that says `within` how many
-seconds it has to be answered gets a text in its place when they are over; see `timeout_location`.
+The reply is {"value": ...} or {"error": {kind, message, where, unwritten}}. A request may set `within`, its time limit
+in seconds; after that, a stack dump is sent instead of the reply; see `timeout_location`.
 """
 
 import contextlib
@@ -50,13 +49,13 @@ from autograder.worker.warm_torch import STORED, prepare_torch
 
 
 def versions_of(target: Any) -> int:
-    """How often the weights of an object were changed in place."""
+    """The number of in-place changes of an object's weights so far."""
     return sum(tensor._version for tensor in target.state_dict(keep_vars=True).values())
 
 
 @contextlib.contextmanager
 def saying_where(replies: Any, seconds: float | None) -> Iterator[None]:
-    """A block of the worker that, if it takes longer than that, says where it is in place of an answer."""
+    """A block after whose time limit the worker sends its current location instead of a reply."""
     if seconds is not None:
         faulthandler.dump_traceback_later(seconds, file=replies)
     try:
@@ -70,19 +69,19 @@ class Worker:
     """The modules and objects of one submission."""
 
     def __init__(self, end_reading: Callable[[], None] = lambda: None) -> None:
-        self.end_reading = end_reading  # called before anything of a submission runs
+        self.end_reading = end_reading  # called before any code of a submission runs
         self.objects: dict[int, Any] = {}
-        self.target: Any = None  # of the request that is answered
-        self.makers: dict[int, Callable[[], Any]] = {}  # what made an object, by its id
-        self.origins: dict[int, str] = {}  # and the name of that, "module.Class"
-        self.weights: dict[int, dict[str, Any]] = {}  # what it was loaded with last
-        self.versions: dict[int, int] = {}  # of these, how often they had been changed when a trial began
+        self.target: Any = None  # the target of the current request
+        self.makers: dict[int, Callable[[], Any]] = {}  # object id -> a function that creates the object again
+        self.origins: dict[int, str] = {}  # object id -> "module.Class" it was created from
+        self.weights: dict[int, dict[str, Any]] = {}  # object id -> the weights loaded last
+        self.versions: dict[int, int] = {}  # object id -> number of weight changes at the start of a trial
         self.finder: SourceFinder | None = None
-        self.tracer: Any = None  # while calls are followed
-        self.changed: Any = None  # the function that is changed
+        self.tracer: Any = None  # while calls are traced
+        self.changed: Any = None  # the patched function
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
-        """Take the source texts."""
+        """Receive the source texts."""
         import torch
 
         from autograder.worker.disable_builtins import disable
@@ -148,7 +147,7 @@ class Worker:
             tensor = tensors[key] if kind == "$tensor" else tensors[key].transpose(-1, -2)
             if tensor.is_floating_point() and "cotangents" in request:
                 inputs.append(tensor.requires_grad_())
-                return tensor.clone()  # which, as in a model, is no leaf of the graph: it may be changed in place
+                return tensor.clone()  # not a leaf of the graph, as in a model, so it may be changed in place
             return tensor
 
         arguments = unflatten(request["args"], leaf)
@@ -172,7 +171,7 @@ class Worker:
                 return signed(value)
             if request["take"]:
                 return take(value, **request["take"])
-            if request["arguments"]:  # functions and objects stay here
+            if request["arguments"]:  # functions and objects are not sent
                 after = [None if callable(argument) else argument for argument in (*arguments, *keywords.values())]
                 return plain_result(after)
             return value
@@ -185,7 +184,7 @@ class Worker:
         outputs = value if isinstance(value, (tuple, list)) else [value]
         cotangents = [tensors[name] for name in request["cotangents"]]
         total = sum((out * cotangent).sum() for out, cotangent in zip(outputs, cotangents, strict=True))
-        if total.requires_grad:  # it does not where the code leaves the graph
+        if total.requires_grad:  # false if the code detaches from the graph
             total.backward()
         return [value, [tensor.grad for tensor in inputs], [[name, parameter.grad] for name, parameter in parameters]]
 
@@ -213,17 +212,17 @@ class Worker:
         self.versions.pop(id(target), None)
 
     def restore(self) -> None:
-        """Give all objects the weights again that they were loaded with, where a trial has changed them."""
+        """Reload the weights of all objects that a trial has changed."""
         for target in self.objects.values():
             if (weights := self.weights.get(id(target))) is None:
                 continue
-            if self.versions.get(id(target), found := versions_of(target)) != found:
+            if self.versions.get(id(target), version := versions_of(target)) != version:
                 target.load_state_dict(weights, strict=True)
                 target.zero_grad()
             self.versions[id(target)] = versions_of(target)
 
     def fresh(self, target: Any) -> Any:
-        """A new object in evaluation mode, made and loaded as this one was: nothing has been called on it."""
+        """Return a new object in evaluation mode, created and loaded like this one; nothing has been called on it."""
         from autograder.worker.ready_made_parts import opened
 
         with opened(not self.is_graded(self.origins[id(target)], None)):
@@ -232,9 +231,9 @@ class Worker:
         return made.eval()
 
     def is_graded(self, target: str | int, method: str | None) -> bool:
-        """Whether a call is one of what the stage grades, so that the stand-ins of other stages do not answer it.
+        """Whether a call runs code that the stage grades, so that the stand-ins of other stages are locked during it.
 
-        What an object is follows from how it was made: the names of its class are the student's.
+        The kind of an object is known from its creation, since its class names are the student's.
         """
         from autograder.worker import ready_made_parts
 
@@ -252,27 +251,27 @@ class Worker:
         return [[name, list(tensor.shape)] for name, tensor in state.items()]
 
     def seed(self, request: dict[str, Any], body: bytes) -> None:
-        """Start all random numbers anew."""
+        """Seed all random number generators."""
         import torch
 
         torch.manual_seed(request["seed"])
         random.seed(request["seed"])
         if numpy := sys.modules.get("numpy"):
-            numpy.random.seed(request["seed"] % 2**32)  # it takes no larger ones
+            numpy.random.seed(request["seed"] % 2**32)  # NumPy accepts no larger seeds
 
     def follow(self, request: dict[str, Any], body: bytes) -> None:
-        """Record what the calls that come compute."""
+        """Trace the calls that follow."""
         from autograder.worker.tracing.tracer import Tracer
 
         self.tracer = Tracer(set(request["files"]), request["seconds"])
 
     def record(self, request: dict[str, Any], body: bytes) -> Any:
-        """The record of the calls since `follow`."""
+        """Return the trace of the calls since `follow`."""
         tracer, self.tracer = self.tracer, None
         return tracer.reply()
 
     def change(self, request: dict[str, Any], body: bytes) -> None:
-        """Have a function run with other code."""
+        """Run a function with different code."""
         from autograder.worker.patched_function import ChangedFunction
 
         assert self.finder is not None
@@ -282,17 +281,17 @@ class Worker:
         self.changed.put(request["module"], request["path"], request["text"])
 
     def following(self, target: Any, request: dict[str, Any]) -> Any:
-        """A block in which what is called is recorded, if that is wanted."""
+        """A block whose calls are traced, if tracing is on."""
         if self.tracer is None or request.get("unseen"):
             return contextlib.nullcontext()
         return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
 
     def check(self, request: dict[str, Any], body: bytes) -> Any:
-        """Search the source texts for what is forbidden; for a worker in which no such text was loaded."""
+        """Search the source texts for forbidden parts; for a worker that has loaded none of them."""
         return rules.answer(request["sources"], request["known"], request["parts"])
 
     def answer(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Do what a request asks; whatever the student's code raises becomes an error reply."""
+        """Handle a request; any exception of the student's code becomes an error reply."""
         handlers: dict[str, Callable[[dict[str, Any], bytes], Any]] = {
             "load": self.load,
             "import": self.import_module,
@@ -309,12 +308,12 @@ class Worker:
         self.target = request.get("target")
         try:
             return self.pack(handlers[request["do"]](request, body))
-        except BaseException as error:  # sys.exit() and KeyboardInterrupt included
-            # Why a change that is only tried does not work is told to nobody.
+        except BaseException as error:  # including sys.exit() and KeyboardInterrupt
+            # Nobody needs to know why a trial change fails.
             return {"error": {} if request.get("signed") else describe(error)}, b""
 
     def pack(self, value: Any) -> tuple[dict[str, Any], bytes]:
-        """A reply with a value: tensors go into the body, modules stay here and are known by a number."""
+        """Pack a value into a reply: tensors go into the body, modules stay here and get a number."""
         import torch
 
         from autograder.worker.plain_results import is_plain
@@ -327,8 +326,8 @@ class Worker:
                 tensors[name] = item.detach().cpu().resolve_neg().contiguous()
                 return {"$tensor": name}
             if issubclass(type(item), torch.nn.Module):
-                own = isinstance(self.target, int) and item is self.objects.get(self.target)
-                handle = self.target if own else len(self.objects)
+                itself = isinstance(self.target, int) and item is self.objects.get(self.target)
+                handle = self.target if itself else len(self.objects)
                 self.objects[handle] = item
                 return {"$handle": handle}
             return None
@@ -341,14 +340,14 @@ class Worker:
 
 
 def signed(value: Any) -> Any:
-    """The signatures of a result, in place of it."""
+    """Return the signatures of a result."""
     from autograder.worker.tracing import signatures
 
     return signatures.signed(value)
 
 
 def in_bytes(tensors: dict[str, Any]) -> bytes:
-    """Tensors in the format of safetensors."""
+    """Serialise tensors in the safetensors format."""
     import torch
 
     names = {torch.float64: "F64", torch.float32: "F32", torch.int64: "I64", torch.bool: "BOOL"}
@@ -361,13 +360,13 @@ def in_bytes(tensors: dict[str, Any]) -> bytes:
 
 
 def named(path: str) -> Any:
-    """A function or class: "module.name"."""
+    """Look up a function or class by "module.name"."""
     module, _, name = path.partition(".")
     return getattr(importlib.import_module(module), name)
 
 
 def take(value: Any, shape: list[int], columns: list[int] | None) -> Any:
-    """Some columns of scores, or the best one of each row: much less to send. Scores of a wrong form are sent whole."""
+    """Select columns of scores, or each row's argmax, to send less. Scores of a wrong shape or type are sent whole."""
     import torch
 
     right = isinstance(value, torch.Tensor) and list(value.shape) == shape
@@ -393,7 +392,7 @@ def serve(reader: BinaryIO, writer: BinaryIO, end_reading: Callable[[], None] = 
 
 
 def main() -> None:
-    """A worker of its own process: requests on stdin, replies on stdout, the student's prints on stderr."""
+    """Run a worker as a separate process: requests on stdin, replies on stdout, the student's output on stderr."""
     import os
 
     replies = os.fdopen(os.dup(1), "wb")
@@ -410,5 +409,5 @@ def main() -> None:
         limit(resource.RLIMIT_FSIZE, PRINTED)
     from autograder.worker import unconfined_refusals
 
-    write_frame(replies, {})  # from here on, what goes wrong is the student's
+    write_frame(replies, {})  # from here on, errors are the student's
     serve(requests, replies, unconfined_refusals.refuse)

@@ -1,7 +1,7 @@
-"""Which libraries the code of a submission can import: the same ones everywhere, confined or not.
+"""The libraries that a submission can import: the same everywhere, confined or not.
 
-What is installed differs from machine to machine, and a confined worker reads the files of few libraries. So the
-students' modules get an `import` of their own, which knows these libraries and the modules of the assignment.
+Installed libraries differ between machines, and a confined worker can read the files of only a few. So student modules
+get their own `import`, which knows these libraries and the assignment's modules.
 """
 
 import builtins
@@ -12,26 +12,26 @@ from typing import Any
 from autograder.forbidden.lists import LIBRARIES
 from course import HOMES
 
-# Of `course`, a confined worker has what students import from it, and no module beside that.
+# Of `course`, a confined worker has only what students import from it.
 OF_COURSE = {"course", "course.*", *HOMES.values(), *(f"course.{name}" for name in HOMES)}
 OF_COURSE |= {home.rpartition(".")[0] for home in HOMES.values()}
 TOLD = "the standard library, numpy, torch, einops, tqdm and matplotlib"
 
 
 def is_available(name: str) -> bool:
-    """Whether a module is one of a library that submissions may import, if it is installed."""
+    """Whether submissions may import a module, if its library is installed."""
     top = name.partition(".")[0]
     return top in LIBRARIES or top in sys.stdlib_module_names
 
 
 def _missing_of_course(name: str, items: Sequence[str]) -> str:
-    """The module of `course` that an import asks for and no graded run has; "" if there is none."""
+    """Return the requested module of `course` that graded runs lack; "" if none."""
     asked = [name, *(f"{name}.{item}" for item in items if name not in HOMES.values())]
-    return next((one for one in asked if one.partition(".")[0] == "course" and one not in OF_COURSE), "")
+    return next((module for module in asked if module.partition(".")[0] == "course" and module not in OF_COURSE), "")
 
 
 def with_own_import(own: Container[str]) -> dict[str, Any]:
-    """Python's built-in names, in which `import` finds what is available and the modules `own`."""
+    """Python's built-ins, with an `import` that finds the available libraries and the modules `own`."""
 
     def import_available(name: str, *args: Any, **kwargs: Any) -> Any:
         top, level = name.partition(".")[0], kwargs.get("level", args[3] if len(args) > 3 else 0)

@@ -1,4 +1,4 @@
-"""How much a call computes: the most rows of one width that a function of torch gives in it."""
+"""Measure how much a call computes: the largest number of rows of one width in any result of a torch function."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class CountRows(TorchFunctionMode):
-    """While it is active, `most` is the largest number of rows of a tensor whose last axis has `width` elements."""
+    """While active, `most` is the largest number of rows of a tensor whose last axis has `width` elements."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

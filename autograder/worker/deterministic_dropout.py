@@ -1,10 +1,10 @@
-"""Dropout without chance: what is likelier happens to every element, so that a test can see where dropout stands.
+"""Deterministic dropout: every element gets the likelier outcome, so a test can see where dropout is applied.
 
-With a probability p below one half every element is kept, and so multiplied by 1 / (1 - p); above, every element is
-dropped. This holds for torch's own dropout, by whatever name it is called, and for one that draws its own random
-numbers: each draw gives the middle of its distribution, or the likelier of two outcomes. So no chance is left, and no
-statistics are needed. Draws that are not found here stay random, which shows in two calls; then a test has to choose a
-probability so near to 0 or 1 that chance does not matter.
+If the probability p is below one half, every element is kept and so multiplied by 1 / (1 - p); above, every element is
+dropped. This covers torch's own dropout under all its names, and dropout written with random numbers: each draw
+returns the middle of its distribution, or the likelier of two outcomes. So results are deterministic and tests need no
+statistics. Draws of kinds not handled here stay random, which two calls reveal; the test must then choose a
+probability close to 0 or 1.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-# They drop what belongs together, or something else than 0: not what a layer needs, and here always wrong.
+# They drop related elements together, or replace them by values other than 0. No layer here needs that; all are wrong.
 OTHERS = {
     *("dropout1d", "dropout2d", "dropout3d", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"),
     *("feature_dropout_", "alpha_dropout_", "feature_alpha_dropout_"),
@@ -25,18 +25,18 @@ OTHERS = {
 
 
 def dropped(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
-    """What dropout makes of a tensor; the arguments are those of `torch.nn.functional.dropout`."""
+    """Deterministic result of dropout; the arguments are those of `torch.nn.functional.dropout`."""
     factor = 1.0 if not training else 1 / (1 - p) if p < 0.5 else 0.0
     return input.mul_(factor) if inplace else input * factor
 
 
 def likelier(input: torch.Tensor, p: float | None = None, **_: Any) -> torch.Tensor:
-    """The likelier outcome for each probability; of equal ones, the 1."""
+    """The likelier outcome for each probability; 1 if both are equally likely."""
     return (input if p is None else torch.full_like(input, p)).ge(0.5).to(input.dtype)
 
 
 class WithoutChance(TorchFunctionMode):
-    """While it is active, torch draws no random numbers for dropout."""
+    """While active, torch draws no random numbers for dropout."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = {name: value for name, value in (kwargs or {}).items() if name != "generator"}
@@ -92,7 +92,7 @@ PYTHON: dict[str, Any] = {"random": lambda: 0.5, "uniform": _uniform}
 
 @contextlib.contextmanager
 def deterministic_dropout() -> Iterator[None]:
-    """Leave nothing to chance inside the `with` block."""
+    """Make dropout deterministic inside the `with` block."""
     changed = [(np.random, NUMPY), (random, PYTHON)]
     before = [(module, name, getattr(module, name)) for module, names in changed for name in names]
     for module, names in changed:

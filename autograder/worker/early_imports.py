@@ -1,4 +1,4 @@
-"""Import what the texts of a submission import, before any of it runs: afterwards a worker reads no file any more."""
+"""Import what a submission imports before any of its code runs, since a worker cannot read files afterwards."""
 
 import contextlib
 import importlib
@@ -8,26 +8,26 @@ from collections.abc import Iterable, Iterator
 
 from autograder.worker.available_libraries import is_available
 
-# "import a.b as c, d" and "from a import (b, c)", also behind a semicolon or a colon.
+# "import a.b as c, d" and "from a import (b, c)", also after a semicolon or a colon.
 IMPORT = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]*))", re.MULTILINE
 )
-DRAWS = re.compile(r"savefig|draw|show|layout|canvas|extent")  # asks matplotlib for its fonts
+DRAWS = re.compile(r"savefig|draw|show|layout|canvas|extent")  # uses of matplotlib that need fonts
 MOST = 200
 
 
 def imported(text: str) -> Iterator[str]:
-    """The modules that a text imports, as far as its form tells; of `from a import b` also "a.b"."""
+    """Yield the modules that a text seems to import; for `from a import b` also "a.b"."""
     for package, names, modules in IMPORT.findall(text):
-        found = [part.split()[0] for part in (names or modules).strip("()").split(",") if part.split()]
+        items = [part.split()[0] for part in (names or modules).strip("()").split(",") if part.split()]
         if package:
             yield package
-        yield from (f"{package}.{name}" for name in found) if package else found
+        yield from (f"{package}.{name}" for name in items) if package else items
 
 
 def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
-    """Import what these texts do and what is installed; `own` names are those of the submission."""
-    from autograder.worker.allowed_modules import is_kept  # which imports torch
+    """Import the installed modules that these texts import; `own` names the submission's modules."""
+    from autograder.worker.allowed_modules import is_kept  # imports torch
 
     texts = list(texts)
     wanted = dict.fromkeys(name for text in texts for name in imported(text))
@@ -38,7 +38,7 @@ def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
             continue
         try:
             importlib.import_module(name)
-        except BaseException:  # the student's own import says what is wrong
+        except BaseException:  # the student's own import will report it
             continue
     if "matplotlib.pyplot" in sys.modules and any(DRAWS.search(text) for text in texts):
         with contextlib.suppress(Exception):
@@ -46,7 +46,7 @@ def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
 
 
 def read_fonts() -> None:
-    """Have matplotlib open the fonts that drawings use without being told; each fork closes what was open before."""
+    """Make matplotlib open its default fonts; each fork closes the files opened before."""
     from matplotlib.backends import backend_agg
     from matplotlib.font_manager import FontProperties
 

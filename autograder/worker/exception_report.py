@@ -1,4 +1,4 @@
-"""In a worker: an exception as text for the grader, with the lines of the student's files that it went through."""
+"""In a worker: describe an exception for the grader, with the student's lines on its traceback."""
 
 import contextlib
 import linecache
@@ -10,16 +10,16 @@ from typing import Any
 
 from autograder.worker.stub_detection import is_stub
 
-LATER = {  # versions of Python, and what the message and the line look like if an earlier one is given their syntax
+LATER = {  # version -> pattern of the message and line if an older Python meets its syntax
     (3, 11): r"\n\s*except\s*\*",
     (3, 12): r"^f-string|\n\s*(type\s+\w+\s*(\[.*\])?\s*=|(async\s+)?def\s+\w+\s*\[|class\s+\w+\s*\[)",
     (3, 14): r"\n\s*except\s+[\w.]+\s*,|^invalid syntax\n.*\bt[\"']",
 }
-SHAPES = 6  # of tensors, and whole numbers, that are told of a line
+SHAPES = 6  # tensor shapes and integers reported for a line
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """An exception as text: its kind, its message, and the lines of the student's modules it went through."""
+    """Describe an exception: its kind, its message, and the lines of the student's modules on its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     where = [[f.filename, f.lineno, f.name, f.line] for f in frames if re.fullmatch(r"\w+\.py", f.filename)]
     if isinstance(error, SyntaxError):
@@ -37,7 +37,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def syntax_words(error: SyntaxError) -> str:
-    """What is wrong with a file that is not Python, and why it may be Python elsewhere."""
+    """Explain a syntax error: a merge conflict, a notebook command, or syntax of a later Python."""
     lines, message = linecache.getlines(error.filename or ""), error.msg
     begin, end = (
         next((number for number, line in enumerate(lines, start=1) if line.startswith(mark)), 0)
@@ -59,25 +59,27 @@ def syntax_words(error: SyntaxError) -> str:
 
 
 def _shapes(error: BaseException, line: str) -> str:
-    """The shapes of the tensors that a line names, and its whole numbers, where torch has raised an exception there."""
-    # A message may be endless; where torch says what is wrong, that stands at its beginning.
+    """Return the shapes of the tensors and the integers named in a line, if torch raised an exception about them."""
+    # A message may be endless; torch states the problem at its beginning.
     about = re.search(r"(?i)shape|size|dimension|index|elements|broadcast", str(error)[:1000])
     if not about or line.startswith("raise") or isinstance(error, SyntaxError):
         return ""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    frame = next((one for one in reversed(frames) if re.fullmatch(r"\w+\.py", one.f_code.co_filename)), None)
+    frame = next(
+        (candidate for candidate in reversed(frames) if re.fullmatch(r"\w+\.py", candidate.f_code.co_filename)), None
+    )
     names = dict.fromkeys(re.findall(r"(?<![.\w])(?:self\.)?[^\W\d]\w*(?!\w|\()", line))
-    found = [told for name in names if frame and (told := _told(frame, name))]
-    return ", ".join(found[:SHAPES])
+    shapes = [shape for name in names if frame and (shape := _told(frame, name))]
+    return ", ".join(shapes[:SHAPES])
 
 
 def _told(frame: FrameType, name: str) -> str:
-    """A name with the shape of its tensor, or its whole number; "" for all else."""
+    """Return a name with its tensor's shape or its integer; "" for anything else."""
     torch, held = sys.modules.get("torch"), frame.f_locals
     if name.startswith("self."):
-        with contextlib.suppress(Exception):  # it may be any object
-            own = object.__getattribute__(held.get("self"), "__dict__")
-            held = {**own, **own.get("_buffers", {}), **own.get("_parameters", {})}
+        with contextlib.suppress(Exception):  # may be any object
+            attributes = object.__getattribute__(held.get("self"), "__dict__")
+            held = {**attributes, **attributes.get("_buffers", {}), **attributes.get("_parameters", {})}
     value: Any = held.get(name.removeprefix("self."))
     if torch and type(value) in (torch.Tensor, torch.nn.Parameter):
         return f"{name} {tuple(value.shape)}"
@@ -85,7 +87,7 @@ def _told(frame: FrameType, name: str) -> str:
 
 
 def _arguments(error: BaseException) -> str:
-    """The arguments of the student's innermost function that the message of an exception mentions, in a line each.
+    """Return the arguments of the student's innermost function that an exception's message mentions, one per line.
 
     It may be a given function that was called wrongly: "argument 'device' must be torch.device" does not say by whom.
     """

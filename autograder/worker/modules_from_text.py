@@ -1,4 +1,4 @@
-"""How a worker imports: modules from text in memory, with stand-ins for what is not graded now."""
+"""How a worker imports modules: from text in memory, with stand-ins for parts that are not graded now."""
 
 import ast
 import importlib
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports modules from text that is held in memory."""
+    """Imports modules from text in memory."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.sources, self.own, self.replace = request["sources"], request["own"], request["replace"]
@@ -41,7 +41,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         from autograder.worker import ready_made_parts
 
         name = module.__name__
-        # Only the student's own modules have names that `describe` shows.
+        # Only the student's own modules get names that `describe` reports.
         if name in self.own:
             self.run_own(module, self.sources[name])
             return
@@ -58,7 +58,7 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.lock(name, module.__dict__)
 
     def lock(self, name: str, namespace: dict[str, Any]) -> None:
-        """Keep what a stand-in answers for other stages from the functions that are graded."""
+        """Hide from the graded functions the parts of a stand-in that belong to other stages."""
         from autograder.worker import ready_made_parts
 
         module = name.removeprefix(STANDIN)
@@ -66,24 +66,24 @@ class SourceFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             ready_made_parts.lock(namespace, module, paths, self.graded)
 
     def run_own(self, module: ModuleType, text: str) -> None:
-        """Run the student's text as a file that lies in the working folder."""
+        """Run the student's text like a file in the working folder."""
         module.__file__ = f"{module.__name__}.py"
         module.__dict__["__builtins__"] = with_own_import(self.sources)
         exec(compiled(module.__file__, text), module.__dict__)
 
     def lend(self, name: str, text: str, lender: "Lender") -> ModuleType:
-        """The student's module behind a stand-in; its classes have the stand-in's methods."""
+        """Return the student's module behind a stand-in; its classes get the stand-in's methods."""
         import torch
 
         module = ModuleType(name)
-        with torch.inference_mode(False), torch.enable_grad():  # as at import, whatever call has asked for a name
+        with torch.inference_mode(False), torch.enable_grad():  # as at import, in whatever call the name is requested
             self.run_own(module, text)
         put_in(module, SimpleNamespace(**lender.interface), self.replace.get(name, []))
         return module
 
 
 def compiled(filename: str, text: str) -> CodeType:
-    """A text as code; messages show its lines."""
+    """Compile a text, so that messages can show its lines."""
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     tree: Any = without_main_block(ast.parse(text, filename), text) if "__main__" in text else text
     code: CodeType = compile(tree, filename, "exec", dont_inherit=True)
@@ -94,16 +94,16 @@ def put_in(module: Any, standins: Any, paths: list[str]) -> None:
     """Replace functions and methods of the student, "function" or "Class.method", by those of the stand-in."""
     for path in paths:
         class_name, _, name = path.rpartition(".")
-        own, standin = module, standins
+        owner, standin = module, standins
         if class_name:
-            own, standin = getattr(module, class_name, None), getattr(standins, class_name)
-        # What has no stand-in (extra credit) is not called while other stages are graded.
-        if own is not None and name in vars(standin):
-            setattr(own, name, _at_home(vars(standin)[name], own))
+            owner, standin = getattr(module, class_name, None), getattr(standins, class_name)
+        # Code without a stand-in (extra credit) is not called while other stages are graded.
+        if owner is not None and name in vars(standin):
+            setattr(owner, name, _at_home(vars(standin)[name], owner))
 
 
 def _at_home(method: Any, owner: Any) -> Any:
-    """A method for another class: its `super()` is then that of this one."""
+    """Bind a method to a different class, so that its `super()` refers to that class."""
     if not isinstance(method, FunctionType) or "__class__" not in method.__code__.co_freevars:
         return method
     cells = zip(method.__code__.co_freevars, method.__closure__ or (), strict=True)

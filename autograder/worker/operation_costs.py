@@ -1,11 +1,11 @@
-"""What an operation costs beside the fixed part, in operations of small tensors: it grows with the numbers."""
+"""The extra cost of operations on large tensors, in units of small operations."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-ELEMENTS = 2048  # that cost as much as an operation
+ELEMENTS = 2048  # as expensive as one operation
 MULTIPLYING = {
     "linear",
     "matmul",
@@ -16,17 +16,17 @@ MULTIPLYING = {
     "tensordot",
     "scaled_dot_product_attention",
 }
-PRODUCTS = 150_000  # of numbers that cost as much as an operation, where they are added up
-RECURRENT = {"gru": 6, "lstm": 8}  # matrices that each step multiplies with
-STEPWISE = 80_000  # products, where they cannot be made all at once
+PRODUCTS = 150_000  # multiplications that cost as much as one operation, if they can be summed at once
+RECURRENT = {"gru": 6, "lstm": 8}  # matrix multiplications in each step
+STEPWISE = 80_000  # multiplications, if they must be done step by step
 
 
 def more(name: str, given: Iterable[torch.Tensor], value: Any) -> int:
-    """What an operation costs beside one.
+    """Return the cost of an operation beyond 1.
 
     Args:
-        given: the tensors that went into it; along the last axis of the first one products are added up.
-        value: its result, or several, of which the first one counts.
+        given: the input tensors; products are summed along the last axis of the first one.
+        value: the result; if a tuple, only its first element counts.
     """
     made = value[0] if isinstance(value, tuple) and value else value
     if not isinstance(made, torch.Tensor):

@@ -1,6 +1,7 @@
-"""What the manifest of an assignment forbids in a stage is refused in its workers; what it allows is let through.
+"""Refuse the parts that the manifest forbids in a stage, and allow those that it allows.
 
-As with the parts that no stage may use (`ready_made_parts`), stand-ins may use what is forbidden, and torch for them.
+As with the parts that are forbidden in all stages (`ready_made_parts`), stand-ins may use forbidden parts, and torch
+may on their behalf.
 """
 
 import contextlib
@@ -16,27 +17,29 @@ import torch
 from autograder.forbidden.parts import named, named_arguments, part, plain
 from autograder.worker import ready_made_parts
 
-# The modules of torch in which students find parts, by the beginning of their names; "torch" itself is one more.
+# The modules of torch in which students find parts, by prefix; "torch" itself is added below.
 PLACES = ("torch.nn", "torch.optim", "torch.special", "torch.masked", "torch.functional", "torch._C._nn", "torch._VF")
 METHODS = ("__new__", "__init__", "forward")
 
 
 def texts_of(allows: Sequence[str]) -> list[str]:
-    """What a stand-in would have in its text that used these parts; see `disable_builtins`."""
+    """Return the words that a stand-in using these parts would contain; see `disable_builtins`."""
     within = ["F.scaled_dot_product_attention", "nn.multi_head_attention_forward"] if allows else []
     return [*(f"nn.{written.rpartition('.')[2]}" for written in allows), *within]
 
 
 def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
-    """Refuse what a stage forbids, and let through what it allows."""
+    """Refuse the parts that a stage forbids, and allow those that it allows."""
     if allows:
         ready_made_parts.ALLOWED.update(plain(written.rpartition(".")[2]) for written in allows)
-        torch.backends.mha.set_fastpath_enabled(False)  # it ends in operators that no worker has
+        torch.backends.mha.set_fastpath_enabled(False)  # the fast path uses operators that workers lack
     guards: dict[int, Any] = {}
     for owner, path, name in list(_candidates(forbids)) if forbids else ():
         value = getattr(owner, name)
         whole = _holds(path, getattr(value, "__module__", None), forbids)
-        arguments = {one.argument for one in map(part, forbids) if named_arguments(path, one.argument, forbids)}
+        arguments = {
+            forbidden.argument for forbidden in map(part, forbids) if named_arguments(path, forbidden.argument, forbids)
+        }
         if isinstance(value, ModuleType) or not callable(value) or not (whole or arguments):
             continue
         guard = functools.partial(_guarded, path=path, arguments=set() if whole else arguments)
@@ -53,22 +56,22 @@ def name_parts(forbids: Sequence[str], allows: Sequence[str]) -> None:
 
 
 def _holds(path: str, home: str | None, forbids: Sequence[str]) -> bool:
-    """Whether a path leads to a forbidden part, or to what is at home in one that is a module."""
+    """Whether a path leads to a forbidden part, or into a forbidden module."""
     module, names = path.rpartition(".")[0], path.split(".")
     ends = range(2, len(names)) if home and f"{home}.".startswith(f"{module}.") else ()
     return any(named(".".join(names[:end]), forbids) for end in (*ends, len(names)))
 
 
 def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
-    """What may be a forbidden part by its name: who has it, its path, its name there."""
+    """Yield possible forbidden parts by name: the owner, the path, the name in the owner."""
     words = [part(written).name for written in forbids]
     owners: list[tuple[str, Any]] = [("torch.Tensor", torch.Tensor)]
     owners += [(path, module) for path, module in sys.modules.items() if path == "torch" or path.startswith(PLACES)]
-    for path, owner in sorted(owners, key=lambda pair: len(pair[0])):  # messages name the shortest path
+    for path, owner in sorted(owners, key=lambda pair: len(pair[0])):  # messages use the shortest path
         names = [name for name in dir(owner) if not name.startswith("__")]
         if not _holds(f"{path}.", path, forbids):
             letters = " ".join(names).replace("_", "").lower()
-            if not any(word in letters for word in words):  # as in most modules
+            if not any(word in letters for word in words):  # true of most modules
                 continue
             names = [name for name in names if any(word in name.replace("_", "").lower() for word in words)]
         yield from ((owner, f"{path}.{name}", name) for name in names)
@@ -79,13 +82,13 @@ def _candidates(forbids: Sequence[str]) -> Iterator[tuple[Any, str, str]]:
 
 
 def _guarded(function: Callable[..., Any], path: str, arguments: Set[str]) -> Callable[..., Any]:
-    """A function that looks at who calls it; with `arguments`, only if one of them is not what it is by default."""
+    """Return a function that checks its caller; with `arguments`, only if one of these differs from its default."""
     title = path.replace("torch.nn.functional.", "F.").replace("torch.nn.", "nn.")
     if not arguments:
         return ready_made_parts.refusing(function, title)
     refused = ready_made_parts.refusing(function, f"{title}({', '.join(sorted(arguments))}=...)")
     parameters: Mapping[str, inspect.Parameter] = {}
-    with contextlib.suppress(ValueError):  # some functions in C tell no names: what has such arguments is in Python
+    with contextlib.suppress(ValueError):  # some C functions have no signature; those have no such arguments
         parameters = inspect.signature(function).parameters
 
     def look_at_arguments(*args: Any, **kwargs: Any) -> Any:

@@ -1,8 +1,7 @@
-"""In a worker: what the student's code gives, made plain, so that nothing of it computes later.
+"""In a worker: convert results of student code to plain types, so that they run no more student code.
 
-A tensor of a class of its own may compute when somebody looks at it (`__torch_function__`, `__torch_dispatch__`), and
-so may a list (`__iter__`). Here tensors become those of torch and lists those of Python before anything is called on
-them.
+A tensor subclass may compute when it is inspected (`__torch_function__`, `__torch_dispatch__`), and so may a list
+(`__iter__`). Here tensors become torch's own and lists Python's own before anything is called on them.
 """
 
 from typing import Any
@@ -20,12 +19,14 @@ def is_plain(value: Any) -> bool:
 
 
 def plain_result(value: Any, depth: int = 0) -> Any:
-    """A value with plain tensors, also in lists and tuples; what cannot be made plain stays, and is never sent."""
+    """Convert a value to plain tensors, also in lists and tuples; a value that cannot be converted is never sent."""
     kind = type(value)
     if kind in KINDS or depth > MAX_DEPTH:
         return value
     if issubclass(kind, torch.Tensor):
-        dispatches = any("__torch_dispatch__" in vars(one) for one in kind.__mro__ if one is not torch.Tensor)
+        dispatches = any(
+            "__torch_dispatch__" in vars(ancestor) for ancestor in kind.__mro__ if ancestor is not torch.Tensor
+        )
         with torch._C.DisableTorchFunctionSubclass():
             return value if dispatches else torch.Tensor.as_subclass(value, torch.Tensor)
     if issubclass(kind, (list, tuple)):

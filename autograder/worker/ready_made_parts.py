@@ -1,12 +1,12 @@
-"""Ready-made parts of torch are refused while a worker runs, whatever name the student's code has for them.
+"""Refuse torch's ready-made parts while a worker runs, under whatever name the student's code uses them.
 
-A search of the text (`forbidden`) finds the line; this finds the use. In a worker, the fused functions and the
-constructors and methods of the ready-made modules are replaced by ones that look at who calls them: they work for
-stand-ins, and raise `ReadyMade` for everybody else. The same holds for what a stand-in answers itself: code of a stage
-may not call the stand-in of another stage unless it needs it (`calls` in the manifest).
+The search of the text (`forbidden`) finds the line; this finds the use. In a worker, the fused functions and the
+constructors and methods of the ready-made modules are replaced by wrappers that check their caller: they work for
+stand-ins, and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the
+stand-in of a different stage unless it needs it (`calls` in the manifest).
 
-The student's code lives in the same process and can undo this, as it can undo anything there; but not by chance, nor by
-another name for the same thing.
+The student's code runs in the same process and can undo this, like anything else there; but not by accident, nor by
+another name for the same object.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ from torch.nn import functional as F
 
 from autograder.forbidden.parts import plain
 
-ALLOWED: set[str] = set()  # what the manifest lets a stage use, see `parts_of_stage`
-INSIDE: list[str] = []  # calls of such parts that are running
-TRUSTED: dict[int, CodeType] = {}  # the code of stand-ins; a code object's names can be forged, its place cannot
+ALLOWED: set[str] = set()  # parts that the manifest allows in a stage, see `parts_of_stage`
+INSIDE: list[str] = []  # running calls of such parts
+TRUSTED: dict[int, CodeType] = {}  # the code of stand-ins by id: a code object's names can be forged, its id cannot
 MODULES: tuple[Any, ...] = (
     *(nn.MultiheadAttention, nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder),
     *(nn.TransformerEncoderLayer, nn.TransformerDecoderLayer),
@@ -38,7 +38,7 @@ FUSED = re.compile(
 )
 OPERATORS = ("scaled_dot_product_attention", "_scaled_dot_product_attention_math")
 CALL = nn.Module._call_impl.__code__
-OWN_FILES = (os.path.dirname(__file__), torch.__path__[0])  # through which calls pass, with hooks and modes
+OWN_FILES = (os.path.dirname(__file__), torch.__path__[0])  # skipped frames: calls pass through hooks and modes
 
 
 WHY = "is a ready-made part, and this course has you write it yourself"
@@ -49,7 +49,7 @@ class ReadyMade(RuntimeError):
 
 
 def trust(code: CodeType) -> None:
-    """Let this code, of a stand-in, and all that is defined in it use ready-made parts."""
+    """Allow the code of a stand-in, and all definitions in it, to use ready-made parts."""
     TRUSTED[id(code)] = code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -57,14 +57,14 @@ def trust(code: CodeType) -> None:
 
 
 def is_trusted(code: CodeType) -> bool:
-    """Whether code is a stand-in's."""
+    """Whether code belongs to a stand-in."""
     return id(code) in TRUSTED
 
 
 def methods(kind: type) -> Iterator[CodeType]:
-    """The code of the methods of a class, without those of torch."""
-    for one in kind.__mro__:
-        for method in vars(one).values() if not one.__module__.startswith("torch.") else ():
+    """Yield the code of a class's methods, without those of torch."""
+    for ancestor in kind.__mro__:
+        for method in vars(ancestor).values() if not ancestor.__module__.startswith("torch.") else ():
             if isinstance(method, FunctionType):
                 yield method.__code__
 
@@ -83,7 +83,7 @@ def forbid() -> None:
 
 
 def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A ready-made function that works for stand-ins only."""
+    """Wrap a ready-made function so that it works for stand-ins only."""
     if isinstance(function, OpOverloadPacket):
         return _operator(function, name)
     short = plain(name.rpartition(".")[2])
@@ -106,7 +106,7 @@ def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _operator(packet: OpOverloadPacket, name: str) -> Any:
-    """An operator that works for stand-ins only; torch itself finds all that belongs to it, as when it is imported."""
+    """Wrap an operator so that it works for stand-ins only; torch itself still finds all its attributes."""
 
     class Operator:
         __call__ = staticmethod(refusing(packet.__call__, name))
@@ -120,14 +120,14 @@ def _operator(packet: OpOverloadPacket, name: str) -> Any:
 
 
 def like(wrapper: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """A wrapper with the name of what it wraps; `functools.wraps` alone would lead back to that."""
+    """Give a wrapper the name of the wrapped function; `functools.wraps` alone would keep a reference to the latter."""
     functools.update_wrapper(wrapper, function, updated=())
     del wrapper.__dict__["__wrapped__"]
     return wrapper
 
 
 class Lock:
-    """Whether the stand-ins of other stages are locked, in all of this process: as long as nobody opens it."""
+    """Whether the stand-ins of other stages are locked in this process, until they are unlocked."""
 
     held = True
 
@@ -137,7 +137,7 @@ LOCK = Lock()
 
 @contextlib.contextmanager
 def opened(when: bool) -> Iterator[None]:
-    """A block in which the stand-ins of other stages may run, if that is so; not what computes after it."""
+    """A block in which the stand-ins of other stages may run, if `when` is true."""
     LOCK.held = not when
     try:
         yield
@@ -146,13 +146,13 @@ def opened(when: bool) -> Iterator[None]:
 
 
 def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[tuple[str, str]]) -> None:
-    """Let functions and methods of a stand-in raise while a graded function runs, and whenever LOCK is held.
+    """Make functions and methods of a stand-in raise while a graded function runs, and whenever LOCK is held.
 
     Args:
         namespace: the names of the stand-in.
-        paths: "function" or "Class.method" of it.
-        graded: the file of the functions that the stage grades, with their names and whole paths: ("decoder.py",
-            "forward"), ("decoder.py", "TransformerDecoderLayer.forward").
+        paths: its "function" or "Class.method" to lock.
+        graded: the graded functions, each by file with its name and with its full path: ("decoder.py", "forward"),
+            ("decoder.py", "TransformerDecoderLayer.forward").
     """
     for path in paths:
         class_name, _, name = path.rpartition(".")
@@ -168,7 +168,7 @@ def lock(namespace: Any, module: str, paths: Iterable[str], graded: Collection[t
 
 
 def is_graded(model: Any, method: str, graded: Collection[tuple[str, str]]) -> bool:
-    """Whether a method of an object is a graded one, whatever the name of its function is by now."""
+    """Whether a method of an object is graded, even if its function was renamed."""
     kinds = {(f"{kind.__module__}.py", f"{kind.__name__}.{method}") for kind in type(model).__mro__}
     return not kinds.isdisjoint(graded)
 

@@ -1,30 +1,30 @@
-"""Tell a part that nobody has written yet from one with an error in it, where the stub does not raise by itself."""
+"""Tell an unwritten part from a part with an error, where the stub itself does not raise."""
 
 import ast
 import linecache
 
-MOST_NODES = 1_200  # of a function that is looked at; what nobody has written yet has a tenth of that
+MOST_NODES = 1_200  # of a function to examine; an unwritten one has a tenth of that
 
 
 def is_stub(error: NameError, file: str, function: str, line: int) -> bool:
     """Whether a function fails with `error` only because the part that would define the name is missing.
 
-    Then it never stores the name, and what that part would take as its input is used nowhere: some parameter and all
-    variables, or a variable that is computed from the name. Who has begun, under another name say, uses them.
+    If so, the name is never stored, and the missing part's inputs are unused: some parameter and all variables, or a
+    variable computed from the name. A student who has begun, even under a different name, would use them.
     """
     name = getattr(error, "name", None)
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    found = [
+    functions = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and node.name == function and node.lineno <= line <= (node.end_lineno or 0)
     ]
-    if not name or not found:
+    if not name or not functions:
         return False
-    body = found[-1]
+    body = functions[-1]
     if sum(1 for _ in ast.walk(body)) > MOST_NODES:
         return False
     names = [node for node in ast.walk(body) if isinstance(node, ast.Name)]
@@ -38,17 +38,17 @@ def is_stub(error: NameError, file: str, function: str, line: int) -> bool:
 
 
 def computed_from(name: str, body: ast.FunctionDef) -> set[str]:
-    """The variables that are computed from a name, in any number of steps, and from nothing else."""
+    """Return the variables computed only from a name, directly or indirectly."""
     values: dict[str, list[ast.expr]] = {}
     for node in (node for node in ast.walk(body) if isinstance(node, ast.Assign)):
         for target in node.targets:
             for part in ast.walk(target):
                 if isinstance(part, ast.Name):
                     values.setdefault(part.id, []).append(node.value)
-    found = {name}
+    computed = {name}
     for _ in values:
-        found |= {variable for variable, given in values.items() if all(_reads(value, found) for value in given)}
-    return found - {name}
+        computed |= {variable for variable, given in values.items() if all(_reads(value, computed) for value in given)}
+    return computed - {name}
 
 
 def _reads(value: ast.expr, names: set[str]) -> bool:

@@ -1,7 +1,7 @@
-"""An unconfined worker refuses what a confined one cannot do, so that students hear of it before they hand in.
+"""An unconfined worker refuses what a confined one cannot do, so that students learn of it before they submit.
 
-This protects nothing. It is for the student's own run, in which a module that reads a file, draws into one, or starts a
-process or a thread would work, and fail in the graded run. Python reports such steps before it does them (PEP 578).
+This protects nothing. It is for the student's own run, where a module could read a file, draw into one, or start a
+process or a thread, and then fail in the graded run. Python reports such steps before they happen (PEP 578).
 """
 
 import errno
@@ -37,18 +37,18 @@ _start = threading.Thread.start
 
 
 def refuse() -> None:
-    """Refuse from now on."""
+    """Start refusing."""
     global _refusing
     if not _refusing:
         _refusing = True
         sys.addaudithook(_look)
-        # Neither is reported: threads only by the newest Pythons, and the files that torch writes itself.
+        # Neither is reported: threads only by the newest Pythons, and files that torch itself writes not at all.
         setattr(threading.Thread, "start", _refuse_thread)  # noqa: B010 - mypy knows both as other kinds
         setattr(torch._C, "PyTorchFileWriter", _Writer)  # noqa: B010
 
 
 def allow_again() -> None:
-    """End this, for tests of what confinement itself refuses."""
+    """Stop refusing, for tests of the confinement itself."""
     global _refusing
     _refusing = False
     setattr(threading.Thread, "start", _start)  # noqa: B010
@@ -72,14 +72,15 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
     mode, flags = arguments[1:] if event == "open" else ("r", 0)
     reads = event in READING and not (set(mode or "") & set("wax+") or (flags or 0) & WRITING)
     if _is_of_student(sys._getframe(1), reads):
-        raise PermissionError(errno.EPERM, why, *(str(one) for one in arguments[:1] if why == FILES))
+        raise PermissionError(errno.EPERM, why, *(str(argument) for argument in arguments[:1] if why == FILES))
 
 
 def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
-    """Whether a step is one of the student's code, and no import.
+    """Whether student code causes this step, and not an import.
 
-    A library reads files of its own (fonts, for a drawing); those are there in the graded run as well. What torch and
-    numpy read is what a student tells them to.
+    A library reads files of its own (fonts, for a drawing), which the graded run has as well. But torch and numpy read
+    the
+    files that a student names.
     """
     asked, library = False, False
     while frame is not None:

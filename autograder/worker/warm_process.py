@@ -1,9 +1,13 @@
-"""A warm process (Linux): has torch imported and holds nothing secret; every worker is a fork of it.
+"""A warm process (Linux): has torch imported and holds no secrets; every worker is a fork of it.
 
-Importing torch takes seconds, a fork milliseconds. The grader talks to this process over a Unix socket: one byte
-"F" with two file descriptors (the worker's socket, the file for what it prints) asks for a worker and is answered by
-its process id; "W" and a process id asks how that worker ended; "I" and a number asks to import one of OPTIONAL, which
-is too slow to be done for all. The process stays single-threaded, which forking needs.
+Importing torch takes seconds, a fork milliseconds. The grader sends requests to this process over a Unix socket:
+
+- "F" with two file descriptors (the worker's socket, the file for its output) requests a worker; the reply is its
+  process id.
+- "W" and a process id requests that worker's exit code.
+- "I" and a number requests the import of an OPTIONAL module, which would be too slow to import for all.
+
+The process stays single-threaded, since it forks.
 """
 
 import contextlib
@@ -31,7 +35,7 @@ from autograder.worker.answer_requests import serve
 from autograder.worker.warm_torch import prepare_torch
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h, prctl(2)
-# What modules import, and what Python and torch import late by themselves: every fork has it without reading a file.
+# Common imports, and modules that Python and torch import late: every fork has them without reading a file.
 MODULES = (
     "__future__ abc array bisect cmath collections.abc copy csv dataclasses datetime decimal enum fractions functools "
     "getpass heapq inspect io itertools json linecache logging math numbers operator os.path pathlib pprint random re "
@@ -45,7 +49,7 @@ MODULES = (
 
 
 def import_late(name: str) -> None:
-    """Import what a worker cannot import any more, and have it do what needs files."""
+    """Import a module that a worker cannot import later, and run the parts of it that need files."""
     from autograder.worker.allowed_modules import shown
 
     with shown():
@@ -57,7 +61,7 @@ def import_late(name: str) -> None:
             with contextlib.suppress(ImportError):
                 importlib.import_module(inner)
     if name == "torch.profiler":
-        with module.profile():  # starts two threads, which wait from then on; a fork does without them
+        with module.profile():  # starts two threads, which then stay idle; a fork does without them
             pass
     if name == "matplotlib.pyplot":
         import io
@@ -69,7 +73,7 @@ def import_late(name: str) -> None:
         module.legend()
         figure.savefig(io.BytesIO())  # finds and reads the fonts
         module.close(figure)
-        # A worker cannot look whether a font that was found is there still.
+        # A worker cannot check whether a font file still exists.
         manager, mathtext = map(importlib.import_module, ("matplotlib.font_manager", "matplotlib._mathtext"))
         fonts = {font.fname for font in vars(manager)["fontManager"].ttflist}
         there = lambda name: str(name) in fonts  # noqa: E731
@@ -78,18 +82,18 @@ def import_late(name: str) -> None:
             vars(user)["os"] = SimpleNamespace(**{**vars(os), "path": path})
 
 
-Rules = tuple[int | None, bool]  # what `confine` has to be told
+Rules = tuple[int | None, bool]  # the arguments of `confine`
 
 
 def call_prctl(option: int, value: int) -> None:
-    """Set something of this process (prctl(2))."""
+    """Set an attribute of this process (prctl(2))."""
     import ctypes
 
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the modules that a confined worker can read; others are missing for it, rather than refused files."""
+    """Finds the modules that a confined worker can read; all others are missing for it, instead of unreadable."""
 
     def __init__(self) -> None:
         self.known = packages() | sys.stdlib_module_names
@@ -101,13 +105,13 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
 
 
 def be_worker(connection: int, output: int, rules: Rules | None, finder: LibraryFinder, parent: int) -> None:
-    """The life of a worker, from the fork to its end."""
-    os.setpgid(0, 0)  # a group of its own, so that it is killed with everything it started
+    """Run a worker, from the fork to its end."""
+    os.setpgid(0, 0)  # its own process group, so that everything it starts is killed with it
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    from autograder.worker import unconfined_refusals  # imported already, by `prepare_torch`
+    from autograder.worker import unconfined_refusals  # already imported by `prepare_torch`
 
     ends = unconfined_refusals.refuse
     if rules is None:
@@ -116,7 +120,7 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
         os.closerange(connection + 1, 256)
     else:
         os.environ.clear()
-        # torch's optimizers ask for the user and for folders, in which they then write nothing.
+        # torch's optimizers look up the user and folders, but write nothing to them.
         os.environ.update(HOME="/", USER="student", TORCHINDUCTOR_CACHE_DIR="/", OMP_NUM_THREADS="1")
         sys.meta_path[sys.meta_path.index(PathFinder)] = finder
         tempfile.tempdir = "/"
@@ -124,29 +128,29 @@ def be_worker(connection: int, output: int, rules: Rules | None, finder: Library
         ends = end_reading
     faulthandler.register(signal.SIGUSR1, connection, all_threads=False)  # see `timeout_location`
     if os.getppid() != parent:
-        return  # it ended before this process asked to end with it
+        return  # the parent ended before this process asked to be killed with it
     with os.fdopen(connection, "rb") as requests, os.fdopen(connection, "wb", closefd=False) as replies:
         serve(requests, replies, ends)
 
 
 def prepare_confinement(landlock: bool) -> Rules:
-    """Import what modules will want, make the rules, and see that a fork can be confined.
+    """Import what modules may need, create the rules, and check that a fork can be confined.
 
     Args:
-        landlock: whether there are rules; without them, workers have to become another user.
+        landlock: whether to create rules; without them, workers must change their user.
 
     Returns:
-        What `confine` has to be told: the rules, and whether workers become another user.
+        The arguments of `confine`: the rules, and whether workers change their user.
 
     Raises:
-        RuntimeError: if it cannot; then there are no workers, rather than free ones.
+        RuntimeError: if a fork cannot be confined; then there are no workers at all.
     """
     import torch
 
     for name in MODULES.split():
         with contextlib.suppress(ImportError):
             import_late(name)
-    # There are no threads, and OpenMP ends a process that cannot start those that it is told to.
+    # Threads are forbidden, and OpenMP aborts a process that cannot start the requested threads.
     torch.set_num_threads = lambda nthreads: None
     rules = prepare() if landlock else None, libraries_are_public()
     pid = os.fork()
@@ -163,7 +167,7 @@ def prepare_confinement(landlock: bool) -> Rules:
 
 
 def end_strays(workers: set[int]) -> None:
-    """End what dead workers have left behind: as their children lose their parent, they become ours."""
+    """End processes that dead workers left behind: as orphans they become children of this process."""
     mine = Path(f"/proc/self/task/{os.getpid()}/children")
     while mine.exists() and (strays := {int(pid) for pid in mine.read_text().split()} - workers):
         for pid in strays:
@@ -173,19 +177,19 @@ def end_strays(workers: set[int]) -> None:
 
 def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None:
     """Fork workers until the grader is gone."""
-    # The end of the connection tells that the grader is gone. PR_SET_PDEATHSIG would speak of the thread that started
-    # this process, and that may end earlier.
+    # The connection closes when the grader is gone. PR_SET_PDEATHSIG would watch only the thread that started this
+    # process, and that thread may end earlier.
     call_prctl(PR_SET_CHILD_SUBREAPER, 1)
-    gc.disable()  # imports leave nothing to collect, but much to look through
+    gc.disable()  # imports leave no garbage, but many objects to scan
     prepare_torch()
     rules = prepare_confinement(landlock) if confined else None
-    finder = LibraryFinder()  # made here, since a fork would copy what it looks at
-    # What is here now is never garbage. A fork that looked through it for garbage would copy the memory that it shares.
+    finder = LibraryFinder()  # created before forking, since a fork would copy the scanned memory
+    # Nothing loaded so far is ever garbage. A fork that scanned it would copy the shared memory.
     gc.freeze()
     gc.enable()
     control = socket.socket(fileno=control_fd)
     workers: set[int] = set()
-    own = os.getpid()
+    parent = os.getpid()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 + ID.size, 2)
         if not message:
@@ -196,7 +200,7 @@ def main(control_fd: int, confined: bool = False, landlock: bool = True) -> None
                 with contextlib.suppress(BaseException):
                     control.close()
                     connection, output = descriptors
-                    be_worker(connection, output, rules, finder, own)
+                    be_worker(connection, output, rules, finder, parent)
                 with contextlib.suppress(BaseException):
                     sys.stdout.flush()
                 os._exit(0)

@@ -1,19 +1,19 @@
-"""What is done once, before a submission is seen: torch is imported, changed where workers need that, and warmed up."""
+"""Prepare torch once, before any submission: import it, adapt it to workers, and warm it up."""
 
 import contextlib
 from typing import Any
 
-# The weights of the checkpoints by name. They are no secret, and in a fork they are there already.
+# The weights of the checkpoints by name. They are not secret, and every fork has them at once.
 STORED: dict[str, dict[str, Any]] = {}
 
 
 def prepare_torch() -> None:
-    """Import torch the way every worker needs it, and read the checkpoints."""
+    """Import torch and adapt it to workers, and read the checkpoints."""
     import torch
     import torch.nn.functional as F
     from safetensors.torch import load, load_file, save
 
-    # A confined worker cannot read them any more.
+    # A confined worker cannot read these modules later.
     from autograder.worker import (  # noqa: F401
         allowed_modules,
         count_rows,
@@ -29,15 +29,15 @@ def prepare_torch() -> None:
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
-        with contextlib.suppress(Exception):  # the grader reads the file too and tells what is wrong with it
+        with contextlib.suppress(Exception):  # the grader reads the file too, and reports errors in it
             STORED[file.parent.name] = load_file(file)
 
     torch.set_num_threads(1)
-    # Compiling takes longer than grading and needs files; what is compiled gives the same as the plain function.
+    # Compiling takes longer than grading and needs files; the plain function returns the same.
     plain: Any = {"compile": lambda model=None, **_: (lambda later: later) if model is None else model}
     vars(torch).update(plain)
     setattr(torch.nn.Module, "compile", lambda self, *_, **__: None)  # noqa: B010 - mypy knows it as a method
-    # Every weight comes from the grader, so random initial values would be time lost.
+    # Every weight comes from the grader, so random initialisation would waste time.
     for name in vars(torch.nn.init):
         if name.endswith("_") and not name.startswith("_"):
             setattr(torch.nn.init, name, lambda tensor, *args, **kwargs: tensor)

@@ -1,1 +1,1 @@
-"""Inside a worker: what the statements of a call compute, written down for fault localisation."""
+"""In a worker: record the results of a call's statements, for fault localisation."""

@@ -1,7 +1,7 @@
-"""Which functions of the student's files run inside a followed call: with what, from where, and what they return.
+"""Trace the calls of student functions: their arguments, their callers and their results.
 
-Calls of modules alone would not show a helper function that is called with the wrong tensor, nor the `return` that
-gives back a step too early.
+Calls of modules alone would not show a helper function called with the wrong tensor, nor a `return` that comes a step
+too early.
 """
 
 import inspect
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class FunctionCalls:
-    """A trace function of Python (`sys.settrace`) for one tracer."""
+    """A trace function for Python (`sys.settrace`), belonging to one tracer."""
 
     def __init__(self, tracer: "Tracer") -> None:
         self.tracer = tracer
-        self.open: list[tuple[Frame, int, int]] = []  # a running function, its call, the call around that
+        self.open: list[tuple[Frame, int, int]] = []  # a running function, its call, the enclosing call
 
     def start(self) -> None:
-        """See the calls from now on."""
+        """Start tracing calls."""
         sys.settrace(self)
 
     def end(self) -> None:
-        """See none any more."""
+        """Stop tracing calls."""
         sys.settrace(None)
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> "FunctionCalls | _Lent | None":
@@ -60,13 +60,13 @@ class FunctionCalls:
         return self
 
     def _returned(self, frame: FrameType, value: Any) -> None:
-        if not any(one.frame is frame for one, _, _ in self.open):
+        if not any(running.frame is frame for running, _, _ in self.open):
             return
         while True:
-            own, number, outside = self.open.pop()
-            if own.frame is frame:
+            function, number, outside = self.open.pop()
+            if function.frame is frame:
                 break
-        if self.tracer.whole and (node := own.returned(value)) >= 0:
+        if self.tracer.whole and (node := function.returned(value)) >= 0:
             if self.open:
                 self.open[-1][0].came_back.append(node)
             else:
@@ -75,7 +75,7 @@ class FunctionCalls:
 
 
 class _Lent:
-    """A running function of a stand-in, called by the student's code: what goes in and comes out."""
+    """A running function of a stand-in, called by the student's code; only its inputs and outputs are traced."""
 
     def __init__(self, tracer: "Tracer", number: int, outside: int) -> None:
         self.tracer, self.number, self.outside = tracer, number, outside

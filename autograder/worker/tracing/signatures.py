@@ -1,4 +1,4 @@
-"""Short signatures of tensors, by which one is known again whatever its name is and wherever it was made."""
+"""Short signatures that identify tensors whatever their names and wherever they were computed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,26 +9,27 @@ import torch
 from autograder.worker.tracing.signature_weights import BLOCK, PRIME, STEPS, WEIGHTS
 
 COLUMNS = 8  # of a signature
-WHOLE = 1 << 19  # elements; of a larger tensor a part is looked at
+WHOLE = 1 << 19  # elements; a larger tensor is subsampled
 NESTED = 4  # lists in lists
 LARGE = 1e30
 SIGN, TWO = np.uint32(1 << 31), np.float32(2)
 
 
 def signature(tensor: torch.Tensor) -> tuple[float, ...]:
-    """Eight numbers: four means that do not depend on the order of the elements, how many there are, two means that do
-    depend on it, and one for the shape.
+    """Eight numbers: four means that ignore the order of the elements, their number, two means that depend on the
+    order, and a number for the shape.
 
-    The elements are squeezed into (-1, 1) first, like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
-    all count as -1; near zero like the root of |x|, so that small numbers, as variances, differ. Axes of size 1 have no
-    part in it. NaN counts as 0.5. A tensor on "meta" has no elements: eight times NaN.
+    The elements are first squeezed into (-1, 1), like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
+    all count as -1. Near zero the map is like the root of |x|, so that small numbers, such as variances, differ. Axes
+    of
+    size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no elements: eight times NaN.
     """
     return looked_at(tensor)[0]
 
 
 def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
-    """The signature of a tensor, and whether it holds NaN."""
-    if tensor.is_meta:  # to ask torch would load its compiler, which takes seconds
+    """Return the signature of a tensor, and whether it holds NaN."""
+    if tensor.is_meta:  # torch would load its compiler to answer, which takes seconds
         return (float("nan"),) * COLUMNS, False
     shape = 0
     for size in tensor.shape:
@@ -42,16 +43,16 @@ def looked_at(tensor: torch.Tensor) -> tuple[tuple[float, ...], bool]:
         return (0.0,) * COLUMNS, False
     if len(elements) > WHOLE:
         elements = elements[:: len(elements) // WHOLE + 1]
-    found = _means(elements)
+    means = _means(elements)
     nan = False
-    if np.isnan(found[0]):  # it holds NaN, or numbers that are too large
+    if np.isnan(means[0]):  # it holds NaN, or numbers that are too large
         nan = bool(np.isnan(elements).any())
-        found = _means(np.clip(np.nan_to_num(elements.astype(np.float64), nan=0.5), -LARGE, LARGE))
-    return (*found[:4], tensor.numel() % PRIME / PRIME, *found[4:], shape / PRIME), nan
+        means = _means(np.clip(np.nan_to_num(elements.astype(np.float64), nan=0.5), -LARGE, LARGE))
+    return (*means[:4], tensor.numel() % PRIME / PRIME, *means[4:], shape / PRIME), nan
 
 
 def _means(elements: np.ndarray) -> list[float]:
-    """The means of some elements; NaN if one of them is NaN or too large. Block by block, which stays in the cache."""
+    """Return the means of some elements; NaN if any is NaN or too large. Works in blocks that fit the cache."""
     n, sums = len(elements), [0.0] * 6
     with np.errstate(all="ignore"):
         for number, start in enumerate(range(0, n, BLOCK)):
@@ -64,29 +65,29 @@ def _means(elements: np.ndarray) -> list[float]:
             first = size.astype(np.float64)
             second = first * first
             mean = first.sum()
-            found = [mean, first @ first, second @ first, second @ second]
-            # Blocks that are exchanged count otherwise, too.
-            found += [
+            terms = [mean, first @ first, second @ first, second @ second]
+            # Depends on the block number, so that swapped blocks differ.
+            terms += [
                 row[: len(x)] @ first + number * step % 1 * mean for row, step in zip(WEIGHTS, STEPS, strict=True)
             ]
-            sums = [one + more for one, more in zip(sums, found, strict=True)]
-    return [float(one) / n for one in sums]
+            sums = [total + more for total, more in zip(sums, terms, strict=True)]
+    return [float(total) / n for total in sums]
 
 
 def signed(value: Any) -> list[list[Any]]:
-    """The signature and the shape of each tensor of a result, or of the number, text or list that it is, and whether
-    it is of fractions."""
+    """Return the signature and shape of each tensor in a result, or of the number, text or list that it is, and whether
+    the values are floating-point."""
     from autograder.worker.tracing.traced_values import Series, plain
 
-    found = [[list(signature(one)), list(one.shape), one.is_floating_point()] for one in tensors_in(value)]
+    entries = [[list(signature(one)), list(one.shape), one.is_floating_point()] for one in tensors_in(value)]
     if not plain(value):
-        return found
+        return entries
     numbers = value if isinstance(value, (list, tuple)) else [value]
-    return [*found, [list(Series().of(value)), [], any(isinstance(one, float) for one in numbers)]]
+    return [*entries, [list(Series().of(value)), [], any(isinstance(one, float) for one in numbers)]]
 
 
 def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:
-    """The tensors in a value, in nested lists, tuples and dictionaries."""
+    """Yield the tensors in a value, also in nested lists, tuples and dictionaries."""
     if isinstance(value, torch.Tensor):
         yield value
     elif depth < NESTED and isinstance(value, (list, tuple)):

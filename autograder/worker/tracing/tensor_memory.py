@@ -1,18 +1,18 @@
-"""What tells whether a tensor was changed, and which tensors share their numbers."""
+"""Tell whether a tensor was changed, and which tensors share memory."""
 
 import torch
 
 
 def version_of(tensor: torch.Tensor) -> int:
-    """How often it was changed in place."""
+    """The number of in-place changes so far."""
     try:
         return tensor._version
-    except RuntimeError:  # a tensor of inference mode has none
+    except RuntimeError:  # tensors of inference mode have none
         return 0
 
 
 def memory_of(tensor: torch.Tensor) -> int:
-    """Where its numbers lie; 0 if they lie nowhere."""
+    """The address of its data; 0 if it has none."""
     try:
         return tensor.untyped_storage().data_ptr()
     except (RuntimeError, NotImplementedError):

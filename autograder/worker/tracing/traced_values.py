@@ -1,9 +1,9 @@
-"""What the statements of a followed call make that is no tensor: numbers, texts, lists of them, and NumPy's arrays.
+"""Trace values other than tensors: numbers, texts, lists of them, and NumPy arrays.
 
-A rate, a BLEU or a decoded sentence is computed in Python's own numbers, which no torch function shows. So each
-statement of the student's files is looked at when it has run: the names that it makes get nodes of the record, made
-from those that it uses. A number that a loop makes again and again is known by all its values so far; an array by the
-signature that a tensor of its numbers has.
+A learning rate, a BLEU score or a decoded sentence is computed in Python's own numbers, which torch does not see. So
+each statement of the student's files is examined after it has run: the names that it assigns get nodes in the trace,
+derived from the names that it reads. A number assigned repeatedly in a loop is identified by all its values so far; an
+array by the signature of a tensor with its numbers.
 """
 
 import math
@@ -18,31 +18,31 @@ from autograder.worker.tracing.statements import Statement
 if TYPE_CHECKING:
     from autograder.worker.tracing.tracer import Tracer
 
-LONGEST = 500  # numbers of a series, or of a list
+LONGEST = 500  # numbers in a list, or items in another container
 OF_NUMBERS, OF_OTHERS = 1.5, 1.25  # last columns of signatures; those of tensors are below 1
-SIMPLE, WHOLE = 1.0, 0.5  # the columns before them
-NAMED, LOOPED = " =", " in"  # ends of labels: a name that a statement makes, one that the head of a loop makes
-PASSED = "return"  # the label of what is given back as it is
-REPEATED = 40  # times that a statement is looked at
-LIKE_AN_ID = 1 << 32  # another one each time: such a number says nothing of what was computed
-MOST_TEXT = 4000  # characters of what is no number
-ARRAY, FILLED = "array", "__setitem__"  # labels of arrays: a new one, one into which a statement writes
-LARGEST = 1 << 22  # elements of an array that is looked at
+SIMPLE, WHOLE = 1.0, 0.5  # the columns before these
+NAMED, LOOPED = " =", " in"  # ends of labels: a name assigned by a statement, a name assigned by the head of a loop
+PASSED = "return"  # the label of a value that is returned unchanged
+REPEATED = 40  # times that a statement is examined
+LIKE_AN_ID = 1 << 32  # differs in every run: such a number says nothing about the computation
+MOST_TEXT = 4000  # characters of a value that is not a number
+ARRAY, FILLED = "array", "__setitem__"  # labels of arrays: a new array, an array that a statement writes into
+LARGEST = 1 << 22  # elements of an array that is examined
 
 
 class Series:
-    """What a statement makes again and again; numbers are known by all of them so far."""
+    """Repeated values of a statement; numbers are identified by all values so far."""
 
     def __init__(self) -> None:
-        self.node, self.runs = -1, 0  # the last node, and how many there are
+        self.node, self.runs = -1, 0  # the last node, and the number of nodes
         self.sums = [0.0] * 4
         self.length = 0
-        self.simple = True  # whether nothing follows from it: the same small number again and again, or zeros and ones
+        self.simple = True  # whether it proves nothing: the same small number repeatedly, or zeros and ones
         self.first = 0.0
         self.binary = self.whole = True
 
     def of(self, value: Any) -> tuple[float, ...]:
-        """The signature of the next value."""
+        """Return the signature of the next value."""
         self.runs += 1
         if is_number(value):
             self.add(value)
@@ -50,7 +50,7 @@ class Series:
         return signature_of(value)
 
     def add(self, number: float) -> None:
-        """The next number."""
+        """Add the next number."""
         self.whole = self.whole and isinstance(number, int)
         value = float(number)
         value = 0.77 if math.isnan(value) else max(-1e300, min(1e300, value))
@@ -68,44 +68,44 @@ class Series:
         self.simple = self.binary or (self.simple and alike)
 
     def signature(self) -> tuple[float, ...]:
-        """Eight numbers: four means, the length, a zero, whether they are simple or whole, that they are numbers."""
+        """Eight numbers: four means, the length, a zero, whether they are simple or whole, and a mark for numbers."""
         n = max(self.length, 1)
-        means = [one / n for one in self.sums]
+        means = [total / n for total in self.sums]
         return (*means, min(self.length, 1000) / 1000, 0.0, SIMPLE if self.simple else self.whole * WHOLE, OF_NUMBERS)
 
 
 def plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value is made of numbers and texts alone, and of none that may be the number of an object (`id`)."""
+    """Whether a value consists of numbers and texts only, none of which may be an object's `id`."""
     if isinstance(value, (bool, int, float, str)):
         return not isinstance(value, int) or abs(value) < LIKE_AN_ID
     if depth > 3 or not isinstance(value, (list, tuple, dict, set, frozenset)) or len(value) > LONGEST:
         return False
     if isinstance(value, dict):
-        return all(plain(one, depth + 1) for one in (*value.keys(), *value.values()))
-    return all(plain(one, depth + 1) for one in value)
+        return all(plain(item, depth + 1) for item in (*value.keys(), *value.values()))
+    return all(plain(item, depth + 1) for item in value)
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of numbers that is not too large."""
+    """Whether a value is a numeric array that is not too large."""
     return type(value) is np.ndarray and value.dtype.kind in "biuf" and value.size <= LARGEST
 
 
 def followed(value: Any) -> bool:
-    """Whether a value that is no tensor gets a node."""
+    """Whether a value other than a tensor gets a node."""
     return is_array(value) or plain(value)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is one number of Python."""
+    """Whether a value is a single Python number."""
     return isinstance(value, (bool, int, float)) and not (isinstance(value, int) and abs(value) > 1 << 200)
 
 
 def signature_of(value: Any) -> tuple[float, ...]:
-    """The signature of a list of numbers, or of any other plain value."""
+    """Return the signature of a list of numbers, or of any other plain value."""
     if isinstance(value, (list, tuple)) and value and all(map(is_number, value)):
         series = Series()
-        for one in value:
-            series.add(one)
+        for number in value:
+            series.add(number)
         return series.signature()
     text = _text(value)[:MOST_TEXT].encode()
     numbers = [(zlib.crc32(text, start) % 100003) / 100003 for start in (1, 7, 42, 99, 1234, 777)]
@@ -113,9 +113,9 @@ def signature_of(value: Any) -> tuple[float, ...]:
 
 
 def _text(value: Any) -> str:
-    """The same text for the same value, in whatever order a dictionary or a set was filled."""
+    """Return a canonical text of a value, independent of the order in a dictionary or set."""
     if isinstance(value, dict):
-        return "{" + ",".join(sorted(f"{_text(key)}:{_text(one)}" for key, one in value.items())) + "}"
+        return "{" + ",".join(sorted(f"{_text(key)}:{_text(item)}" for key, item in value.items())) + "}"
     if isinstance(value, (set, frozenset)):
         return "{" + ",".join(sorted(map(_text, value))) + "}"
     if isinstance(value, (list, tuple)):
@@ -124,21 +124,21 @@ def _text(value: Any) -> str:
 
 
 class Frame:
-    """A running function of the student's: what its names are, by nodes of the record."""
+    """A running function of the student, with the node of each of its names."""
 
     def __init__(self, tracer: "Tracer", frame: FrameType) -> None:
         self.tracer, self.frame = tracer, frame
         self.statements = tracer.statements(frame.f_code.co_filename)
         self.nodes: dict[str, int] = {}
-        self.numbers: dict[str, int] = {}  # of these nodes those of fractions
-        self.arrays: dict[str, np.ndarray] = {}  # what the names of arrays stand for
+        self.numbers: dict[str, int] = {}  # the nodes of floating-point numbers among these
+        self.arrays: dict[str, np.ndarray] = {}  # the arrays by name
         self.written: dict[tuple[str, int], int] = {}  # how often the statement of a line has written into an array
         self.running: Statement | None = None
-        self.since = 0  # the node at which it began
-        self.came_back: list[int] = []  # what the functions that the statement calls have returned
+        self.since = 0  # number of nodes at the start of the running statement
+        self.came_back: list[int] = []  # results of the functions called by the statement
 
     def given(self, arguments: dict[str, Any], caller: "Frame | None") -> None:
-        """The function begins with these arguments; they are made by the statement that calls it."""
+        """Start the function with these arguments, which the calling statement computed."""
         statement = caller.running if caller else None
         for name, value in arguments.items():
             if followed(value):
@@ -147,14 +147,14 @@ class Frame:
                 self.know(name, self.tracer.plain_node(name + NAMED, frame, line, inputs, value), value)
 
     def begin(self, line: int) -> None:
-        """A line begins: the statement before it has run, unless this is another line of the same one."""
+        """Start a line: the previous statement is finished, unless the line belongs to it."""
         new = self.statements.get(line)
         if new is not self.running:
             self.finish(line)
             self.running, self.since = new, len(self.tracer.nodes)
 
     def finish(self, line: int) -> None:
-        """The statement that was running is at its end; the next line is this one."""
+        """Finish the running statement; `line` is the next line."""
         statement = self.running
         if statement is None:
             return
@@ -173,15 +173,15 @@ class Frame:
         self.came_back = []
 
     def goes_on(self, name: str, value: Any, line: int) -> bool:
-        """Whether a statement writes into an array once more that it has filled for long: the last node stands for
-        all that is still to come, and is looked at again when the array is used."""
+        """Whether a statement keeps writing into an array that it has written into many times. The last node then
+        represents all later writes, and is updated when the array is used."""
         if name not in self.arrays or value is not self.arrays[name]:
             return False
         self.written[name, line] = self.written.get((name, line), 0) + 1
         return self.written[name, line] > REPEATED
 
     def returned(self, value: Any) -> int:
-        """The function returns: the node of what it gives back, or -1."""
+        """Return the node of the function's return value, or -1."""
         statement = self.running
         if statement is None or not statement.returns or not followed(value):
             return -1
@@ -190,7 +190,7 @@ class Frame:
         return self.tracer.plain_node(label, self.frame, statement.first, kept or inputs, value)
 
     def know(self, name: str, node: int, value: Any) -> None:
-        """A name stands for a plain value."""
+        """Record that a name has a plain value."""
         self.nodes[name] = node
         if isinstance(value, float):
             self.numbers[name] = node
@@ -198,32 +198,32 @@ class Frame:
             self.arrays[name] = value
 
     def inputs(self, statement: Statement) -> list[int]:
-        """The nodes that a statement uses."""
-        found = list(self.came_back)
+        """Return the nodes of the values that a statement reads."""
+        nodes = list(self.came_back)
         for name in statement.uses:
             self.look_again(name)
             node = self.nodes[name] if name in self.nodes else self.tracer.node_of(self.frame.f_locals.get(name))
             if node >= 0:
-                found.append(node)
-        return found + self.tracer.made_on(self.frame.f_code.co_filename, statement, self.since)
+                nodes.append(node)
+        return nodes + self.tracer.made_on(self.frame.f_code.co_filename, statement, self.since)
 
     def passed(self, statement: Statement, value: Any) -> list[int]:
-        """The nodes of which a statement has made an argument: one, if it is passed on as it is."""
+        """Return the nodes that an argument was computed from; a single node if it is passed on unchanged."""
         return self.kept(statement, value) or self.inputs(statement)
 
     def kept(self, statement: Statement, value: Any) -> list[int]:
-        """The node of a name that stands for this very value, if the statement uses one."""
+        """Return the node of a name that the statement reads and whose value is this object."""
         same = [name for name in statement.uses if name in self.nodes and self.frame.f_locals.get(name) is value]
         return [self.nodes[same[0]]] if same else []
 
     def look_again(self, name: str) -> None:
-        """An array is used that was written into more often than was looked at."""
+        """Update the node of an array that was written into more often than recorded."""
         if name in self.arrays and any(key[0] == name and often > REPEATED for key, often in self.written.items()):
             self.written = {key: often for key, often in self.written.items() if key[0] != name}
             self.tracer.look_again(self.nodes[name], self.arrays[name])
 
     def of_arrays(self, values: list[Any]) -> list[int]:
-        """The nodes of these arrays; of one without a name those of the arrays of which the statement makes it."""
+        """Return the nodes of these arrays; for an unnamed array, the nodes of the arrays that it was computed from."""
         if self.running is None:
             return []
         names = [name for name in self.running.uses if name in self.arrays]
@@ -233,7 +233,7 @@ class Frame:
         return [self.nodes[name] for name in names] or [one for one in self.came_back if one in self.tracer.arrays]
 
     def fractions(self, values: list[float]) -> list[int]:
-        """The nodes of the names that stand for these very fractions, where the running statement uses them."""
+        """Return the nodes of the names whose values are these floats, if the running statement reads them."""
         names = [name for name in self.running.uses if name in self.numbers] if values and self.running else []
         known = {name: self.frame.f_locals.get(name) for name in names}
-        return [self.numbers[name] for name, value in known.items() if any(value is one for one in values)]
+        return [self.numbers[name] for name, value in known.items() if any(value is number for number in values)]

@@ -1,11 +1,11 @@
-"""Follow a computation inside the worker: every operation on tensors, its line, and a short signature of its result.
+"""Trace a computation inside the worker: every tensor operation, its line, and a short signature of its result.
 
-It runs only after a test has failed, when the grader asks for the same call once more. What it sends back says which
-numbers came from which, by signatures, not the numbers themselves; and since the student's code could forge it, the
-grader takes it for a hint about a line and for nothing else (see `traces`).
+It runs only after a test has failed, when the grader requests the same call again. The trace says which numbers were
+computed from which, by signatures, without the numbers themselves. The student's code could forge it, so the grader
+uses it only as a hint about a line (see `localization.trace`).
 
-What is written down is in `record`. An operation in place makes a new node for every tensor that shares the memory.
-What runs inside a stand-in of another stage is not looked at: its call is one operation.
+The recorded data are described in `trace_recorder`. An in-place operation adds a node for every tensor that shares the
+memory. Operations inside a stand-in of another stage are not traced: its call counts as one operation.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from autograder.worker.tracing.tensor_memory import memory_of, version_of
 from autograder.worker.tracing.trace_recorder import GIVEN, GRADIENT, MADE, TRAINED, Record
 from autograder.worker.tracing.traced_values import REPEATED, Series, is_array, plain
 
-# Questions about a tensor whose answers are no tensors: nothing to follow, and asked often.
+# Queries about a tensor that return no tensor: nothing to trace, and called often.
 QUESTIONS = {
     *("size", "dim", "numel", "item", "tolist", "stride", "is_floating_point", "is_complex", "__len__", "__bool__"),
     *("__int__", "__float__", "__index__", "__format__", "__repr__", "is_contiguous", "data_ptr", "storage_offset"),
@@ -39,32 +39,32 @@ EMPTY = {"empty", "empty_like", "new_empty", "empty_strided"}
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
     with torch._C.DisableTorchFunction():
-        return torch.from_numpy(np.array(array, dtype=np.float64))  # torch knows fewer types
+        return torch.from_numpy(np.array(array, dtype=np.float64))  # torch supports fewer types
 
 
 class Tracer(Record, TorchFunctionMode):
-    """Sees what some calls compute, and writes it down."""
+    """Observes calls and records their operations."""
 
     def __init__(self, files: set[str], seconds: float = TRACE_SECONDS) -> None:
         TorchFunctionMode.__init__(self)
         Record.__init__(self, files, seconds)
-        self._now: dict[int, tuple[int, int]] = {}  # of a tensor's id: its node, and its version at that time
-        self._kept: list[torch.Tensor] = []  # so that no id and no memory is used again
+        self._now: dict[int, tuple[int, int]] = {}  # tensor id -> its node, and the tensor's version at that time
+        self._kept: list[torch.Tensor] = []  # keeps tensors alive, so that no id and no memory is reused
         self._sharing: dict[int, list[torch.Tensor]] = {}
-        self._unseen = False  # while a stand-in runs
-        self._forward = 0  # what had run when gradients were last computed
-        self._standins: dict[int, tuple[torch.nn.Module, bool]] = {}  # by ids; kept, so that no id is used again
-        self.plain_result: tuple[int, Any] = (-1, None)  # the number, text or list that a function has returned last
-        self.functions: FunctionCalls | None = None  # while a call runs
-        self._series: dict[tuple[int, str], Series] = {}  # of a statement and a name
-        self.arrays: set[int] = set()  # nodes of NumPy's
+        self._unseen = False  # true while a stand-in runs
+        self._forward = 0  # the cost so far when gradients were last computed
+        self._standins: dict[int, tuple[torch.nn.Module, bool]] = {}  # by id; kept alive, so that no id is reused
+        self.plain_result: tuple[int, Any] = (-1, None)  # the number, text or list that a function returned last
+        self.functions: FunctionCalls | None = None  # set while a call runs
+        self._series: dict[tuple[int, str], Series] = {}  # by statement and name
+        self.arrays: set[int] = set()  # nodes of NumPy arrays
         self._modules: dict[int, str] = {}
         self._weights: dict[int, str] = {}
 
-    # What the worker tells
+    # Called by the worker
 
     def running(self, target: Any) -> "_Running":
-        """Follow what happens inside the `with` block: a call of an object or a function."""
+        """Trace the `with` block: a call of an object or a function."""
         if isinstance(target, torch.nn.Module):
             self._modules |= {id(module): name or "it" for name, module in target.named_modules()}
             self._weights |= {id(weight): name for name, weight in target.named_parameters()}
@@ -72,31 +72,31 @@ class Tracer(Record, TorchFunctionMode):
         return _Running(self)
 
     def returned(self, value: Any) -> None:
-        """The result of a call; those of several calls come one behind the other."""
+        """Record the result of a call; results of several calls are appended."""
         if self.whole:
-            self.raised = None  # what did, before an attribute is read, is over
+            self.raised = None  # an exception before an attribute is read no longer matters
             self.results += [self._node(tensor) for tensor in tensors_in(value)]
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
             if plain(value):
                 node, returned = self.plain_result
                 own = node >= 0 and (returned is value or returned == value)
-                if not own:  # a driver has made it of what the student's function returned
+                if not own:  # a driver computed it from the result of the student's function
                     node = self.append(GIVEN, "", (-1, -1), [], Series().of(value))
                 self.results, self.shapes = [*self.results, node], [*self.shapes, []]
         self.results, self.shapes = ([], []) if not self.whole else (self.results[:1000], self.shapes[:1000])
 
     def step(self, name: str, value: Any) -> Any:
-        """A named step of the reference: the value is given back."""
+        """Record a named step of the reference and return the value."""
         if self.whole:
             self.steps += [(name, self._node(tensor)) for tensor in tensors_in(value)]
             if plain(value) and self.functions and self.functions.open:
-                own = self.functions.open[-1][0]
-                statement = own.running
-                inputs = own.inputs(statement) if statement else []
-                self.steps.append((name, self.plain_node(name, own.frame, own.frame.f_lineno, inputs, value)))
+                function = self.functions.open[-1][0]
+                statement = function.running
+                inputs = function.inputs(statement) if statement else []
+                self.steps.append((name, self.plain_node(name, function.frame, function.frame.f_lineno, inputs, value)))
         return value
 
-    # What torch tells
+    # Called by torch
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs, name = kwargs or {}, getattr(func, "__name__", "")
@@ -118,13 +118,15 @@ class Tracer(Record, TorchFunctionMode):
         made = list(tensors_in(value)) if name != "__get__" or isinstance(value, torch.Tensor) else []
         changed = [x for x, version in zip(used, before, strict=True) if version_of(x) != version]
         if made or changed:
-            others = [one for one in (*args, *kwargs.values()) if type(one) is float or is_array(one)]
+            others = [
+                argument for argument in (*args, *kwargs.values()) if type(argument) is float or is_array(argument)
+            ]
             self._operation(name, used, before, made, changed, others)
         return value
 
     def _count(self, name: str, used: Iterable[torch.Tensor], value: Any) -> None:
         self.ran += more(name, used, value)
-        if name == "backward":  # what runs there is not seen: once more what has run before it
+        if name == "backward":  # the backward pass is not seen: count the cost of the forward pass again
             self.ran += self.ran - self._forward
             self._forward = self.ran
 
@@ -144,30 +146,30 @@ class Tracer(Record, TorchFunctionMode):
         inputs = [self._node(x, version) for x, version in zip(used, before, strict=True)]
         place = self.place(sys._getframe(2))
         if self.functions and self.functions.open:
-            running, arrays = self.functions.open[-1][0], [one for one in others if is_array(one)]
-            inputs += running.fractions([one for one in others if type(one) is float])
+            running, arrays = self.functions.open[-1][0], [argument for argument in others if is_array(argument)]
+            inputs += running.fractions([argument for argument in others if type(argument) is float])
             inputs += running.of_arrays(arrays) if arrays else []
         for tensor in {id(x): x for x in changed}.values():
             trained = isinstance(tensor, torch.nn.Parameter)
             node = self._add(MADE, TRAINED if trained else name, place, inputs, tensor)
             for other in self._sharing.get(memory_of(tensor), ()):
-                # What shares the memory is another part of it, perhaps: it is looked at when it is used.
+                # A tensor that shares the memory may be a different part of it, so its values are compared.
                 if id(other) in self._now and other is not tensor:
                     old = self._now[id(other)][0]
                     seen = old if self._unchanged(old, other) else self._add(MADE, name, place, [node, old], other)
                     self._now[id(other)] = (seen, version_of(other))
             self._know(tensor, node)
         for tensor in made:
-            if name in EMPTY:  # what lies in its memory by chance would be another table each time
+            if name in EMPTY:  # uninitialised memory would have random contents
                 with torch._C.DisableTorchFunction(), torch.no_grad():
                     tensor.zero_()
             if id(tensor) not in known:
                 self._know(tensor, self._add(MADE, name, place, inputs, tensor))
 
-    # The record
+    # Nodes of the trace
 
     def _node(self, tensor: torch.Tensor, version: int | None = None) -> int:
-        """The node of a tensor as it is (or was at a version); a new one if nobody saw where it comes from."""
+        """Return the node of a tensor as it is (or was at a version); a new node if its origin is unknown."""
         now = version_of(tensor) if version is None else version
         if (known := self._now.get(id(tensor))) and known[1] == now:
             return known[0]
@@ -180,13 +182,13 @@ class Tracer(Record, TorchFunctionMode):
         return node
 
     def _from_numpy(self, tensor: torch.Tensor) -> int:
-        """A node of a tensor that torch was not seen to make, on a line that uses arrays; -1 on others."""
-        own = self.functions.open[-1][0] if self.functions and self.functions.open else None
-        arrays = own.of_arrays([]) if own and not isinstance(tensor, torch.nn.Parameter) else []
-        return self._add(MADE, "from_numpy", self.place(own.frame), arrays, tensor) if own and arrays else -1
+        """Return a node for a tensor of unknown origin on a line that uses arrays; -1 on other lines."""
+        function = self.functions.open[-1][0] if self.functions and self.functions.open else None
+        arrays = function.of_arrays([]) if function and not isinstance(tensor, torch.nn.Parameter) else []
+        return self._add(MADE, "from_numpy", self.place(function.frame), arrays, tensor) if function and arrays else -1
 
     def _unchanged(self, node: int, tensor: torch.Tensor) -> bool:
-        """Whether a tensor is what it was, though something in the memory that it shares has changed."""
+        """Whether a tensor is unchanged, although other elements of its shared memory have changed."""
         with contextlib.suppress(Exception):
             return signature(tensor) == self.signatures[node]
         return False
@@ -198,19 +200,19 @@ class Tracer(Record, TorchFunctionMode):
         self._now[id(tensor)] = (node, version_of(tensor))
 
     def _add(self, kind: int, label: str, place: tuple[int, int], inputs: list[int], tensor: torch.Tensor) -> int:
-        found, nan = (float("nan"),) * COLUMNS, False
-        # Weights are given, and what is empty has no numbers yet: to look at them would cost most of the time.
+        means, nan = (float("nan"),) * COLUMNS, False
+        # Weights are given, and empty tensors have no values yet: computing signatures of them would dominate the cost.
         weight = kind == GIVEN and isinstance(tensor, torch.nn.Parameter)
         if label not in EMPTY and not weight:
-            with contextlib.suppress(Exception):  # a tensor without numbers of its own, as inside vmap
-                found, nan = looked_at(tensor)
+            with contextlib.suppress(Exception):  # a tensor without values of its own, as inside vmap
+                means, nan = looked_at(tensor)
         self.bytes += tensor.numel() * tensor.element_size()
-        return self.append(kind, label, place, inputs, found, nan)
+        return self.append(kind, label, place, inputs, means, nan)
 
     # Numbers, texts and lists
 
     def plain_node(self, label: str, frame: FrameType | None, line: int, inputs: list[int], value: Any) -> int:
-        """A new node for what a line makes that is no tensor; a given one where there is no line."""
+        """Return a node for a value other than a tensor on a line; a given node if there is no line."""
         place = (-1, -1)
         if frame is not None:
             number = self.places.setdefault((frame.f_code.co_filename, line), len(self.places))
@@ -227,15 +229,15 @@ class Tracer(Record, TorchFunctionMode):
         return series.node
 
     def look_again(self, node: int, array: np.ndarray) -> None:
-        """An array whose node is known has been filled further."""
+        """Update the node of an array that has been filled further."""
         self.signatures[node] = signature(_tensor(array))
 
     def node_of(self, value: Any) -> int:
-        """The node of a tensor as it is now; -1 of anything else."""
+        """Return the node of a tensor in its current state; -1 for anything else."""
         return self._node(value) if isinstance(value, torch.Tensor) else -1
 
     def called(self, call: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
-        """A call of a module; that of a stand-in is one operation, whatever it computes."""
+        """Trace a call of a module; a stand-in's call counts as one operation."""
         if not self.whole or self._unseen:
             return call(module, *args, **kwargs)
         path = self._modules.get(id(module)) or type(module).__name__[:80]
@@ -261,31 +263,33 @@ class Tracer(Record, TorchFunctionMode):
         return value
 
     def _is_standin(self, module: torch.nn.Module) -> bool:
-        """Whether all that a call of a module runs is a stand-in's, or torch's."""
-        if (seen := self._standins.get(id(module))) is None:
+        """Whether all code that a call of a module runs is a stand-in's, or torch's."""
+        if (entry := self._standins.get(id(module))) is None:
             parts = [*module.modules()]
             codes = [code for part in parts for code in methods(type(part))]
-            codes += [one.__code__ for part in parts for one in vars(part).values() if isinstance(one, FunctionType)]
+            codes += [
+                value.__code__ for part in parts for value in vars(part).values() if isinstance(value, FunctionType)
+            ]
             names = {code.co_filename for code in codes}
             known = any(map(is_trusted, methods(type(module)))) and names.isdisjoint(self.files)
-            seen = self._standins[id(module)] = module, known
-        return seen[1]
+            entry = self._standins[id(module)] = module, known
+        return entry[1]
 
     def entered(self, name: str, caller: FrameType | None, given: list[Any]) -> tuple[int, int] | None:
-        """A call of a function: its number, and that of the call around it. None if there are too many already."""
+        """Open a call of a function: return its number and that of the enclosing call; None if there are too many."""
         if not self.whole or len(self.calls) > TRACE_NODES // 8:
             return None
         around = self.inside
         while around >= 0 and self.calls[around][0].endswith("()"):
             around = self.calls[around][2]
         path = f"{self.calls[around][0]}." if around >= 0 else ""
-        # A method belongs to its module, from wherever it is called: those of two layers are told apart.
-        if given and isinstance(given[0], torch.nn.Module) and (own := self._modules.get(id(given[0]))):
-            path = f"{own}."
+        # A method belongs to its module, wherever it is called from: methods of two layers are distinguished.
+        if given and isinstance(given[0], torch.nn.Module) and (module := self._modules.get(id(given[0]))):
+            path = f"{module}."
         return self._open(f"{path}{name}()"[-80:], self.place(caller)[0], given)
 
     def left(self, number: int, outside: int, frame: FrameType | None, value: Any) -> None:
-        """A function returns, on the line of a frame; None for one of a stand-in."""
+        """Close a function's call, at the line of its frame; the frame is None for a stand-in's function."""
         self.inside = outside
         if self.whole:
             self.calls[number][4] += [self._node(tensor) for tensor in tensors_in(value)]
@@ -326,5 +330,5 @@ class _Running:
 
 
 def step(name: str, value: Any) -> Any:
-    """What the grader writes around a named step of the reference (see `diagnosis.named_steps`)."""
+    """Mark a named step of the reference; the grader inserts these calls (see `localization.named_steps`)."""
     return _Running.current.step(name, value) if _Running.current else value
