@@ -140,6 +140,7 @@ def run_test(
         printed=printed,
         seconds=time.monotonic() - started,
         parts=parts,
+        places=_places(error),
     )
     return within_budget(result), error
 
@@ -287,6 +288,12 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
         return "failed", error.wrong.message, (f"called    {error.call}", *error.wrong.details)
     lines = "".join(traceback.format_exception(error)).splitlines()
     return "fault", f"the grader failed: {type(error).__name__}: {error}", tuple(lines)
+
+
+def _places(error: BaseException | None) -> tuple[tuple[str, int], ...]:
+    """The line of the student's code at which an exception ended a test."""
+    where = error.where[-1:] if isinstance(error, StudentFault) else ()
+    return tuple((place.file, place.line) for place in where if place.line)
 
 
 def _line(place: Place) -> str:
