@@ -11,13 +11,18 @@ import argparse
 import importlib
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from autograder.manifest import ROOT, Assignment, assignments, broken
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
+
+if TYPE_CHECKING:
+    from autograder.reports.verdict import Verdict
 
 # Python itself ends with 1 after an exception: what did not even start must not look like a verdict.
 COMPLETE, USAGE, FAULT, INCOMPLETE = 0, 2, 3, 4
@@ -26,10 +31,11 @@ TEACHING, AUTHORS, MACHINE = "grade a class", "make what students get", "write a
 COMMANDS = {
     "batch": ("autograder.classroom.batch", TEACHING, "grade all submissions of a class"),
     "compare": ("autograder.classroom.compare", TEACHING, "who gains and who loses between two runs of batch"),
-    "export": ("autograder.classroom.export", TEACHING, "grades for Canvas or Moodle, feedback, similarity"),
+    "export": ("autograder.classroom.export", TEACHING, "grades for Canvas or Moodle, feedback, verdicts"),
     "term": ("autograder.classroom.term", TEACHING, "the results of all assignments side by side"),
     "handout": ("autograder.authoring.packing.handout", AUTHORS, "the archive that students get"),
-    "gradescope": ("autograder.authoring.packing.gradescope_archive", AUTHORS, "the archive for Gradescope"),
+    "pack": ("autograder.authoring.packing.pack", AUTHORS, "an autograder for Gradescope, PrairieLearn, Autolab, ..."),
+    "gradescope": ("autograder.authoring.packing.gradescope_archive", AUTHORS, "the same as pack --for gradescope"),
     "release": ("autograder.authoring.release", AUTHORS, "notebooks and stubs, from the solutions"),
     "site": ("autograder.authoring.site.command", AUTHORS, "the course as a static site"),
     "new": ("autograder.authoring.new", MACHINE, "a small assignment that works, to be edited"),
@@ -83,6 +89,15 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--summary", type=Path, metavar="FILE", help="add the verdict to a file, as a table in Markdown"
     )
+    parser.add_argument(
+        "--verdict",
+        type=Path,
+        metavar="FILE",
+        help="write the verdict as data: FILE.json (verdict/1), .xml (JUnit) or .sarif",
+    )
+    parser.add_argument(
+        "--problems", action="store_true", help="print lines for an editor instead: file:line: severity: message"
+    )
     parser.add_argument("--watch", action="store_true", help="grade again whenever a module is saved; Ctrl-C ends")
     parser.add_argument("--verbose", action="store_true", help="show more about each test, and what your code prints")
     instructors = parser.add_argument_group("for instructors")
@@ -102,18 +117,22 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         from autograder.reports.watch import watch
 
-        if args.hidden or args.json or args.zip:
-            raise UserError("--watch is for your own modules: it goes with none of --hidden, --json and --zip")
-        return watch(args.submission or own_folder(chosen), chosen, stages, args.verbose)
+        if args.hidden or args.json or args.zip or args.verdict:
+            raise UserError(
+                "--watch is for your own modules: it goes with none of --hidden, --json, --verdict and --zip"
+            )
+        return watch(args.submission or own_folder(chosen), chosen, stages, args.verbose, args.problems)
     seed = hidden_seed(args, chosen)
     folder = args.submission or own_folder(chosen)
     check_writable(args.json)
     archive = Path(f"{chosen.name}.zip") if args.zip == Path() else args.zip
     check_writable(archive, "--zip")
     check_writable(args.summary, "--summary")
+    check_writable(args.verdict, "--verdict")
     if archive and archive.suffix.lower() != ".zip":
         raise UserError(f"{archive} is not the name of a zip file; stages stand before --zip")
     gradescope = part("autograder.reports.gradescope_results", "--json") if args.json else None
+    as_format = format_of(args.verdict) if args.verdict else None
     if not folder.is_dir() and folder.suffix.lower() != ".zip":
         raise UserError(f"there is no folder {folder}")
     confined = args.hidden and not args.unconfined
@@ -125,29 +144,43 @@ def run(args: argparse.Namespace) -> int:
         from autograder.grading.grade_submission import grade
         from autograder.grading.results import StageResult
         from autograder.reports.console import clean, print_next, print_stage, print_total
+        from autograder.reports.problems import annotations, commands_ignored, diagnostics, on_github, problem_lines
+        from autograder.reports.verdict import as_text, verdict, write_text
         from autograder.sandbox.limits import SUBMISSION_SECONDS
         from autograder.sandbox.time_budget import Clock
         from autograder.submissions.read_submission import read_submission
 
         submission = read_submission(folder, chosen)
-        console = Console(highlight=False, emoji=False, markup=False)
-        console.print(Text(clean(f"{chosen.title}: {submission.name}"), style="bold"))
+        console = Console(highlight=False, emoji=False, markup=False, quiet=args.problems)
+        with commands_ignored():
+            console.print(Text(clean(f"{chosen.title}: {submission.name}"), style="bold"))
 
-        def shown(stage: StageResult) -> None:
-            print_stage(console, stage, args.verbose)
+            def shown(stage: StageResult) -> None:
+                print_stage(console, stage, args.verbose)
 
-        report = grade(
-            submission,
-            chosen,
-            workers,
-            stages,
-            on_stage=shown,
-            hidden_seed=seed,
-            clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # one's own code may take its time
-            jobs=min(2, os.cpu_count() or 1),
-        )
-        print_total(console, report)
-        print_next(console, report, chosen.stages)
+            report = grade(
+                submission,
+                chosen,
+                workers,
+                stages,
+                on_stage=shown,
+                hidden_seed=seed,
+                clock=Clock(SUBMISSION_SECONDS) if args.hidden else None,  # one's own code may take its time
+                jobs=min(2, os.cpu_count() or 1),
+            )
+            print_total(console, report)
+            print_next(console, report, chosen.stages)
+        found = verdict(report, chosen, sources=submission.sources)
+        if args.problems or on_github():
+            start = Path(os.environ.get("GITHUB_WORKSPACE", "")) if on_github() else Path()
+            placed = diagnostics(found, folder if folder.is_dir() else Path(), start)
+            for line in [
+                *(problem_lines(placed) if args.problems else []),
+                *(annotations(placed) if on_github() else []),
+            ]:
+                print(line)
+        if args.problems:
+            print(found["summary"])
         if archive:
             from autograder.submissions.pack import pack
 
@@ -159,11 +192,13 @@ def run(args: argparse.Namespace) -> int:
     finally:
         workers.close()
     if gradescope:
-        gradescope.write_results(report, args.json)
+        write_text(as_text(gradescope.results(found, report.hidden_seed)), args.json)
+    if as_format:
+        write_text(as_format(found), args.verdict)
     if args.summary:
         from autograder.reports.markdown_summary import write_summary
 
-        write_summary(report, args.summary)
+        write_summary(found, args.summary)
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
 
 
@@ -230,6 +265,24 @@ def check_writable(path: Path | None, option: str = "--json") -> None:
         raise UserError(f"{path} is a folder; {option} takes the name of a file")
     if not path.absolute().parent.is_dir():
         raise UserError(f"there is no folder {path.absolute().parent} for {path.name}")
+
+
+def format_of(path: Path) -> Callable[["Verdict"], str]:
+    """The function that writes a verdict in the format of a file's name.
+
+    Raises:
+        UserError: if it has no known ending.
+    """
+    from autograder.reports.verdict import as_text
+
+    formats: dict[str, Callable[[Verdict], str]] = {
+        ".json": as_text,
+        ".xml": lambda found: part("autograder.reports.junit_xml", "JUnit XML").junit(found),
+        ".sarif": lambda found: as_text(part("autograder.reports.sarif", "SARIF").sarif(found)),
+    }
+    if (suffix := path.suffix.lower()) not in formats:
+        raise UserError(f"{path} must end in .json (verdict/1), .xml (JUnit) or .sarif")
+    return formats[suffix]
 
 
 def part(module: str, what: str) -> ModuleType:

@@ -189,7 +189,7 @@ def grade_class(
     rest = "had not changed" if again is None else "were not asked for"
     print(f"Graded {graded} submissions in {seconds:.0f} s; {len(found) - graded} {rest}.")
     tests = "The visible tests only" if settings.seed is None else f"Visible and hidden tests, seed {settings.seed}"
-    print(f"{tests}. Results are in {args.out}: grades.csv, report.html, feedback, results.")
+    print(f"{tests}. Results are in {args.out}: grades.csv, report.html, feedback, verdicts.")
     if place:
         print(f"The points are in the gradebook {place}; those of nbgrader autograde are replaced.")
     if not settings.confined:

@@ -1,5 +1,4 @@
-"""`python -m autograder export canvas|moodle|feedback|similarity`: write files for a gradebook or a similarity
-checker."""
+"""`python -m autograder export canvas|moodle|feedback|verdict|similarity`: data for gradebooks and other programs."""
 
 import argparse
 import csv
@@ -41,7 +40,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         description="Write the grades of a class into a gradebook, or its modules for a similarity checker.",
         epilog="exit status: 0 all graded students are in the file, 1 not all (they are listed), 2 wrong usage",
     )
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="canvas|moodle|feedback|similarity")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="canvas|moodle|feedback|verdict|similarity")
     canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported")
     moodle = kinds.add_parser("moodle", help="fill the offline grading worksheet of a Moodle assignment")
     feedback = kinds.add_parser("feedback", help="pack the students' pages for upload to Moodle or Canvas, or for mail")
@@ -49,6 +48,13 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     feedback.add_argument("--for", dest="platform", choices=FEEDBACK_FOR, required=True, help="how the pages are named")
     feedback.add_argument("--out", type=Path, required=True, metavar="FILE", help="zip file to write")
     feedback.add_argument("--submissions", type=Path, metavar="DIR", help="download from Canvas, for its loose files")
+    verdicts = kinds.add_parser("verdict", help="the verdicts as data: verdict/1, JUnit XML, SARIF, Markdown")
+    verdicts.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
+    verdicts.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for a file per student")
+    verdicts.add_argument(
+        "--format", choices=("json", "junit", "sarif", "markdown", "gradescope"), default="json", help="(%(default)s)"
+    )
+    verdicts.add_argument("--audience", choices=("student", "staff"), default="student", help="(%(default)s)")
     similarity = kinds.add_parser("similarity", help="lay out the modules for JPlag and Dolos")
     for kind in (canvas, moodle):
         kind.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
@@ -95,6 +101,12 @@ def run(args: argparse.Namespace) -> int:
         from autograder.classroom.feedback_export import export_feedback
 
         for line in export_feedback(args.results, args.platform, args.out, args.submissions):
+            print(clean(line))
+        return DONE
+    if args.kind == "verdict":
+        from autograder.classroom.verdict_export import export_verdict
+
+        for line in export_verdict(args.results, args.out, args.format, args.audience):
             print(clean(line))
         return DONE
     policy = read_policy(args.policy) if args.policy else Policy()

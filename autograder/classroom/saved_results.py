@@ -4,6 +4,7 @@ batch.json             assignment and seed
 results/anna.json      a student's report, and the settings it depends on
 feedback/anna.html     the student's page
 staff/anna.html        the staff's page: code, all results, differences from the stub
+verdicts/anna.json     the student's verdict as data, for other programs: see docs/verdict.md
 grades.csv             a row for each student
 not-graded.csv         a row for each file that does not count
 review.csv             the staff's decisions, written by people; see reports/review_file.py
@@ -15,8 +16,8 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Container, Sequence
-from dataclasses import asdict
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -34,6 +35,7 @@ from autograder.reports.review_file import (
     with_review,
     write_empty,
 )
+from autograder.reports.verdict import Audience, Verdict, as_text, fault_report, verdict
 from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.find_submissions import Found
 from course.config import CHECKPOINTS
@@ -49,6 +51,7 @@ DECIDING = (
     "grading/*.py",
     "submissions/stage_*.py",
 )
+FOLDERS = ("results", "feedback", "staff", "verdicts")
 OF_ASSIGNMENT = ("*.toml", "*.py", "visible/*", "hidden/*", "standins/*", "mistakes/*", "expected/*")
 
 
@@ -79,11 +82,11 @@ class Records:
 
         self.folder = folder
         try:
-            for sub in ("results", "feedback", "staff"):
+            for sub in FOLDERS:
                 (folder / sub).mkdir(parents=True, exist_ok=True)
             self._lock = FileLock(folder / ".lock")
             self._lock.acquire(timeout=0)
-            for place in (folder, folder / "results", folder / "feedback", folder / "staff"):
+            for place in (folder, *(folder / sub for sub in FOLDERS)):
                 (place / ".partial").unlink(missing_ok=True)
             write_empty(folder)
         except Timeout:
@@ -174,6 +177,17 @@ class Records:
         decisions = self.review.get(found.student)
         return with_review(report, decisions) if decisions else report
 
+    def verdict(
+        self, found: Found, audience: Audience = "student", sources: Mapping[str, str] | None = None
+    ) -> Verdict:
+        """The verdict on a student's submission; where the grader failed, its outcome says so.
+
+        Raises:
+            UserError: if a decision of the staff does not fit it.
+        """
+        report = self.report(found) or replace(fault_report(found.assignment), submission=found.student)
+        return {**verdict(report, found.assignment, audience, sources=sources), "students": [found.student]}
+
     def drop_renamed(self, students: Sequence[Found]) -> None:
         """Delete results under outdated file names, left by students whose file name changed with the class."""
         expected = {self._path(found) for found in students}
@@ -184,7 +198,7 @@ class Records:
                     path.unlink()
 
     def write_pages(self, students: Sequence[Found], fresh: Container[str]) -> None:
-        """Write the pages of the staff, and of the students with decisions of the staff.
+        """Write the pages of the staff, those of students with decisions of the staff, and the verdicts.
 
         Args:
             fresh: the students graded in this run.
@@ -196,9 +210,14 @@ class Records:
         before = json.loads(record.read_bytes()) if record.exists() else []
         for found in students:
             page = self.folder / "staff" / f"{found.safe_name}.html"
+            verdict_file = self.folder / "verdicts" / f"{found.safe_name}.json"
             reviewed = found.student in self.review or found.student in before
-            if (found.student in fresh or reviewed or not page.exists()) and (report := self.report(found)):
-                html = staff_html(report, found.read().sources, found.assignment)
+            if not (found.student in fresh or reviewed or not page.exists() or not verdict_file.exists()):
+                continue
+            sources = found.read().sources
+            write_whole(verdict_file, as_text(self.verdict(found, sources=sources)).encode())
+            if report := self.report(found):
+                html = staff_html(report, sources, found.assignment)
                 write_whole(page, html.encode(errors="replace"))
                 if reviewed:
                     write_whole(self.feedback_path(found), feedback_html(report).encode(errors="replace"))

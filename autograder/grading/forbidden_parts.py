@@ -117,6 +117,7 @@ def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
             max_points=stage.points[name],
             message=f"{first.module}.py:{first.number}: {first.what}",
             details=(*(f"{line.module}.py:{line.number}: {line.text}" for line in lines[:5]), WHY),
+            places=tuple((f"{line.module}.py", line.number) for line in lines[:5]),
         )
         for name, case in stage_tests(stage).items()
     ]

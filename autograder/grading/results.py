@@ -48,6 +48,7 @@ class TestResult:
     marks: tuple[LineMark, ...] = ()  # the same, line by line
     short: str = ""  # the details in one line
     fault_step: str = ""  # the named step that the first wrong line should make
+    places: tuple[tuple[str, int], ...] = ()  # file and line of an exception, an unwritten function, a forbidden part
 
     def pointing(self, verdict: LineVerdict) -> "TestResult":
         """This outcome with what is said of lines."""
@@ -140,8 +141,9 @@ def from_json(entry: dict[str, Any]) -> Report:
     def test(fields: dict[str, Any]) -> TestResult:
         parts = tuple(PartResult(**part) for part in fields.get("parts", ()))  # older reports have none
         marks = tuple(LineMark(**{**mark, "steps": tuple(mark["steps"])}) for mark in fields.get("marks", ()))
+        places = tuple((file, line) for file, line in fields.get("places", ()))
         lists = {name: tuple(fields.get(name, ())) for name in ("details", "hints", "pointed")}
-        return TestResult(**{**fields, **lists, "parts": parts, "marks": marks})
+        return TestResult(**{**fields, **lists, "parts": parts, "marks": marks, "places": places})
 
     def stage(fields: dict[str, Any]) -> StageResult:
         return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})

@@ -141,6 +141,7 @@ def run_test(
         printed=printed,
         seconds=time.monotonic() - started,
         parts=parts,
+        places=_places(error),
     )
     return within_budget(result), error
 
@@ -295,6 +296,12 @@ def _short(error: BaseException | None) -> str:
     if isinstance(error, Incorrect):
         return error.wrong.short
     return _line(error.where[-1]) if isinstance(error, StudentFault) and error.where else ""
+
+
+def _places(error: BaseException | None) -> tuple[tuple[str, int], ...]:
+    """The line of the student's code at which an exception ended a test."""
+    where = error.where[-1:] if isinstance(error, StudentFault) else ()
+    return tuple((place.file, place.line) for place in where if place.line)
 
 
 def _line(place: Place) -> str:

@@ -2,47 +2,58 @@
 
 from pathlib import Path
 
-from autograder.grading.results import Report
-from autograder.reports.console import clean
-from autograder.reports.one_cause import told_once
 from autograder.reports.short_verdict import points
-from autograder.reports.student_feedback import for_student
+from autograder.reports.verdict import Test, Verdict, score_line
 from course.errors import UserError
 
 MARKS = {"passed": "✅", "not started": "⬜"}
+MOST = 250_000  # characters; GitHub refuses a summary of more than 1 MiB
 
 
-def summary(report: Report) -> str:
+def summary(found: Verdict) -> str:
     """The stages with their points, the tests, and what is wrong with each that did not pass."""
-    report = for_student(report)
     lines = [
-        f"## {_plain(report.title)}: {points(report.points)} of {points(report.max_points)} points",
+        f"## {plain(found['title'])}: {score_line(found)}",
         "",
         *("| test | verdict | points |", "|---|---|---|"),
     ]
-    for stage in map(told_once, report.stages):
-        extra = " (extra credit)" if stage.extra_credit and "extra" not in stage.title else ""
-        score = f"{points(stage.points)} of {points(stage.max_points)}"
-        lines.append(f"| **{stage.number}. {_plain(stage.title)}{extra}** | | **{score}** |")
-        for test in stage.tests:
-            said = f": {_plain(test.message)}" if test.message and test.status != "not started" else ""
-            hint = f"<br>{_plain(test.hints[0])}" if test.hints else ""
-            verdict = f"{MARKS.get(test.status, '❌')} {test.status}{said}{hint}"
-            lines.append(f"| {_plain(test.title)} | {verdict} | {points(test.points)} of {points(test.max_points)} |")
-    if report.faulty:
+    tests = {test["id"]: test for test in found["tests"]}
+    mistakes: dict[str, str] = {}  # known mistake -> the title of the first test that shows it
+    for stage in found["stages"]:
+        extra = " (extra credit)" if stage["extra_credit"] and "extra" not in stage["title"] else ""
+        score = f"{points(stage['points'])} of {points(stage['max_points'])}"
+        lines.append(f"| **{stage['number']}. {plain(stage['title'])}{extra}** | | **{score}** |")
+        for test in found["tests"]:
+            if test["stage"] == stage["name"]:
+                score = f"{points(test['points'])} of {points(test['max_points'])}"
+                lines.append(f"| {plain(test['title'])} | {_told(test, tests, mistakes)} | {score} |")
+    if found["outcome"] == "fault":
         lines += ["", "The grader itself failed in at least one test; this says nothing about your code."]
     return "\n".join([*lines, "", "More: `python grade.py --verbose`, or `check(...)` in the notebooks.", ""])
 
 
-def _plain(text: str) -> str:
+def _told(test: Test, tests: dict[str, Test], mistakes: dict[str, str]) -> str:
+    verdict = f"{MARKS.get(test['status'], '❌')} {test['status']}"
+    if test["same_as"] and test["status"] != "not started":
+        return f"{verdict}: same cause as in “{plain(tests[test['same_as']]['title'].rstrip('.'))}”"
+    said = f": {plain(test['message'])}" if test["message"] and test["status"] != "not started" else ""
+    places = dict.fromkeys(f"`{mark['file']}:{mark['line']}`" for mark in test["diagnostics"][:3])
+    where = f"<br>{', '.join(places)}" if places and test["status"] not in ("not started", "no file") else ""
+    first = mistakes.setdefault(test["mistake"], test["title"]) if test["mistake"] else test["title"]
+    hint = f"<br>{plain(test['hints'][0])}" if test["hints"] and first == test["title"] else ""
+    again = f"<br>Same mistake as in “{plain(first.rstrip('.'))}”" if first != test["title"] else ""
+    return f"{verdict}{said}{where}{hint}{again}"
+
+
+def plain(text: str) -> str:
     """Text from anywhere in a cell of a table: one line, and nothing that Markdown or HTML takes for its own."""
-    shown = " ".join(clean(text).split())[:400]
+    shown = " ".join(text.split())[:400]
     for char, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         shown = shown.replace(char, instead)
     return "".join(f"\\{char}" if char in "\\`*_{}[]()#+!|~$@" else char for char in shown)
 
 
-def write_summary(report: Report, path: Path) -> None:
+def write_summary(found: Verdict, path: Path) -> None:
     """Add the table to the end of a file, as GitHub wants it.
 
     Raises:
@@ -50,6 +61,6 @@ def write_summary(report: Report, path: Path) -> None:
     """
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(summary(report))
+            file.write(summary(found)[:MOST])
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -41,7 +41,7 @@ def for_student(report: Report) -> Report:
     return replace(
         report,
         stages=tuple(map(_stage, report.stages)),
-        end_to_end=_test(report.end_to_end) if report.end_to_end else None,
+        end_to_end=test_for_student(report.end_to_end) if report.end_to_end else None,
         hidden_seed=None,
         review=(),
     )
@@ -50,7 +50,7 @@ def for_student(report: Report) -> Report:
 def _stage(stage: StageResult) -> StageResult:
     tests: list[TestResult] = []
     first: dict[str, str] = {}  # the title of the first test with each known mistake, where its hints are
-    for test in map(_test, stage.tests):
+    for test in map(test_for_student, stage.tests):
         if test.hints and test.mistake in first:
             test = replace(test, hints=(f"Same cause as in “{first[test.mistake]}”.",))
         elif test.hints:
@@ -70,12 +70,13 @@ def _guarded(part: PartResult) -> bool:
     return part.hidden and part.status != "passed"
 
 
-def _test(test: TestResult) -> TestResult:
+def test_for_student(test: TestResult) -> TestResult:
+    """A test without what is not for students."""
     test = replace(test, parts=tuple(map(part_for_student, test.parts)))
     if test.status == "fault":
         return replace(test, message=FAULT, details=(), short="", mistake="", hints=(), printed="")
     if test.hidden:
-        test = replace(test, pointed=(), marks=(), fault_step="", short="")
+        test = replace(test, pointed=(), marks=(), fault_step="", places=(), short="")
         if test.status == "passed":
             return replace(test, message="", details=(), printed="")
         return replace(test, message=HIDDEN, details=() if test.hints else (ADVICE,), printed="")

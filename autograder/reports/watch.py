@@ -27,12 +27,19 @@ GRACE_SECONDS = 0.3  # for what is nearly done: ending it costs the start of ano
 LOOK_MS = 1000  # without a notice, as on network drives, the files are looked at after so long
 
 
-def watch(folder: Path, assignment: Assignment, stages: Sequence[Stage] | None, verbose: bool = False) -> int:
+def watch(
+    folder: Path,
+    assignment: Assignment,
+    stages: Sequence[Stage] | None,
+    verbose: bool = False,
+    problems: bool = False,
+) -> int:
     """Show the verdict now and after each change of a module; 0 when it is interrupted.
 
     Args:
         folder: where the modules are. It is watched itself, so an editor may replace a file by a new one.
         stages: only these; None means that every save grades the stages that the saved module belongs to.
+        problems: print the lines of all stages for an editor's problem matcher in place of the verdict.
 
     Raises:
         UserError: if it is not a folder.
@@ -41,7 +48,7 @@ def watch(folder: Path, assignment: Assignment, stages: Sequence[Stage] | None, 
         raise UserError(f"--watch needs the folder of the modules, and {folder} is none")
     from rich.console import Console
 
-    desk = Desk(Console(highlight=False, emoji=False, markup=False), folder, assignment, verbose)
+    desk = Desk(Console(highlight=False, emoji=False, markup=False), folder, assignment, verbose, problems)
     try:
         known = texts(folder, assignment)
         desk.grade(stages or assignment.stages)
@@ -59,13 +66,17 @@ def watch(folder: Path, assignment: Assignment, stages: Sequence[Stage] | None, 
 class Desk:
     """Grades in a thread of its own, one thing at a time, and shows what comes out."""
 
-    def __init__(self, console: "Console", folder: Path, assignment: Assignment, verbose: bool = False) -> None:
+    def __init__(
+        self, console: "Console", folder: Path, assignment: Assignment, verbose: bool = False, problems: bool = False
+    ) -> None:
         from autograder.grading.warm_session import Session
 
         self.console, self.folder, self.assignment, self.verbose = console, folder, assignment, verbose
         self._session = Session(assignment)
         self._thread: threading.Thread | None = None
         self._stages: set[str] = set()  # those that are being graded
+        # With problems: the lines of each stage, for an editor forgets all lines when a grading begins.
+        self._problems: dict[str, list[str]] | None = {} if problems else None
 
     def grade(self, stages: Iterable[Stage], saved: str = "") -> None:
         """Grade stages, and those of a grading that is still running and is ended by this."""
@@ -100,7 +111,32 @@ class Desk:
             problem = f"error: {error}"
         except Exception as error:  # whatever it is, watching goes on
             problem = f"The grader itself failed ({type(error).__name__}: {error}); this says nothing about your code."
-        show(self.console, report, problem, self.verbose, f"{f'Saved: {saved}. ' if saved else ''}", self.folder)
+        saved = f"Saved: {saved}. " if saved else ""
+        if self._problems is None:
+            show(self.console, report, problem, self.verbose, saved, self.folder)
+        else:
+            self._print_problems(report, problem, saved)
+
+    def _print_problems(self, report: "Report | None", problem: str, saved: str) -> None:
+        from autograder.reports.problems import diagnostics, problem_lines
+        from autograder.reports.verdict import verdict
+
+        assert self._problems is not None
+        if report is not None:
+            sources = {
+                name.removesuffix(".py"): text.decode(errors="replace")
+                for name, text in texts(self.folder, self.assignment).items()
+            }
+            found = verdict(report, self.assignment, sources=sources)
+            for stage in found["stages"]:
+                own = [test for test in found["tests"] if test["stage"] == stage["name"]]
+                placed = diagnostics({**found, "tests": own}, self.folder, Path())
+                self._problems[stage["name"]] = problem_lines(placed)
+            problem = found["summary"]
+        for line in dict.fromkeys(line for lines in self._problems.values() for line in lines):
+            self.console.print(line, soft_wrap=True)
+        self.console.print(f"{problem}\n{saved}Watching {self.folder}; Ctrl-C ends.", soft_wrap=True)
+        self.console.file.flush()
 
     def end(self) -> None:
         """End what is running, without a word."""

@@ -20,6 +20,7 @@ from autograder.manifest import assignment
 from autograder.reports.console import print_stage
 from autograder.reports.gradescope_results import results
 from autograder.reports.student_feedback import feedback_html
+from autograder.reports.verdict import as_text, verdict
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
@@ -86,7 +87,8 @@ def lost(report: Report) -> list[TestResult]:
 def check_views(report: Report, world: World) -> None:
     """Fail if a report shows a secret, a hidden input, or text that is more than text."""
     views = {
-        "Gradescope": json.dumps(results(report), ensure_ascii=False),
+        "Gradescope": json.dumps(results(verdict(report, ASSIGNMENT)), ensure_ascii=False),
+        "verdict": as_text(verdict(report, ASSIGNMENT)),
         "page": feedback_html(report),
         "console": printed_report(report),
     }

@@ -16,6 +16,7 @@ from autograder.grading.run_test import run_test
 from autograder.manifest import assignment
 from autograder.reports.gradescope_results import results
 from autograder.reports.student_feedback import feedback_html
+from autograder.reports.verdict import verdict
 from autograder.sandbox.limits import WAITING, WAITING_STAGES
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
@@ -61,7 +62,9 @@ def test_what_a_student_reads_holds_no_time():
     later = replace(make_report(*slow, hidden_seed=SEED), seconds=report.seconds + 7.4)
     assert later != report
     assert feedback_html(later) == feedback_html(report)
-    assert results(later) == results(report)
+    told = verdict(report, ASSIGNMENT)
+    assert verdict(later, ASSIGNMENT) == told
+    assert results(told, SEED) == results(verdict(later, ASSIGNMENT), SEED)
 
 
 BUSY = """

@@ -12,7 +12,9 @@ import yaml
 
 from autograder.__main__ import main
 from autograder.grading.results import Report, StageResult, TestResult
+from autograder.manifest import assignment
 from autograder.reports.markdown_summary import summary
+from autograder.reports.verdict import verdict
 from tests.support.running_notebooks import unpacked_handout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,14 +38,17 @@ def test_the_workflow_grades_in_a_clean_clone(clone, tmp_path):
     done = subprocess.run(["bash", "-e", "-c", grade], cwd=clone, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     table = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert table.startswith("## The Transformer: 0 of 110 points\n\n| test | verdict | points |\n|---|---|---|\n")
+    assert table.startswith(
+        "## The Transformer: 0 of 100 points, and 0 of 10 extra\n\n| test | verdict | points |\n|---|---|---|\n"
+    )
     assert table.count("| ⬜ not started |") == 10
 
 
 def test_the_table_is_a_table_whatever_stands_in_a_message():
     message = "ValueError: a | b\n<script>`x`</script> [y](z) @everyone"
     test = TestResult("s", "test_a", "Attend.", "error", 0, 5, message, hints=("It looks | so",))
-    text = summary(Report("T", "anna", (StageResult("s", 1, "S", True, (test,)),), 1.0))
+    report = Report("T", "anna", (StageResult("s", 1, "S", True, (test,)),), 1.0)
+    text = summary(verdict(report, assignment("transformer")))
     (row,) = [line for line in text.splitlines() if line.startswith("| Attend.")]
     assert row.replace("\\|", "").count("|") == 4
     assert "<script>" not in row
@@ -54,7 +59,7 @@ def test_the_table_is_a_table_whatever_stands_in_a_message():
 def test_github_is_told_apart(clone, tmp_path):
     assert main(["handout", str(tmp_path / "plain.zip")]) == 0
     with zipfile.ZipFile(tmp_path / "plain.zip") as archive:
-        assert not any("/." in name for name in archive.namelist())
+        assert {name for name in archive.namelist() if "/." in name} == {"transformer-student/.vscode/tasks.json"}
     assert ".venv/" in (clone / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 

@@ -14,7 +14,10 @@ import pytest
 
 from autograder.authoring.packing import gradescope_container as in_container
 from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings, parse_arguments
-from autograder.reports.gradescope_results import FAULT, results
+from autograder.grading.results import Report
+from autograder.reports import gradescope_results
+from autograder.reports.gradescope_results import FAULT
+from autograder.reports.verdict import verdict
 from autograder.sandbox import confine
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
@@ -28,6 +31,12 @@ from tests.support.worth import FULL, TOTAL
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION, STUBS = ROOT / "solutions" / ASSIGNMENT.name, ROOT / "notebooks" / ASSIGNMENT.name
 MEGABYTES = 700  # Gradescope gives a container 768
+
+
+def results(report: Report, release: str = "visible") -> dict[str, Any]:
+    return gradescope_results.results(verdict(report, ASSIGNMENT, release=release), report.hidden_seed)
+
+
 needs_root = pytest.mark.skipif(
     bool(confine.unsupported(landlock=False)), reason=confine.unsupported(landlock=False) or "-"
 )

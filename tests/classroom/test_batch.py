@@ -77,7 +77,7 @@ def test_each_grade_is_the_one_that_the_submission_gets_alone(graded):
 
 def test_what_is_written(graded):
     assert {path.name for path in graded.out.iterdir()} - {".lock"} == {
-        *("batch.json", "results", "feedback", "staff", "grades.csv", "not-graded.csv", "review.csv"),
+        *("batch.json", "results", "feedback", "staff", "verdicts", "grades.csv", "not-graded.csv", "review.csv"),
         *("review.html", "report.html"),
     }
     entry = recorded(graded.out)["anna"]
@@ -103,7 +103,7 @@ def test_what_is_written(graded):
 
 def test_hostile_names(graded):
     students = 4 + len(HOSTILE)
-    for folder in ("results", "feedback"):
+    for folder in ("results", "feedback", "verdicts"):
         names = [path.name for path in (graded.out / folder).iterdir()]
         assert len({name.lower() for name in names}) == students
         assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in names)

@@ -1,5 +1,7 @@
 """`python grade.py --watch`: a verdict after each save, for as long as one likes."""
 
+import json
+import re
 import subprocess
 import sys
 import time
@@ -9,6 +11,8 @@ import pytest
 from tests.support.watching import ROOT, watching
 from tests.support.worth import FULL, REQUIRED, TOTAL, WRONG_MASK, of, total
 
+TASKS = json.loads((ROOT / "autograder/authoring/packing/vscode/tasks.json").read_text(encoding="utf-8"))["tasks"]
+BACKGROUND = TASKS[1]["problemMatcher"]["background"]
 WRONG, RIGHT = "key_padding_mask[:, None, None, :] == 0", "key_padding_mask[:, None, None, :] != 0"
 
 
@@ -70,9 +74,28 @@ def test_a_save_grades_the_stages_of_the_saved_module(tmp_path):
     assert "Stage 1" not in text
 
 
-@pytest.mark.parametrize("arguments", [["--hidden"], ["--json", "x.json"], ["--submission", "README.md"], ["nothing"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--hidden"], ["--json", "x.json"], ["--verdict", "x.json"], ["--submission", "README.md"], ["nothing"]],
+)
 def test_bad_usage(arguments):
     command = [sys.executable, "grade.py", "--watch", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+def test_an_editor_keeps_the_lines_of_all_stages(tmp_path):
+    begins, ends = (re.compile(BACKGROUND[name]) for name in ("beginsPattern", "endsPattern"))
+    with watching(tmp_path, "mha", "pe", "--problems") as watcher:
+        first = watcher.verdict()
+        assert "35 of 35 points" in first
+        watcher.save("mha", RIGHT, WRONG)
+        second = watcher.verdict().splitlines()
+        watcher.save("pe", "import math", "import math; raise ValueError")
+        third = watcher.verdict()
+    assert begins.search(second[0])
+    assert ends.search(second[-1])
+    assert any(re.search(r"mha\.py:\d+: error: .* \[mha\.\w+\]$", line) for line in second)
+    assert re.search(r"mha\.py:\d+: error: ", third)
+    assert re.search(r"pe\.py:\d+: error: ValueError", third)

@@ -28,7 +28,8 @@ else:
 
 from autograder.authoring.packing.zip_files import ROOT, check_target, collect, write_zip
 from autograder.manifest import Assignment
-from autograder.reports.gradescope_results import WHEN
+from autograder.reports.gradescope_results import results
+from autograder.reports.verdict import RELEASES, as_text, fault_report, verdict
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
@@ -82,8 +83,8 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--hidden-results",
-        choices=WHEN,
-        default=WHEN[0],
+        choices=RELEASES,
+        default=RELEASES[0],
         help="when students see the tests that hidden tests decide, and their points (%(default)s)",
     )
     parser.add_argument("--settings", type=Path, metavar="FILE", help="these options as a TOML file: seed = 7")
@@ -106,7 +107,7 @@ def from_file(path: Path) -> dict[str, Any]:
     for name, value in found.items():
         if name not in OPTIONS:
             raise UserError(f"{path}: there is no {name}; there are {', '.join(OPTIONS)}")
-        if type(value) not in OPTIONS[name] or (name == "hidden_results" and value not in WHEN):
+        if type(value) not in OPTIONS[name] or (name == "hidden_results" and value not in RELEASES):
             raise UserError(f"{path}: {name} cannot be {value!r}")
     return found
 
@@ -179,13 +180,9 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
     return {
         **files,
         "requirements.txt": "".join(f"{line}\n" for line in requirements()).encode(),
-        SETTINGS: as_json(asdict(settings)),
-        "fault.json": as_json(nothing_graded(chosen)),
+        SETTINGS: as_text(asdict(settings)).encode(),
+        "fault.json": as_text(results(verdict(fault_report(chosen), chosen))).encode(),
     }
-
-
-def as_json(value: Any) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def requirements() -> list[str]:
@@ -194,23 +191,6 @@ def requirements() -> list[str]:
 
     lines = all_requirements(ROOT / "pyproject.toml")
     return sorted(line for line in lines if re.split(r"[^\w-]", line, maxsplit=1)[0] in PACKAGES)
-
-
-def nothing_graded(chosen: Assignment) -> dict[str, Any]:
-    """The results.json of a grader that failed: all tests, no points, and that this says nothing."""
-    from autograder.grading.results import Report, StageResult, TestResult
-    from autograder.grading.run_test import stage_tests
-    from autograder.reports.gradescope_results import results
-
-    stages = []
-    for stage in chosen.stages:
-        titles = {name: case.shortDescription() or name for name, case in stage_tests(stage).items()}
-        tests = (
-            TestResult(stage.name, name, titles[name], "fault", points=0, max_points=most)
-            for name, most in stage.points.items()
-        )
-        stages.append(StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests)))
-    return results(Report(chosen.title, "", tuple(stages), seconds=0))
 
 
 def main(arguments: list[str]) -> int:

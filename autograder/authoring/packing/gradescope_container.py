@@ -6,7 +6,6 @@ what is printed about it is for instructors, and Gradescope shows it to them onl
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ from autograder.grading.grade_submission import grade
 from autograder.grading.results import Report
 from autograder.manifest import assignment
 from autograder.reports.console import print_stage, print_total
-from autograder.reports.gradescope_results import write_results
+from autograder.reports.gradescope_results import results
+from autograder.reports.verdict import as_text, verdict, write_text
 from autograder.sandbox.confine import unsupported
 from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import make_workers
@@ -72,8 +72,9 @@ def run(root: Path) -> int:
     for stage in report.stages:
         print_stage(console, stage, verbose=True)
     print_total(console, report)
-    # The seed is that of the whole class, and Gradescope hands the results of one submission to the next.
-    write_results(replace(report, hidden_seed=None), root / "results" / "results.json", settings.hidden_results)
+    found = verdict(report, assignment(settings.assignment), release=settings.hidden_results)
+    # Without the seed: it is that of the whole class, and Gradescope hands the results of one submission to the next.
+    write_text(as_text(results(found)), root / "results" / "results.json")
     return 0
 
 

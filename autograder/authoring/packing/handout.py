@@ -44,6 +44,8 @@ INSTRUCTORS = (
         "localization/named_steps.py",
         "reports/item_analysis.py",
         "reports/gradescope_results.py",
+        "reports/junit_xml.py",
+        "reports/sarif.py",
         "reports/write_files.py",
     ),
     *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py"),
@@ -111,7 +113,7 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> 
         files[mistakes] = as_visible(files[mistakes])
     files["environment.yml"] = without_packages(files["environment.yml"])
     files["pyproject.toml"] = for_students(collect(root, ["pyproject.toml"])["pyproject.toml"])
-    templates = {"README.md": "student_readme.md", "Makefile": "student.mk"}
+    templates = {"README.md": "student_readme.md", "Makefile": "student.mk", ".vscode/tasks.json": "vscode/tasks.json"}
     for name, template in templates.items():
         files[name] = collect(root, [f"{PACKING}/{template}"])[f"{PACKING}/{template}"]
     for name in ("README.md", "docs/student-guide.md", "Makefile"):

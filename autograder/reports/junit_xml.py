@@ -1,0 +1,59 @@
+"""The verdict as JUnit XML: a test case for each part of a test, which Artemis, GitLab, Jenkins and CodeGrade read.
+
+JUnit knows no points, so a platform weights the cases itself. It knows errors, which are not failures: they stand for
+faults of the grader.
+"""
+
+from collections.abc import Iterator, Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from autograder.reports.verdict import Part, Test, Verdict
+
+
+def junit(found: Verdict) -> str:
+    """The XML text of a student's verdict."""
+    root = Element("testsuites", name=found["title"])
+    totals = [0, 0, 0, 0]
+    for stage in found["stages"]:
+        suite = SubElement(root, "testsuite", name=stage["name"])
+        tests = [test for test in found["tests"] if test["stage"] == stage["name"]]
+        cases = [case for test in tests for case in _cases(test)]
+        suite.extend(cases)
+        counts = [len(cases), *(sum(case.find(kind) is not None for case in cases) for kind in KINDS)]
+        _count(suite, counts, sum(test["seconds"] for test in tests))
+        totals = [total + count for total, count in zip(totals, counts, strict=True)]
+    _count(root, totals, found["engine"]["seconds"])
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+KINDS = ("failure", "error", "skipped")
+
+
+def _count(element: Element, counts: list[int], seconds: float) -> None:
+    for name, count in zip(("tests", "failures", "errors", "skipped"), counts, strict=True):
+        element.set(name, str(count))
+    element.set("time", f"{seconds:.3f}")
+
+
+def _cases(test: Test) -> Iterator[Element]:
+    """A case for each part of a test, or one for a test without parts."""
+    named: Sequence[tuple[str, Part | Test]] = [(f"[{part['name']}]", part) for part in test["parts"]] or [("", test)]
+    for which, part in named:
+        name = test["id"].partition(".")[2] + which
+        case = Element("testcase", classname=test["stage"], name=_xml(name), time=f"{test['seconds'] / len(named):.3f}")
+        for place in test["diagnostics"][:1]:
+            case.set("file", place["file"])
+            case.set("line", str(place["line"]))
+        status, message = part["status"], part["message"] or test["message"]
+        if status == "fault":
+            SubElement(case, "error", message=_xml(message) or "the grader itself failed")
+        elif part["points"] < part["max_points"]:
+            failure = SubElement(case, "failure", message=_xml(message) or status, type=status)
+            failure.text = _xml("\n".join([test["title"], test["message"], test["details"], *test["hints"]]))
+        yield case
+
+
+def _xml(text: str) -> str:
+    """Text without what XML 1.0 forbids; a verdict has no control characters, but may have these."""
+    return "".join(char for char in text if char not in "\ufffe\uffff")

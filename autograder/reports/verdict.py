@@ -1,0 +1,306 @@
+"""verdict/1: the outcome of a submission as plain JSON, which every platform's format is computed from.
+
+docs/verdict.md describes it, docs/verdict-1.schema.json defines it.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from autograder.grading.results import Report, StageResult, TestResult
+from autograder.manifest import Assignment
+from autograder.reports.console import clean
+from autograder.reports.one_cause import cause_of
+from autograder.reports.short_verdict import points
+from autograder.reports.student_feedback import FAULT, test_for_student
+from course.errors import UserError
+
+SCHEMA = "verdict/1"
+VISIBLE = "visible"
+RELEASES = (VISIBLE, "after_due_date", "after_published")  # when students see an outcome, in Gradescope's words
+Audience = Literal["student", "staff"]
+
+
+class Diagnostic(TypedDict):
+    """A message at a line of a submitted file."""
+
+    file: str
+    line: int
+    severity: Literal["error", "warning", "info"]
+    message: str  # one line
+    code: str  # the test's id
+
+
+class Part(TypedDict):
+    """A part of a test that has points of its own."""
+
+    name: str
+    status: str
+    points: float
+    max_points: float
+    message: str
+    hidden: bool
+
+
+class Test(TypedDict):
+    """A test and its outcome."""
+
+    id: str
+    number: str
+    stage: str
+    title: str
+    status: str
+    points: float
+    max_points: float
+    extra_credit: bool
+    hidden: bool  # whether a hidden test decided the outcome
+    release: str
+    message: str
+    details: str
+    hints: list[str]
+    mistake: str
+    same_as: str
+    seconds: float
+    parts: list[Part]
+    lines: list[dict[str, Any]]
+    diagnostics: list[Diagnostic]
+
+
+class Stage(TypedDict):
+    """A stage and its points."""
+
+    name: str
+    number: int
+    title: str
+    points: float
+    max_points: float
+    extra_credit: bool
+
+
+class _Required(TypedDict):
+    schema: str
+    assignment: str
+    title: str
+    audience: Audience
+    outcome: Literal["graded", "fault", "nothing handed in"]
+    complete: bool
+    summary: str
+    release: str
+    points: float
+    max_points: float
+    extra_points: float
+    max_extra_points: float
+    engine: dict[str, Any]
+    submission: dict[str, Any]
+    comments: list[str]
+    stages: list[Stage]
+    tests: list[Test]
+
+
+class Verdict(_Required, total=False):
+    """The outcome of a submission. Points count required stages only; extra credit is apart."""
+
+    students: list[str]
+    end_to_end: dict[str, str]
+    review: list[str]  # for staff only
+
+
+def verdict(
+    report: Report,
+    assignment: Assignment,
+    audience: Audience = "student",
+    release: str = VISIBLE,
+    sources: Mapping[str, str] | None = None,
+) -> Verdict:
+    """The verdict on a submission.
+
+    Args:
+        audience: a student's verdict has no inputs, values, lines, times or seed of hidden tests.
+        release: when students see their points and the tests that hidden tests decide, one of RELEASES.
+        sources: the submitted modules. With them, a failed test without a known line points at its function.
+    """
+    if audience == "student" and report.hidden_seed is not None:
+        report = _without_times(report)
+    tests = [
+        test
+        for stage in report.stages
+        for test in _tests_of(stage, assignment, audience, release, sources or {})
+    ]  # fmt: skip
+    stages = [_stage(stage) for stage in report.stages]
+    statuses = {test["status"] for test in tests}
+    nothing = "no file" in statuses and statuses <= {"no file", "blocked"}
+    required, extra = ([stage for stage in stages if stage["extra_credit"] == is_extra] for is_extra in (False, True))
+    found: Verdict = {
+        "schema": SCHEMA,
+        "assignment": assignment.name,
+        "title": clean(report.title),
+        "audience": audience,
+        "outcome": "fault" if report.faulty else "nothing handed in" if nothing else "graded",
+        "complete": report.complete,
+        "summary": "",
+        "release": release,
+        "points": sum(stage["points"] for stage in required),
+        "max_points": sum(stage["max_points"] for stage in required),
+        "extra_points": sum(stage["points"] for stage in extra),
+        "max_extra_points": sum(stage["max_points"] for stage in extra),
+        "engine": {"confined": report.confined, "seconds": report.seconds},
+        "submission": {"name": clean(report.submission), "files": [clean(line) for line in report.files]},
+        "comments": [clean(comment) for comment in report.comments],
+        "stages": stages,
+        "tests": tests,
+    }
+    found["summary"] = FAULT if report.faulty else score_line(found)
+    if (whole := report.end_to_end) is not None:
+        told = test_for_student(whole) if audience == "student" else whole
+        found["end_to_end"] = {name: clean(getattr(told, name)) for name in ("status", "title", "message")}
+    if audience == "staff":
+        found["review"] = [clean(note) for note in report.review]
+        if report.hidden_seed is not None:
+            found["engine"]["seed"] = str(report.hidden_seed)
+    return found
+
+
+def _without_times(report: Report) -> Report:
+    """The report as if nothing took time: code may take longer by what it sees of a hidden input."""
+    stages = (
+        replace(stage, tests=tuple(replace(test, seconds=0.0) for test in stage.tests)) for stage in report.stages
+    )
+    return replace(report, stages=tuple(stages), seconds=0.0)
+
+
+def score_line(found: Verdict) -> str:
+    """The points in words: "87 of 100 points, and 10 of 10 extra"."""
+    extra = f"{points(found['extra_points'])} of {points(found['max_extra_points'])} extra"
+    required = f"{points(found['points'])} of {points(found['max_points'])} points"
+    if not found["max_points"]:
+        return f"{extra} points"
+    return f"{required}, and {extra}" if found["max_extra_points"] else required
+
+
+def _stage(stage: StageResult) -> Stage:
+    return {
+        "name": stage.name,
+        "number": stage.number,
+        "title": clean(stage.title),
+        "points": stage.points,
+        "max_points": stage.max_points,
+        "extra_credit": stage.extra_credit,
+    }
+
+
+def _tests_of(
+    stage: StageResult, assignment: Assignment, audience: Audience, release: str, sources: Mapping[str, str]
+) -> list[Test]:
+    causes: dict[tuple[str, ...], str] = {}  # what ends tests of a stage -> the id of the first test that it ends
+    return [
+        _test(stage, place, test, causes, release, _diagnostics(test, assignment, sources))
+        for place, test in enumerate(stage.tests, start=1)
+        for test in [test_for_student(test) if audience == "student" else test]
+    ]
+
+
+def _test(
+    stage: StageResult,
+    place: int,
+    test: TestResult,
+    causes: dict[tuple[str, ...], str],
+    release: str,
+    diagnostics: list[Diagnostic],
+) -> Test:
+    name = f"{stage.name}.{test.name}"
+    cause = cause_of(test)
+    first = causes.setdefault(cause, name) if cause else name
+    details = () if test.status in ("not started", "passed") else test.details
+    reviewed = (f"Staff: {test.reviewed}",) if test.reviewed else ()
+    return {
+        "id": name,
+        "number": f"{stage.number}.{place}",
+        "stage": stage.name,
+        "title": clean(test.title),
+        "status": test.status,
+        "points": test.points,
+        "max_points": test.max_points,
+        "extra_credit": stage.extra_credit,
+        "hidden": test.hidden,
+        # Passing the visible test leaves open what the hidden one says, so both outcomes are released together.
+        "release": release if test.hidden or test.status == "passed" else VISIBLE,
+        "message": clean(test.message),
+        "details": clean("\n".join([*reviewed, *test.pointed, *details])),
+        "hints": [clean(hint) for hint in test.hints],
+        "mistake": test.mistake,
+        "same_as": first if first != name else "",
+        "seconds": test.seconds,
+        "parts": [{**asdict(part), "message": clean(part.message)} for part in test.parts],  # type: ignore[typeddict-item]
+        "lines": [asdict(mark) for mark in test.marks],
+        "diagnostics": diagnostics,
+    }
+
+
+def _diagnostics(test: TestResult, assignment: Assignment, sources: Mapping[str, str]) -> list[Diagnostic]:
+    """The lines that a test is about: those found to be wrong, or that of an exception, or the graded function."""
+    if test.status in ("fault", "blocked") or (test.status == "passed" and not test.message):
+        return []
+    wrong = [(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"]
+    places = wrong or list(test.places) or ([] if test.status == "passed" else _function(test, assignment, sources))
+    severity = {"passed": "warning", "not started": "info"}.get(test.status, "error")
+    said = (test.message or test.title).rstrip(".")
+    said = f"One of {len(wrong)} lines is wrong: {said}" if len(wrong) > 1 else said
+    message = clean(" ".join(". ".join([said, *test.hints[:1]]).split()))
+    code = f"{test.stage}.{test.name}"
+    return [
+        {"file": file, "line": line, "severity": severity, "message": message, "code": code}  # type: ignore[typeddict-item]
+        for file, line in dict.fromkeys(places)
+        if re.fullmatch(r"\w+\.py", file) and line > 0
+    ]
+
+
+def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, str]) -> list[tuple[str, int]]:
+    """Where the function begins that a test grades; the first line of its module if it is not there."""
+    stage = next((stage for stage in assignment.stages if stage.name == test.stage), None)
+    if stage is None or not sources:
+        return []
+    part = next((part.name for part in test.parts if part.status != "passed"), "")
+    module, *names = (stage.graded_by(test.name, part) or stage.writes[0]).split(".")
+    line = 1
+    rows = sources.get(module, "").splitlines()
+    for name in names:  # a pattern is enough for a squiggle, and no submitted text can crash it
+        pattern = re.compile(rf"\s*(class|def|async def)\s+{re.escape(name)}\b")
+        line = next((place for place, row in enumerate(rows[line - 1 :], line) if pattern.match(row)), line)
+    return [(f"{module}.py", line)]
+
+
+def fault_report(assignment: Assignment) -> Report:
+    """The report of a grader that failed before it graded anything: every test, no points."""
+    from autograder.grading.run_test import stage_tests
+
+    stages = []
+    for stage in assignment.stages:
+        titles = {name: case.shortDescription() or name for name, case in stage_tests(stage).items()}
+        tests = (
+            TestResult(stage.name, name, titles[name], "fault", points=0, max_points=most)
+            for name, most in stage.points.items()
+        )
+        stages.append(StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tuple(tests)))
+    return Report(assignment.title, "", tuple(stages), seconds=0)
+
+
+def as_text(found: Any) -> str:
+    """JSON as it is written to a file."""
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a file that appears whole or not at all.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
