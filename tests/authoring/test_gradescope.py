@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from autograder.authoring.packing import gradescope_container as in_container
-from autograder.authoring.packing.gradescope_archive import SETTINGS, Settings, parse_arguments
+from autograder.authoring.packing.gradescope_archive import parse_arguments
 from autograder.grading.results import Report
+from autograder.platforms import grading as in_container
+from autograder.platforms.grading import SETTINGS, Settings
 from autograder.reports import gradescope_results
 from autograder.reports.gradescope_results import FAULT
 from autograder.reports.verdict import verdict
@@ -120,6 +121,7 @@ def test_a_wrong_submission_gets_what_it_deserves(container):
     }, container.printed
     assert found["score"] == FULL["pe"] + FULL["mha"] - ASSIGNMENT.stage("mha").parts["test_mha_no_mask"]["attention"]
     assert "square root" in found["tests"][0]["output"]
+    assert found["tests"][0]["extra_data"]["lines"]  # the archive has what names the line
     assert "SIGABRT" in found["tests"][5]["output"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.packing.gradescope_archive import SETTINGS
+from autograder.platforms.grading import SETTINGS
 from tests.support.containers import SEED, Container, needs_bash, pack
 from tests.support.secrets_in_files import SOLUTIONS
 from tests.support.worth import TOTAL

@@ -17,7 +17,7 @@ import re
 import secrets
 import sys
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ else:
 
 from autograder.authoring.packing.zip_files import ROOT, check_target, collect, write_zip
 from autograder.manifest import Assignment
+from autograder.platforms.grading import SETTINGS, Settings
 from autograder.reports.gradescope_results import results
 from autograder.reports.verdict import RELEASES, as_text, fault_report, verdict
 from autograder.submissions.which_assignment import which_assignment
@@ -37,7 +38,6 @@ from course.errors import UserError, run_command
 PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rapidfuzz", "rich", "tomli")
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
-SETTINGS = "settings.json"
 # What a file of settings may say, and as what.
 OPTIONS: dict[str, tuple[type, ...]] = {
     "assignment": (str,),
@@ -46,22 +46,15 @@ OPTIONS: dict[str, tuple[type, ...]] = {
     "unconfined": (bool,),
     "hidden_results": (str,),
 }
-ROOMS = ("authoring", "diagnosis", "forbidden", "grading", "manifest", "reports", "sandbox", "submissions", "worker")
+ROOMS = (
+    *("diagnosis", "forbidden", "grading", "localization", "manifest", "platforms", "reports", "sandbox"),
+    *("submissions", "worker"),
+)
 GRADER = (
     *("autograder/*.py", *(f"autograder/{room}/**/*.py" for room in ROOMS), "autograder/assignments/__init__.py"),
     *("course/**/*.*", "constraints.txt"),
 )
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What is decided when the archive is made."""
-
-    assignment: str
-    seed: int  # of the hidden tests
-    time_limit: float  # seconds for everything that the code of a submission does
-    unconfined: bool  # run it even where nothing can hold it
-    hidden_results: str = "visible"  # when students see what hidden tests decide
+PACKING = "autograder/authoring/packing"
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
@@ -159,22 +152,17 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
     Raises:
         UserError: if a part of the project is missing.
     """
-    files = collect(
-        ROOT,
-        [
-            *GRADER,
-            *(f"solutions/{chosen.name}/{module}.py" for module in chosen.modules),
-            f"autograder/assignments/{chosen.name}/**/*.*",
-            *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
-        ],
+    files = engine_files(chosen)
+    files |= collect(ROOT, [f"checkpoints/{name}/*" for name in chosen.checkpoints])
+    files |= collect(
+        ROOT, ["autograder/authoring/__init__.py", f"{PACKING}/__init__.py", f"{PACKING}/gradescope_container.py"]
     )
-    files = {name: data for name, data in files.items() if "/formulations/" not in name}
     # Under the names that Gradescope wants.
     files |= {
         name: collect(ROOT, [template])[template]
         for name, template in {
-            "setup.sh": "autograder/authoring/packing/setup.sh",
-            "run_autograder": "autograder/authoring/packing/run_autograder.sh",
+            "setup.sh": f"{PACKING}/setup.sh",
+            "run_autograder": f"{PACKING}/run_autograder.sh",
         }.items()
     }
     return {
@@ -183,6 +171,23 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
         SETTINGS: as_text(asdict(settings)).encode(),
         "fault.json": as_text(results(verdict(fault_report(chosen), chosen))).encode(),
     }
+
+
+def engine_files(chosen: Assignment) -> dict[str, bytes]:
+    """The engine, the assignment with its hidden tests, and the solutions, by path; without trained models.
+
+    Raises:
+        UserError: if a part of the project is missing.
+    """
+    files = collect(
+        ROOT,
+        [
+            *GRADER,
+            *(f"solutions/{chosen.name}/{module}.py" for module in chosen.modules),
+            f"autograder/assignments/{chosen.name}/**/*.*",
+        ],
+    )
+    return {name: data for name, data in files.items() if "/formulations/" not in name}
 
 
 def requirements() -> list[str]:

@@ -51,6 +51,7 @@ def write_zip(
     files: Mapping[str, bytes],
     modes: Mapping[str, int] | None = None,
     date: tuple[int, int, int, int, int, int] = FIRST_DATE,
+    comment: bytes = b"",
 ) -> None:
     """Write a zip file; it appears whole or not at all, and its folder is made if there is none.
 
@@ -59,6 +60,7 @@ def write_zip(
     Args:
         modes: permissions of the files that do not have the usual ones.
         date: of all files, as the people who unpack them see it.
+        comment: of the archive itself.
 
     Raises:
         UserError: if it cannot be written.
@@ -67,6 +69,7 @@ def write_zip(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(partial, "w") as archive:
+            archive.comment = comment
             for name in sorted(files):
                 info = zipfile.ZipInfo(name, date)
                 info.create_system = 3  # Unix, wherever it is written: so the permissions count

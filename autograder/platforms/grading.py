@@ -1,0 +1,104 @@
+"""Grade one submission inside a platform's container, by the best confinement that it allows."""
+
+import contextlib
+import json
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.grading.grade_submission import grade
+from autograder.grading.results import Report
+from autograder.manifest import assignment
+from autograder.reports.verdict import Verdict, fault_report, verdict
+from autograder.sandbox.confine import unsupported
+from autograder.sandbox.time_budget import Clock
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.find_submissions import Found
+from course.errors import UserError
+
+SETTINGS = "settings.json"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is decided when the autograder is packed."""
+
+    assignment: str
+    seed: int  # of the hidden tests
+    time_limit: float  # seconds for everything that the code of a submission does
+    unconfined: bool  # run it even where nothing can hold it
+    hidden_results: str = "visible"  # when students see what hidden tests decide
+    visible_only: bool = False  # without the hidden tests, which may not be in the bundle either
+    stages: tuple[str, ...] = ()  # only these; () means all
+
+    @classmethod
+    def read(cls, path: Path) -> "Settings":
+        """The settings of a packed autograder.
+
+        Raises:
+            UserError: if the file cannot be read or holds something else.
+        """
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise UserError(f"{path} has no settings of an autograder: pack it again ({error})") from error
+
+
+def workers_of(settings: Settings) -> Any:
+    """Workers, held by the best means of this container: all of them; without Landlock; none, if that is allowed.
+
+    Raises:
+        UserError: if nothing can hold them and the archive was not made with --unconfined.
+    """
+    if not (lacking := unsupported()):
+        return make_workers(confined=True)
+    if not unsupported(landlock=False):
+        print(f"{lacking}; the code ran as another user, behind seccomp")
+        return make_workers(confined=True, landlock=False)
+    if settings.unconfined:
+        print(f"{lacking}; the code ran unconfined, as the archive was made to allow")
+        return make_workers()
+    raise UserError(
+        f"submissions cannot be confined in this container: {lacking}. An archive made with --unconfined grades "
+        "all the same, and then a hostile submission can read the solution and change its grade"
+    )
+
+
+def grade_submission(path: Path, settings: Settings) -> Report:
+    """Grade a folder or an archive, even an empty one. Where the grader itself fails, it tries once more.
+
+    Raises:
+        UserError: if there is nothing at that path, or the code cannot be confined.
+    """
+    if not path.exists():
+        raise UserError(f"there is no folder {path}")
+    chosen = assignment(settings.assignment)
+    submission = Found("submission", path, chosen).read()
+    stages = [chosen.stage(name) for name in settings.stages] or None
+    seed = None if settings.visible_only else settings.seed
+    clock = Clock(settings.time_limit)
+    for attempt in (1, 2):
+        workers = workers_of(settings)
+        try:
+            report = grade(submission, chosen, workers, stages, hidden_seed=seed, clock=clock)
+        finally:
+            workers.close()
+        if not report.faulty or attempt == 2:
+            break
+        print("the grader failed; one more attempt")
+    return report
+
+
+def verdict_on(path: Path, settings: Settings) -> Verdict:
+    """A student's verdict on a submission; "fault" whatever goes wrong. All that is printed goes to stderr."""
+    chosen = assignment(settings.assignment)
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            report = grade_submission(path, settings)
+        except Exception:
+            traceback.print_exc()
+            report = fault_report(chosen)
+        sources = Found("submission", path, chosen).read().sources if path.exists() else {}
+    return verdict(report, chosen, release=settings.hidden_results, sources=sources)
