@@ -6,7 +6,7 @@ student is taken for a tag. Without a line "Grade" there is no grade: so a fault
 
 from collections.abc import Iterator
 
-from autograder.reports.console import points
+from autograder.reports.short_verdict import points
 from autograder.reports.verdict import Verdict
 
 BEGIN, END, GRADE = "<|--", "--|>", "Grade :=>>"
