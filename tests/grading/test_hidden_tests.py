@@ -82,10 +82,10 @@ def test_every_dropout_is_found(workers, how):
 WRONG_DROPOUTS = {
     "x": "in training mode there is no dropout in the layer",
     "nn.functional.dropout(x, P, False)": "in training mode there is no dropout in the layer",
-    ALIVE + "x * (torch.rand_like(x) > P)": "dropout does not divide what it keeps by 1 - p",
-    "nn.functional.dropout1d(x, P, self.training)": "dropout does not stand where it should",
-    "nn.functional.alpha_dropout(x, P, self.training)": "dropout does not stand where it should",
-    "nn.functional.dropout(x, 0.5, self.training)": "dropout does not stand where it should",
+    ALIVE + "x * (torch.rand_like(x) > P)": "dropout does not divide the elements it keeps by 1 - p",
+    "nn.functional.dropout1d(x, P, self.training)": "dropout is in the wrong place",
+    "nn.functional.alpha_dropout(x, P, self.training)": "dropout is in the wrong place",
+    "nn.functional.dropout(x, 0.5, self.training)": "dropout is in the wrong place",
 }
 
 

@@ -66,10 +66,10 @@ class AttendingTestCase(StageTestCase):
         self.checks += 1
         first = np.repeat(result[..., :1], 12, axis=-1)
         if compare_own("the result", X, result, first, LIMITS[self.student.dtype], None):
-            wrong = "in training single features of the result are dropped or changed: dropout belongs on the weights"
+            wrong = "in training mode, dropout changes single features of the result: apply it to the weights"
             self.wrong(
                 wrong,
-                "All features of the values are alike here, so those of the result should be.",
+                "All features of the values are equal here, so the features of the result should be too.",
                 operation="dropout",
             )
 

@@ -99,7 +99,7 @@ class RelativeTestCase(StageTestCase):
             masked, own = self.attended(heads, **masks), self.attended(self.forbidding(heads, forbidden))
             changed = np.abs(masked - free).max(axis=-1) > SEEN  # (B, T_q)
             if not self.alike(masked, own) or not np.all(changed[forbidden.any(axis=-1)]):
-                self.wrong("masks do not forbid what they should")
+                self.wrong("the masks do not mask the keys that they should")
 
     def check_padding(self) -> None:
         """Fail unless a key padding mask works."""

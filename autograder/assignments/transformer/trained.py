@@ -112,7 +112,7 @@ def check_buffer(case: StageTestCase, encoding: ObjectProxy, x: np.ndarray) -> N
     if trained:
         case.wrong("the table is trained", "It is a buffer: the model learns everything else, but not positions.")
     if "pe" not in encoding.shapes():
-        saved = "A model that is saved and loaded has all entries of its state_dict, and this one is missing there."
+        saved = "Saving a model stores its state_dict, and this table is missing there."
         case.wrong("the table pe is not saved with the model", saved)
 
 
@@ -175,9 +175,9 @@ class TrainedTestCase(StageTestCase):
                 self.checks += 1
                 if (moved > 10 * LIMITS[self.student.dtype]) is hidden:
                     wrong = (
-                        "lets through what it forbids"
+                        "does not mask what it should"
                         if hidden
-                        else "is 0 everywhere, but other positions are not seen"
+                        else "is 0 everywhere, but other positions are still masked"
                     )
                     self.wrong(f"{mask} {wrong}", actual=after)
 
@@ -272,16 +272,16 @@ class TrainedTestCase(StageTestCase):
                 continue
             seen = np.stack([kept, dropped])  # mistakes that look the same in one case differ in the other
             if same(kept, 1.0, {}) and same(dropped, 0.0, ends):
-                self.wrong("dropout does not divide what it keeps by 1 - p", *wrong.details, actual=seen)
+                self.wrong("dropout does not divide the elements it keeps by 1 - p", *wrong.details, actual=seen)
             if same(actual, factor, {}):
                 self.wrong("in training mode there is no dropout in the layer", *wrong.details, actual=seen)
             for title in ends:
                 if same(actual, factor, {other: end for other, end in ends.items() if other != title}):
                     message = f"dropout is missing on the output of the {title}"
                     self.wrong(message, *wrong.details, actual=seen, made_by=[of[title]])
-            belongs = "It belongs on the output of each sub-layer, before this is added to the input of the sub-layer."
+            belongs = "Apply it to the output of each sub-layer, before the input of the sub-layer is added."
             details, shows = (belongs, wrong.message, *wrong.details), recipes[rare]
-            message = "dropout does not stand where it should"
+            message = "dropout is in the wrong place"
             self.wrong(message, *details, actual=seen, made_by=[*of.values()], operation="dropout", recipe=shows)
         chance = build(0.5)
         chance.load_state(weights)

@@ -41,7 +41,7 @@ class TestGenerate(VariantsTestCase):
         return [[self.random(*shape), self.random(*shape)] for _ in range(config["num_layers"])]
 
     def test_prompt_with_cache(self):
-        """Prompts of other lengths and other models; one that is too long, alone and with a cache."""
+        """Prompts of other lengths and other models; a prompt that is too long, alone and with a cache."""
         model, config = self.model()
         longest = config["max_len"]
         with self.part("prompt"):
@@ -61,7 +61,7 @@ class TestGenerate(VariantsTestCase):
             self.refuses(lambda: self.student.generate.forward_cached(model.student, step, cache), longest + 1, longest)
 
     def test_steps_with_cache(self):
-        """Steps behind prompts of other lengths, and behind caches of random numbers, which must be believed."""
+        """Steps after prompts of other lengths, and with random caches, which must be used as they are."""
         model, config = self.model()
         tokens = self.tokens(config, 2, 6)
         cache = self.read(model, config, tokens[:, :3])
@@ -84,7 +84,7 @@ class TestGenerate(VariantsTestCase):
                 self.argument_changed("cache")
 
     def test_filter_logits(self):
-        """Other temperatures, numbers and shares; one row and many; a filter that cuts nothing off."""
+        """Other values of temperature, k and p; one row and many; a filter that removes nothing."""
         cases: dict[str, list[dict[str, Any]]] = {
             "temperature": [{"temperature": 0.3}, {"temperature": 2.5}],
             "top_k": [{"top_k": 1}, {"top_k": self.pick(2, 5)}, {"top_k": 100}],
@@ -115,7 +115,7 @@ class TestGenerate(VariantsTestCase):
                 self.argument_changed("logits")
 
     def test_generate(self):
-        """Greedy texts; sampled ones from few tokens, with their frequencies, and what the generator decides."""
+        """Greedy texts; sampled texts, the frequencies of their tokens, and the effect of the generator."""
         model, config = self.model()
         V, longest = config["vocab_size"], config["max_len"]
         with self.part("greedy"):
@@ -133,14 +133,14 @@ class TestGenerate(VariantsTestCase):
                 (only,) = self.items(
                     self.student.drivers.generate_with_seeds(model.student, prompt, 6, [5], *options), 1, "sampling"
                 )
-                self.assert_tensor(only, best, "the tokens sampled where only the best has a chance", "B T")
+                self.assert_tensor(only, best, "the tokens sampled when only the best one has a chance", "B T")
             drawn = self.student.drivers.generate_with_seeds(model.student, prompt, longest, [5, 5, 6], 9.0)
             once, again, other = self.items(drawn, 3, "sampling")
             self.assert_samples(once, prompt, longest - 3, V)
-            self.assert_tensor(again, once, "the tokens sampled from the same seed again", "B T")
+            self.assert_tensor(again, once, "the tokens sampled again with the same seed", "B T")
             self.checks += 1
             if np.array_equal(once, other):
-                self.wrong("two seeds give the same tokens, although the temperature is 9")
+                self.wrong("two seeds produce the same tokens, although the temperature is 9")
             equal = np.repeat(prompt[:1], 2, axis=0)
             (both,) = self.items(
                 self.student.drivers.generate_with_seeds(model.student, equal, longest, [5], 9.0), 1, "sampling"

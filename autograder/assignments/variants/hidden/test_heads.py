@@ -64,7 +64,7 @@ class TestHeads(VariantsTestCase):
         attention = self.both(lambda modules: build(modules, 0.3))
         weights = self.weights(attention.reference)
         self.load(attention, {name: without_queries(name, values) for name, values in weights.items()})
-        self.gives(attention, "the output with scores that are all 0", axes, x, mask)
+        self.gives(attention, "the output when all scores are 0", axes, x, mask)
 
     def large_scores(self, build: Build, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
         """Fail unless the output is right for scores that are large numbers of both signs."""
@@ -72,7 +72,7 @@ class TestHeads(VariantsTestCase):
         weights = self.weights(attention.reference)
         for shift in SHIFTS:
             self.load(attention, {name: with_shifted_keys(name, values, shift) for name, values in weights.items()})
-            title = f"the output, where all keys are larger by {shift:g},"
+            title = f"the output with all keys larger by {shift:g}"
             self.same(lambda model: model(x, mask), attention, title, axes, limit=SHIFT_LIMIT)
 
     def hides(self, attention: Twins, d_model: int, width: int, axes: str) -> None:
@@ -85,7 +85,7 @@ class TestHeads(VariantsTestCase):
         before, after = attention.student(x, mask), attention.student(louder, mask)
         self.assert_form(before, (2, T, width), "the output", axes)
         shown = np.arange(T)[None, :, None] < 4
-        wrong = "forbidden keys have weight: other ones change the output"
+        wrong = "masked keys have weight: different ones change the output"
         self.unchanged(after, before, wrong, "the output", axes, np.broadcast_to(shown, before.shape))
 
     def nothing_left(self, attention: Twins, x: np.ndarray, mask: np.ndarray, axes: str) -> None:
@@ -96,7 +96,7 @@ class TestHeads(VariantsTestCase):
         self.assert_form(y, y.shape, title, axes)
 
     def test_head(self):
-        """Heads of other sizes, with masks of all shapes, large numbers behind them, gradients and dropout."""
+        """Heads of other sizes, with masks of all shapes, large values at masked keys, gradients and dropout."""
         H, d_head = self.head_sizes()
         d_model = H * d_head
         self.check(lambda modules, p: modules.heads.AttentionHead(d_model, d_head, p), d_model, H, d_head, "B T d_head")
@@ -111,7 +111,7 @@ class TestHeads(VariantsTestCase):
         self.check(build, d_model, H, d_model, "B T d_model", all_padding=False)
 
     def test_heads_at_once(self):
-        """The same for all heads at once, and a single head."""
+        """All heads at once: the same checks, and a single head."""
         d_model, H, _ = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:

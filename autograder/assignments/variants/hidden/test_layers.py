@@ -10,7 +10,7 @@ from autograder.assignments.variants.visible.checks import GELU_LIMIT
 
 class TestLayers(VariantsTestCase):
     def test_layer_norm(self):
-        """Any number of axes, far from 0 and close together; one feature; another eps; the gradients."""
+        """Any number of axes, values far from 0 and close together, one feature, other eps, and the gradients."""
         with self.part("values"):
             size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
             norm = self.twins(lambda modules: modules.layers.LayerNorm(size, eps))
@@ -39,7 +39,7 @@ class TestLayers(VariantsTestCase):
         self.assert_tensor(far, np.array([0.0, 0.0, 200.0]), "gelu(x) of large numbers", "elements")
 
     def test_feed_forward(self):
-        """Networks of other sizes, their gradients, and where dropout stands."""
+        """Networks of other sizes, their gradients, and where dropout is applied."""
         d_model, _, d_ff = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:

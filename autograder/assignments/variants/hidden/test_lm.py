@@ -31,7 +31,7 @@ def texts() -> list[list[int]]:
 
 class TestLanguageModel(VariantsTestCase, TrainedTestCase):
     def test_block(self):
-        """Layers of other sizes, with all masks and none, their gradients and their dropout."""
+        """Layers of other sizes, with all masks and without, their gradients and their dropout."""
         d_model, H, d_ff = self.layer_sizes()
 
         def build(modules: Any, p: float) -> Any:
@@ -54,7 +54,7 @@ class TestLanguageModel(VariantsTestCase, TrainedTestCase):
         return self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
 
     def test_language_model(self):
-        """Models of other sizes; later tokens, in training too; dropout; gradients; input that is too long."""
+        """Models of other sizes; changes of later tokens, also in training; dropout; gradients; too long input."""
         config = self.config()
         model, V, longest = self.model(config), config["vocab_size"], config["max_len"]
         with self.part("logits"):

@@ -11,7 +11,7 @@ from autograder.grading.hidden_case import Twins
 
 class TestModern(VariantsTestCase):
     def test_rms_norm(self):
-        """Other sizes and another eps, far from 0, one feature, and the gradients."""
+        """Other sizes and eps, values far from 0, one feature, and the gradients."""
         size, eps = self.pick(3, 8, 20), 10.0 ** -self.pick(2, 3)
         norm = self.twins(lambda modules: modules.modern.RMSNorm(size, eps))
         for shape in ((4, size), (2, 3, size), (2, 2, 3, size)):
@@ -30,13 +30,13 @@ class TestModern(VariantsTestCase):
             for shape in ((5, 6), (3, 5, 2), (2, 3, 5, 10), (5, 5, 5, 4)):
                 x, positions = self.random(*shape), self.rng.permutation(60)[:5]
                 axes = " ".join(("a", "b", "T", "d_head")[-len(shape) :])
-                self.same_result("modern.rotate", "the turned x", axes, x, positions)
+                self.same_result("modern.rotate", "the rotated x", axes, x, positions)
                 self.keeps_arguments(self.student.modern.rotate, {"x": x, "positions": positions})
             self.checks += 1
             q, k, positions = self.random(1, 8), self.random(1, 8), np.array([3])
             products = [self.product(q, k, positions + shift, positions + shift + 4) for shift in (0, 17)]
             if abs(products[0] - products[1]) > 1e-6:
-                self.wrong("the product of a query and a key changes when both move on by 17 positions")
+                self.wrong("the product of a query and a key changes when both move by 17 positions")
         with self.part("odd"):
             for features in (5, 9):
                 x = self.random(2, 3, features)
@@ -46,7 +46,7 @@ class TestModern(VariantsTestCase):
         """The product of a query and a key, turned at their positions."""
         turned = [self.student.modern.rotate(x, positions) for x, positions in ((q, at), (k, other))]
         for x in turned:
-            self.assert_form(x, q.shape, "the turned x", "T d_head")
+            self.assert_form(x, q.shape, "the rotated x", "T d_head")
         return float((turned[0] * turned[1]).sum())
 
     def test_swiglu(self):

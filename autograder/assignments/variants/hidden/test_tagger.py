@@ -16,7 +16,7 @@ class TestTagger(VariantsTestCase):
         return self.twins(lambda modules: modules.tagger.EncoderTransformer(num_tags=tags, **config))
 
     def test_tagger(self):
-        """Models of other sizes, all tokens in sight, dropout and gradients; input that is too long."""
+        """Models of other sizes, in which all tokens see each other; dropout, gradients, and too long input."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, longest = self.tagger(config, tags), config["max_len"]
         with self.part("logits"):
@@ -44,7 +44,7 @@ class TestTagger(VariantsTestCase):
                 self.refuses(partial(model.student, tokens, np.array([3, 2])), T, longest)
 
     def test_tagger_padding(self):
-        """Padding tokens inside sequences, other tokens in the padding, sequences alone, and empty ones."""
+        """Padding tokens inside sequences, different tokens in the padding, single sequences, and empty ones."""
         config, tags = self.config(), self.pick(2, 3, 7)
         model, T = self.tagger(config, tags), config["max_len"]
         with self.part("padding"):
@@ -54,10 +54,10 @@ class TestTagger(VariantsTestCase):
             real = (np.arange(T) < lengths[:, None])[..., None]
             y = self.same(lambda model: model(tokens, lengths), model, "the logits", AXES, real)
             other = np.where(real[..., 0], tokens, (tokens + 1) % config["vocab_size"])
-            wrong = "other tokens in the padding change the logits inside a sequence"
+            wrong = "different tokens in the padding change the logits inside a sequence"
             self.unchanged(model.student(other, lengths), y, wrong, "the logits", AXES, real)
             alone = model.student(tokens[:1, : lengths[0]], lengths[:1])
-            wrong = "a sequence alone gives something else than in a batch"
+            wrong = "a sequence has different results alone and in a batch"
             self.unchanged(alone, y[:1, : lengths[0]], wrong, "the logits", AXES)
         with self.part("empty"):
             lengths = np.array([4, 0, 6, 0])

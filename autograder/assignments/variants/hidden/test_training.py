@@ -45,7 +45,7 @@ class TestTraining(VariantsTestCase):
         for _ in range(3):
             peak, warmup = 0.5 + self.rng.random(), self.pick(1, 5, 40, 400)
             for step in (1, 2, warmup, warmup + 1, 2 * warmup + 1, 9 * warmup, 100_000):
-                name = f"the rate of step {step} with a warm-up of {warmup}"
+                name = f"the rate at step {step} with a warm-up of {warmup}"
                 self.same_rate("warmup_rate", name, step, peak, warmup)
 
     def test_cosine_rate(self):
@@ -54,7 +54,7 @@ class TestTraining(VariantsTestCase):
             peak, warmup, floor = 0.5 + self.rng.random(), self.pick(1, 5, 40), 0.3 * self.rng.random()
             total = warmup + self.pick(1, 17, 300)
             for step in (1, warmup, warmup + 1, (warmup + total) // 2, total - 1, total, total + 1, 3 * total):
-                name = f"the rate of step {step} with a warm-up of {warmup} and {total} steps in all"
+                name = f"the rate at step {step} with a warm-up of {warmup} and {total} steps in all"
                 self.same_rate("cosine_rate", name, max(1, step), peak, warmup, total, floor)
 
     def same_rate(self, function: str, name: str, *arguments: float) -> None:
@@ -84,7 +84,7 @@ class TestTraining(VariantsTestCase):
             self.assert_tensor(gradient, expected, f"gradient {number} clipped at {max_norm:.4g}", axes)
 
     def test_train_step(self):
-        """Steps of a language model and of another one, after a validation too; short gradients and long ones."""
+        """Steps of a language model and of another model, also after a validation; short and long gradients."""
         config = self.config(dropout=0.0)
         model = self.twins(lambda modules: modules.language_model.DecoderTransformer(**config))
         self.steps(model, [self.tokens(config, 3, 7)[None] for _ in range(3)], [0.3, 0.05, 0.2], 0.5)
@@ -104,7 +104,7 @@ class TestTraining(VariantsTestCase):
         pair = self.beside(model)
         right_losses, *right = self.right(call, pair.reference)
         losses, *weights = self.items(call(pair.student), 1 + len(right), "the run")
-        losses = self.items(losses, len(batches), "the list of the losses")
+        losses = self.items(losses, len(batches), "the list of losses")
         for step, (loss, expected) in enumerate(zip(losses, right_losses, strict=True), start=1):
             self.assert_number(loss, expected, f"the loss of step {step}")
         for number, (weight, expected) in enumerate(zip(weights, right, strict=True)):

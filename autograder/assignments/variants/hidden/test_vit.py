@@ -15,7 +15,7 @@ class TestVisionTransformer(VariantsTestCase):
         return (rows * P, columns * P), P, self.pick(1, 2, 3)
 
     def test_patch_embedding(self):
-        """Other sizes, square and not, one channel and several; the gradients; images of other sizes."""
+        """Other sizes, square or not, one channel and several; the gradients; images of the wrong size."""
         with self.part("patches"):
             for square in (True, False):
                 (height, width), P, C = self.image_sizes()

@@ -18,9 +18,12 @@ MIXED = "x = x + attention.W_o(merged)"
 NETWORK = "x = x + block.feed_forward(block.norm2(x))"
 RETURN = "return F.linear(model.norm(x), model.token_embedding.weight), new_cache"
 
-POSITIONS = "With T_past tokens in the cache, the first new token stands at position T_past."
-CACHING = "The cache holds what the next step needs: keys and values of all tokens up to now, the new ones at the end."
-LAYER = "Compare with the layer of stage 3: only where keys and values come from is different."
+POSITIONS = "With T_past tokens in the cache, the first new token is at position T_past."
+CACHING = (
+    "The cache holds everything that the next step needs: keys and values of all tokens so far, the new ones at the "
+    "end."
+)
+LAYER = "Compare with the layer of stage 3: only the source of the keys and values is different."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -28,7 +31,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         EMBEDDED,
         EMBEDDED.replace("torch.arange(T_past, T,", "torch.arange(T_new,"),
-        "Your new tokens stand at positions that begin with 0 in every step.",
+        "The positions of your new tokens start at 0 in every step.",
         POSITIONS,
     ),
     Mistake(
@@ -39,7 +42,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "torch.arange(T_past, T, device=tokens.device)",
             "torch.arange(T_past + (T_past > 0), T + (T_past > 0), device=tokens.device)",
         ),
-        "Your new tokens stand one position too late when there is a cache.",
+        "With a cache, your new tokens are one position too late.",
         POSITIONS,
     ),
     Mistake(
@@ -47,8 +50,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         WEIGHTS,
         "torch.softmax(scores, dim=-1)",
-        "In your prompt every position sees the later ones.",
-        "A single new token may look at everything before it, so no mask is needed then; a prompt of several tokens "
+        "In your prompt, every position sees the later positions.",
+        "A single new token may attend to everything before it, so it needs no mask. A prompt of several tokens "
         "needs the causal mask of stage 3.",
     ),
     Mistake(
@@ -56,16 +59,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         LATER,
         LATER.replace("T_past + 1", "1"),
-        "With a cache your new token sees only the beginning of the text.",
-        "A row of the mask belongs to a new token, a column to any token up to now. See in which column the first "
-        "new one itself stands.",
+        "With a cache, your new token sees only the beginning of the text.",
+        "A row of the mask belongs to a new token, a column to any token so far. Which column belongs to the first "
+        "new token itself?",
     ),
     Mistake(
         "generate.cache-of-new-tokens",
         "generate",
         KEPT,
         "new_cache.append((k[:, :, -T_new:], v[:, :, -T_new:]))",
-        "Your new cache holds keys and values of the new tokens only.",
+        "Your new cache holds only the keys and values of the new tokens.",
         CACHING,
     ),
     Mistake(
@@ -73,7 +76,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         KEPT,
         "new_cache.append((k, v) if cache is None else cache[layer])",
-        "Your new cache lacks the new tokens: it is the old one.",
+        "Your new cache is the old cache: the new tokens are missing.",
         CACHING,
     ),
     Mistake(
@@ -82,8 +85,8 @@ MISTAKES: tuple[Mistake, ...] = (
         f"            {JOINED}\n        {KEPT}",
         "            new_cache.append((torch.cat([old_keys, k], dim=2), torch.cat([old_values, v], dim=2)))\n"
         "        else:\n            new_cache.append((k, v))",
-        "Your queries attend to the new tokens only; the cache is kept, but not read.",
-        "The new queries attend to the keys of the whole text: to those in the cache and to the new ones.",
+        "Your queries attend only to the new tokens; you update the cache but do not use it.",
+        "The new queries attend to the keys of the whole text: the keys in the cache and the new ones.",
     ),
     Mistake(
         "generate.new-before-old",
@@ -98,32 +101,32 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         JOINED,
         "k = torch.cat([old_keys, k], dim=-1)\n            v = torch.cat([old_values, v], dim=-1)",
-        "You join old and new keys along another axis than that of the positions.",
-        "Write down the four axes of the keys, and see which one grows from step to step.",
+        "You concatenate old and new keys along the wrong axis, not along the position axis.",
+        "Write down the four axes of the keys. Which one grows from step to step?",
     ),
     Mistake(
         "generate.pair-exchanged",
         "generate",
         KEPT,
         "new_cache.append((v, k))",
-        "Where the keys belong, your cache holds the values, as in pairs of (values, keys).",
-        "The docstring says in which order keys and values stand in a pair.",
+        "Your cache holds the values where the keys belong, as if its pairs were (values, keys).",
+        "The docstring gives the order of keys and values in a pair.",
     ),
     Mistake(
         "generate.first-layer-for-all",
         "generate",
         "old_keys, old_values = cache[layer]",
         "old_keys, old_values = cache[0]",
-        "All layers read the cache of the first one.",
-        "Each layer makes keys and values of its own, so each of them has its own entry.",
+        "All layers read the cache of the first layer.",
+        "Each layer computes its own keys and values, so each has its own entry in the cache.",
     ),
     Mistake(
         "generate.too-long-without-past",
         "generate",
         CHECK,
         "if T_new > model.max_len:",
-        "You compare the number of new tokens with the length of the model, without those in the cache.",
-        "The positions of the model are there for the whole text. See under Raises in the docstring.",
+        "You compare only the number of new tokens with the maximum length, without the tokens in the cache.",
+        "The positions of the model must be enough for the whole text. See under Raises in the docstring.",
         seen_by="hidden",
     ),
     Mistake(
@@ -131,16 +134,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         CHECK,
         "if False:",
-        "You do not refuse too many tokens yourself; an exception of torch comes later.",
-        "Whoever reads the message should learn both numbers. See under Raises in the docstring.",
+        "You do not check for too many tokens; PyTorch raises an exception later.",
+        "The message should name both numbers. See under Raises in the docstring.",
     ),
     Mistake(
         "generate.cache-changed",
         "generate",
         KEPT,
         "new_cache.append((k, v))\n        if cache is not None:\n            cache[layer] = (k, v)",
-        "Your result is right, but the cache that was passed in is changed by the call.",
-        "It belongs to the caller, who may want to continue the same text in two ways.",
+        "Your result is right, but the call changes the cache that was passed in.",
+        "The cache belongs to the caller, who may want to continue the same text in two ways.",
         seen_by="hidden",
     ),
     Mistake(
@@ -148,15 +151,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         SCORES,
         "scores = q @ k.transpose(-2, -1)",
-        "Your scores are not scaled.",
-        "The attention here is that of stage 2. " + LAYER,
+        "You do not scale the scores.",
+        "The attention is the same as in stage 2. " + LAYER,
     ),
     Mistake(
         "generate.order-k-q-v",
         "generate",
         SPLIT,
         SPLIT.replace("q, k, v", "k, q, v"),
-        "Your keys ask and your queries answer, as if the first third of the features were keys, the second queries.",
+        "Your queries and keys are swapped, as if the first third of the features were keys and the second third "
+        "queries.",
         "Stage 2 says which features are queries, keys and values.",
     ),
     Mistake(
@@ -165,14 +169,14 @@ MISTAKES: tuple[Mistake, ...] = (
         SPLIT,
         "q, k, v = qkv.view(B, T_new, attention.num_heads, 3, attention.d_head).permute(3, 0, 2, 1, 4)",
         "You take queries, keys and values of head 0 first, then those of head 1, and so on.",
-        "Stage 2 says which features belong to which head, and to what.",
+        "Stage 2 says which features belong to which head, and which are queries, keys and values.",
     ),
     Mistake(
         "generate.first-norm-missing",
         "generate",
         PROJECTED,
         "qkv = attention.W_qkv(x)",
-        "Your layers have no norm before the attention.",
+        "Your layers have no norm before attention.",
         LAYER,
     ),
     Mistake(
@@ -180,7 +184,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         MIXED,
         "x = attention.W_o(merged)",
-        "Your layers have no residual connection around the attention.",
+        "Your layers have no residual connection around attention.",
         LAYER,
     ),
     Mistake(
@@ -188,7 +192,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         MIXED,
         "x = x + merged",
-        "Your layers do not mix the merged heads with W_o.",
+        "Your layers do not apply W_o to the merged heads.",
         LAYER,
     ),
     Mistake(
@@ -212,8 +216,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         RETURN,
         "return F.linear(model.norm(x[:, -1:]), model.token_embedding.weight), new_cache",
-        "You return the logits of the last position only.",
-        "For sampling they are enough, but the docstring wants those of all new positions.",
+        "You return only the logits of the last position.",
+        "They are enough for sampling, but the docstring asks for the logits of all new positions.",
     ),
     *sampling.MISTAKES,
 )

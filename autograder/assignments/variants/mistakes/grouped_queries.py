@@ -15,7 +15,7 @@ WEIGHTS = "heads = torch.softmax(scores.masked_fill(later, -math.inf), dim=-1) @
 MERGED = "merged = heads.flatten(1, 2).transpose(1, 2).flatten(2)"
 RETURN = "return self.W_o(merged), (k, v)"
 
-CACHING = "The docstring says what the cache holds, and at which positions the new tokens stand."
+CACHING = "The docstring says what the cache holds, and which positions the new tokens have."
 GROUPING = "The docstring of the class says, for 4 heads in 2 groups, which queries use which keys."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -24,7 +24,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         GROUPED,
         "grouped = q.unflatten(1, (-1, self.num_kv_heads)).transpose(1, 2)",
-        "Your groups are made of every G-th head.",
+        "Each of your groups consists of every G-th query head.",
         GROUPING,
     ),
     Mistake(
@@ -34,7 +34,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "turns = [t.repeat(1, q.size(1) // k.size(1), 1, 1).unflatten(1, (k.size(1), -1)) for t in (k, v)]\n"
         f"        {SCORES.replace('k.unsqueeze(2)', 'turns[0]')}\n        {LATER}\n"
         f"        {WEIGHTS.replace('v.unsqueeze(2)', 'turns[1]')}",
-        "Your query heads use the groups of keys and values by turns: head 0 the first, head 1 the second, and so on.",
+        "Your query heads alternate between the groups: head 0 uses the first group, head 1 the second, and so on.",
         GROUPING,
     ),
     Mistake(
@@ -42,7 +42,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         SCORES,
         "scores = grouped @ k[:, :1].unsqueeze(2).transpose(-2, -1) / math.sqrt(self.d_head)",
-        "All of your queries use the keys of the first group.",
+        "All your queries use the keys of the first group.",
         GROUPING,
     ),
     Mistake(
@@ -50,23 +50,23 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         QUERIES,
         "q = split_heads(self.W_q(x))",
-        "Your queries are not turned.",
-        "Only if both are turned does their product depend on the distance alone.",
+        "You do not rotate the queries.",
+        "The product depends only on the distance if both queries and keys are rotated.",
     ),
     Mistake(
         "modern.keys-not-turned",
         "modern",
         KEYS,
         "k = split_heads(self.W_k(x))",
-        "Your keys are not turned.",
-        "Only if both are turned does their product depend on the distance alone.",
+        "You do not rotate the keys.",
+        "The product depends only on the distance if both queries and keys are rotated.",
     ),
     Mistake(
         "modern.values-turned",
         "modern",
         VALUES,
         "v = rotate(split_heads(self.W_v(x)), positions)",
-        "Your values are turned too.",
+        "You rotate the values too.",
         "Positions decide where a query looks, not what it finds there. See the docstring.",
     ),
     Mistake(
@@ -74,7 +74,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         POSITIONS,
         "positions = torch.arange(T_new, device=x.device)",
-        "With a cache your new token is turned as if it were the first.",
+        "With a cache, you rotate the new token as if it were the first.",
         CACHING,
     ),
     Mistake(
@@ -83,7 +83,7 @@ MISTAKES: tuple[Mistake, ...] = (
         JOINED,
         "k = torch.cat([rotate(cache[0], torch.arange(T_past, device=x.device)), k], dim=2)\n"
         "            v = torch.cat([cache[1], v], dim=2)",
-        "You turn the keys of the cache once more in each step.",
+        "You rotate the cached keys again in every step.",
         CACHING,
     ),
     Mistake(
@@ -91,7 +91,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         RETURN,
         "return self.W_o(merged), (rotate(k, -torch.arange(k.size(2), device=x.device)), v)",
-        "Your cache holds the keys as they were before they are turned.",
+        "Your cache holds the keys before rotation.",
         CACHING,
     ),
     Mistake(
@@ -107,7 +107,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         RETURN,
         "return self.W_o(merged), (k[:, :, -T_new:], v[:, :, -T_new:])",
-        "Your new cache holds keys and values of the new positions only.",
+        "Your new cache holds only the keys and values of the new positions.",
         CACHING,
     ),
     Mistake(
@@ -115,7 +115,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         RETURN,
         "return self.W_o(merged), (v, k)",
-        "Where the keys belong, your cache holds the values, as in (values, keys).",
+        "Your cache holds the values where the keys belong, as if it were (values, keys).",
         CACHING,
     ),
     Mistake(
@@ -123,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         WEIGHTS,
         WEIGHTS.replace("scores.masked_fill(later, -math.inf)", "scores"),
-        "In your attention every position sees the later ones.",
+        "In your attention, every position sees the later positions.",
         "The first line of the docstring says what a position attends to.",
     ),
     Mistake(
@@ -131,39 +131,39 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         LATER,
         LATER.replace("T_past + 1", "1"),
-        "With a cache your new token sees only the beginning of the text.",
-        "A row of the mask belongs to a new position, a column to any position up to now.",
+        "With a cache, your new token sees only the beginning of the text.",
+        "A row of the mask belongs to a new position, a column to any position so far.",
     ),
     Mistake(
         "modern.scale-missing",
         "modern",
         SCORES,
         SCORES.replace(" / math.sqrt(self.d_head)", ""),
-        "Your scores are not scaled.",
-        "The docstring says what they are divided by.",
+        "You do not scale the scores.",
+        "The docstring says what the scores are divided by.",
     ),
     Mistake(
         "modern.scale-d-model",
         "modern",
         SCORES,
         SCORES.replace("self.d_head", "x.size(-1)"),
-        "Your scores are divided by the root of d_model.",
-        "The docstring says what they are divided by.",
+        "You divide the scores by the square root of d_model.",
+        "The docstring says what the scores are divided by.",
     ),
     Mistake(
         "modern.merged-without-transpose",
         "modern",
         MERGED,
         "merged = heads.flatten(1, 2).reshape(x.size(0), T_new, -1)",
-        "You merge the heads without moving their axis behind that of the positions first.",
-        "A view never moves a number. Undo the two steps that made the heads, in the opposite order.",
+        "You merge the heads without first moving the head axis after the position axis.",
+        "A view never moves a number. Undo the two steps that split the heads, in reverse order.",
     ),
     Mistake(
         "modern.heads-not-mixed",
         "modern",
         RETURN,
         "return merged, (k, v)",
-        "Your attention does not mix the heads with W_o.",
+        "Your attention does not apply W_o to the heads.",
         "See under Returns in the docstring.",
     ),
 )

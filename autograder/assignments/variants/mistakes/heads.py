@@ -14,8 +14,8 @@ MIXED = (
     "merged = torch.cat([head(x, mask) for head in self.heads], dim=-1)  # H times (B, T, d_head) -> (B, T, d_model)"
 )
 
-SCALING = "A dot product of two vectors of d_head numbers spreads like the root of d_head. See the docstring."
-MASKING = "In a mask of this assignment True means that a key may not be attended to. See the top of the module."
+SCALING = "The dot product of two vectors of d_head numbers spreads like the square root of d_head. See the docstring."
+MASKING = "In the masks of this assignment, True means that a key is masked. See the top of the module."
 MIXING = "The docstring of the method has the whole computation in one line."
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -24,23 +24,23 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         SCORES.replace("q.size(-1)", "x.size(-1)"),
-        "Your head divides the scores by the root of d_model instead of d_head.",
-        "The vectors that are multiplied have d_head numbers each. " + SCALING,
+        "Your head divides the scores by the square root of d_model instead of d_head.",
+        "The vectors of the dot products have d_head numbers each. " + SCALING,
     ),
     Mistake(
         "heads.scale-missing",
         "heads",
         SCORES,
         "q @ k.transpose(-2, -1)",
-        "The scores of your head are not scaled.",
-        "The longer the vectors, the more the softmax looks at one key only. " + SCALING,
+        "Your head does not scale the scores.",
+        "The longer the vectors, the more the softmax attends to one key only. " + SCALING,
     ),
     Mistake(
         "heads.scale-without-root",
         "heads",
         SCORES,
         "q @ k.transpose(-2, -1) / q.size(-1)",
-        "Your head divides the scores by d_head instead of its root.",
+        "Your head divides the scores by d_head instead of its square root.",
         SCALING,
     ),
     Mistake(
@@ -48,16 +48,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         WEIGHTS.replace("dim=-1", "dim=-2"),
-        "Your head has the softmax over the queries instead of the keys.",
-        "Every query distributes a weight of 1 over the keys. Ask yourself which axis of the scores belongs to the "
-        "keys.",
+        "Your head applies the softmax over the queries instead of the keys.",
+        "Every query shares a weight of 1 among the keys. Which axis of the scores is the key axis?",
     ),
     Mistake(
         "heads.mask-inverted",
         "heads",
         FILLED,
         FILLED.replace("(mask,", "(~mask,"),
-        "Your head attends to what the mask forbids, and only to that.",
+        "Your head attends only to masked keys: the mask is inverted.",
         MASKING,
     ),
     Mistake(
@@ -65,7 +64,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         "pass\n        weights",
-        "The mask has no effect on the result of your head, as if masked scores were thrown away.",
+        "The mask has no effect on the result of your head, as if you discarded the masked scores.",
         MASKING,
     ),
     Mistake(
@@ -73,9 +72,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         FILLED,
         FILLED.replace("torch.finfo(scores.dtype).min", "-math.inf"),
-        "Your head gives NaN where a query may attend to nothing.",
-        "The softmax of a row that is minus infinity everywhere divides 0 by 0. The docstring asks for finite numbers "
-        "there: think of a value that is low enough and yet a number.",
+        "Your head returns NaN where a query may attend to nothing.",
+        "If all scores of a row are minus infinity, the softmax divides 0 by 0. The docstring requires finite "
+        "numbers: which value is low enough but finite?",
     ),
     Mistake(
         "heads.mask-after-softmax",
@@ -83,47 +82,47 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{FILLED} = self.dropout(torch.softmax(scores, dim=-1))",
         "pass\n        weights = torch.softmax(scores, dim=-1)\n        "
         "weights = self.dropout(weights if mask is None else weights.masked_fill(mask, 0.0))",
-        "In your head the weights of a query do not add up to 1, as if some were set to 0 after the softmax.",
-        "The softmax must not know of the forbidden keys, so the mask comes before it.",
+        "In your head the weights of a query do not add up to 1, as if you masked after the softmax.",
+        "Masked keys must not take part in the softmax, so apply the mask before it.",
     ),
     Mistake(
         "heads.mask-to-zero",
         "heads",
         FILLED,
         FILLED.replace("torch.finfo(scores.dtype).min", "0.0"),
-        "Your head gives forbidden keys the score 0, with which they still get weight.",
-        "The exponential of 0 is 1. Look for a score whose exponential is 0.",
+        "Your head sets the scores of masked keys to 0, so they still get weight.",
+        "The exponential of 0 is 1. Which score has an exponential of 0?",
     ),
     Mistake(
         "heads.mask-minus-ten",
         "heads",
         FILLED,
         FILLED.replace("torch.finfo(scores.dtype).min", "-10.0"),
-        "Your head gives forbidden keys the score -10, with which they still get a little weight.",
-        "The scores of allowed keys may be lower than that. Take the lowest number that the type has.",
+        "Your head sets the scores of masked keys to -10, so they still get a little weight.",
+        "The scores of allowed keys may be even lower. Use the lowest number of the dtype.",
     ),
     Mistake(
         "heads.mask-of-first-sequence",
         "heads",
         FILLED,
         FILLED.replace("(mask,", "(mask[:1],"),
-        "Your head looks at padding, as if the mask of the first sequence counted for all of them.",
-        "A mask may have an entry for each sequence: its first axis is 1 or B.",
+        "Your head attends to padding, as if the mask of the first sequence applied to all sequences.",
+        "A mask may differ from sequence to sequence: its first axis is 1 or B.",
     ),
     Mistake(
         "heads.mask-transposed",
         "heads",
         FILLED,
         FILLED.replace("(mask,", "(mask.transpose(-2, -1),"),
-        "Your head turns the mask round: it forbids queries instead of keys.",
-        "The scores have a row for each query and a column for each key, and so has the mask.",
+        "Your head transposes the mask: it masks queries instead of keys.",
+        "The scores have a row for each query and a column for each key, and so does the mask.",
     ),
     Mistake(
         "heads.keys-by-query-weights",
         "heads",
         PROJECTED,
         PROJECTED.replace("self.W_k(x)", "self.W_q(x)"),
-        "Your head makes the keys with the weights of the queries.",
+        "Your head computes the keys with the weights for the queries.",
         "Compare the three names with the three linear maps, one by one.",
     ),
     Mistake(
@@ -131,7 +130,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         PROJECTED,
         PROJECTED.replace("self.W_v(x)", "self.W_k(x)"),
-        "Your head makes the values with the weights of the keys.",
+        "Your head computes the values with the weights for the keys.",
         "Compare the three names with the three linear maps, one by one.",
     ),
     Mistake(
@@ -139,7 +138,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         SCORES,
         "k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))",
-        "In your head the keys ask and the queries answer.",
+        "In your head, queries and keys are swapped.",
         "A row of the scores belongs to one query, a column to one key.",
     ),
     Mistake(
@@ -156,15 +155,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = self.dropout(torch.softmax(torch.softmax(scores, dim=-1), dim=-1))",
-        "Your head has two softmaxes.",
-        "A softmax of weights makes them nearly equal. One is enough.",
+        "Your head applies two softmaxes.",
+        "A softmax of weights makes them nearly equal. One softmax is enough.",
     ),
     Mistake(
         "heads.dropout-missing",
         "heads",
         WEIGHTS,
         "weights = torch.softmax(scores, dim=-1)",
-        "In training, no dropout shows in the result of your head.",
+        "In training, your head applies no dropout.",
         "The docstring says what dropout is applied to, and where.",
     ),
     Mistake(
@@ -173,7 +172,7 @@ MISTAKES: tuple[Mistake, ...] = (
         WEIGHTS,
         "weights = torch.softmax(self.dropout(scores), dim=-1)",
         "Your head applies dropout to the scores instead of the weights.",
-        "A score of 0 is no weight of 0. The docstring says where dropout stands.",
+        "A score of 0 is not a weight of 0. The docstring says where dropout is applied.",
     ),
     Mistake(
         "heads.dropout-on-result",
@@ -181,7 +180,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{WEIGHTS}\n        {SUM}",
         "weights = torch.softmax(scores, dim=-1)\n        return self.dropout(weights @ v)  # (B, T, T)",
         "Your head applies dropout to its result instead of the weights.",
-        "Where a weight is dropped, the query does without that key. The docstring says where dropout stands.",
+        "If a weight is dropped, the query ignores that key. The docstring says where dropout is applied.",
         random=True,
     ),
     Mistake(
@@ -190,7 +189,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{WEIGHTS}\n        {SUM}",
         "weights = torch.softmax(scores, dim=-1)\n        return weights @ self.dropout(v)  # (B, T, T)",
         "Your head applies dropout to the values instead of the weights.",
-        "Where a weight is dropped, the query does without that key. The docstring says where dropout stands.",
+        "If a weight is dropped, the query ignores that key. The docstring says where dropout is applied.",
         random=True,
     ),
     Mistake(
@@ -206,9 +205,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = self.dropout(torch.softmax(scores.detach(), dim=-1))",
-        "Your result is right, but the queries and keys get no gradient, so they would never learn.",
-        "Somewhere the computation leaves the graph of autograd: by detaching, by the attribute data, or on a way "
-        "through NumPy or Python numbers.",
+        "Your result is right, but no gradient reaches the queries and keys, so they would never learn.",
+        "Somewhere the computation leaves the autograd graph: through detach, the data attribute, NumPy, or Python "
+        "numbers.",
         seen_by="hidden",
     ),
     # The visible tests warn of it.
@@ -219,9 +218,8 @@ MISTAKES: tuple[Mistake, ...] = (
         FILLED.replace(
             "scores.masked_fill(mask,", "scores * ~mask\n            scores = scores.masked_fill(scores == 0,"
         ),
-        "In your head keys that are allowed, but have a score of exactly 0, count as forbidden.",
-        "Whether a key is forbidden follows from the mask, never from its score: 0 is a score like any other. "
-        + MASKING,
+        "In your head, allowed keys with a score of exactly 0 are treated as if they were masked.",
+        "Whether a key is masked depends on the mask, never on its score: 0 is a score like any other. " + MASKING,
         seen_by="hidden",
     ),
     Mistake(
@@ -229,8 +227,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         WEIGHTS,
         "weights = torch.dropout(torch.softmax(scores, dim=-1), 0.1, True)",
-        "Your result is random: two calls with the same input differ, as with an active dropout.",
-        "The module that the constructor makes knows when to be active.",
+        "Your result is random: two calls with the same input differ, as if dropout were always active.",
+        "The dropout module from the constructor knows when to be active.",
         random=True,
     ),
     Mistake(
@@ -238,7 +236,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         f"{MIXED}\n        return self.output_dropout(self.W_o(merged))",
         f"return self.output_dropout({MERGED})",
-        "Your list of heads puts its results side by side and does not mix them.",
+        "Your list of heads concatenates its results but does not mix them.",
         MIXING,
     ),
     Mistake(
@@ -246,8 +244,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         MERGED,
         "torch.cat([head(x) for head in self.heads], dim=-1)",
-        "Your list of heads does not hand the mask on.",
-        "Each head masks its own scores, so each of them needs the mask.",
+        "Your list of heads does not pass the mask on.",
+        "Each head masks its own scores, so each head needs the mask.",
     ),
     Mistake(
         "heads.list-reversed",
@@ -262,31 +260,32 @@ MISTAKES: tuple[Mistake, ...] = (
         "heads",
         MERGED,
         "torch.stack([head(x, mask) for head in self.heads], dim=-1).flatten(-2)",
-        "Your list of heads lets the features of the heads take turns.",
-        "All features of head 0 come first, then all of head 1. Stacking makes a new axis; look where it lies.",
+        "Your list of heads interleaves the features of the heads.",
+        "All features of head 0 come first, then all features of head 1. Stacking creates a new axis; look where it "
+        "is.",
     ),
     Mistake(
         "heads.list-along-positions",
         "heads",
         MERGED,
         "torch.cat([head(x, mask) for head in self.heads], dim=1)",
-        "Your list of heads puts its results one after the other as positions, which does not fit W_o.",
-        "Write down the shape of one result and the shape that W_o takes.",
+        "Your list of heads concatenates its results along the positions, which does not fit W_o.",
+        "Write down the shape of one result and the input shape of W_o.",
     ),
     Mistake(
         "heads.list-first-head-only",
         "heads",
         MERGED,
         "torch.cat([self.heads[0](x, mask) for _ in self.heads], dim=-1)",
-        "Your list of heads uses the first head for all places.",
-        "Every head has weights of its own, so that it can look for something of its own.",
+        "Your list of heads uses the first head every time.",
+        "Every head has its own weights, so that each can look for something different.",
     ),
     Mistake(
         "heads.list-dropout-missing",
         "heads",
         f"{MIXED}\n        return self.output_dropout(self.W_o(merged))",
         f"return self.W_o({MERGED})",
-        "In training, your list of heads shows the dropout of the heads, but none behind the mixing.",
+        "In training, your list of heads applies the dropout inside the heads, but none after W_o.",
         MIXING,
     ),
     *heads_efficient.MISTAKES,

@@ -15,8 +15,8 @@ LAYERS = "x = block(x, mask)"
 LOGITS = "return F.linear(self.norm(x), self.token_embedding.weight)"
 
 ORDER = "The docstring of the class has the order in one line: norm, sub-layer, residual connection."
-STEPS = "The docstring lists the steps of the model in their order."
-CAUSAL = "Position t predicts the token at t + 1, so it may see all tokens up to t, its own included, and no later one."
+STEPS = "The docstring lists the steps of the model in order."
+CAUSAL = "Position t predicts the token at t + 1, so it may see all tokens up to and including t, but no later token."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -24,8 +24,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         BOTH,
         "x = self.norm1(x + self.attention(x, mask))\n        return self.norm2(x + self.feed_forward(x))",
-        "Your layer has its norms behind the sub-layers, as in the Transformer of 2017.",
-        "GPT-2 moved them to the front, which makes deep models easier to train. " + ORDER,
+        "Your layer has its norms after the sub-layers, as in the 2017 Transformer.",
+        "GPT-2 moved them before the sub-layers, which makes deep models easier to train. " + ORDER,
     ),
     Mistake(
         "lm.residual-from-norm",
@@ -33,24 +33,25 @@ MISTAKES: tuple[Mistake, ...] = (
         BOTH,
         "x = self.norm1(x)\n        x = x + self.attention(x, mask)\n        x = self.norm2(x)\n"
         "        return x + self.feed_forward(x)",
-        "Your layer adds what comes out of the norm, not what goes into it.",
-        "A residual connection goes around the norm as well, so that x itself reaches the end of the model. " + ORDER,
+        "The residual connection in your layer adds the output of the norm, not its input.",
+        "A residual connection also goes around the norm, so that x itself reaches the end of the model. " + ORDER,
     ),
     Mistake(
         "lm.layer-without-mask",
         "language_model",
         FIRST,
         "x = x + self.attention(self.norm1(x))",
-        "Your layer does not hand the mask to its attention.",
-        "Without a mask every position sees all others, the future and the padding included.",
+        "Your layer does not pass the mask on to its attention.",
+        "Without a mask, every position sees all others, including the future and the padding.",
     ),
     Mistake(
         "lm.norms-exchanged",
         "language_model",
         BOTH,
         "x = x + self.attention(self.norm2(x), mask)\n        return x + self.feed_forward(self.norm1(x))",
-        "Your layer uses the two norms the wrong way round.",
-        "With fresh weights both norms do the same, with trained ones they do not. The docstring says which is which.",
+        "Your layer swaps its two norms.",
+        "With fresh weights both norms are the same, with trained weights they are not. The docstring says which is "
+        "which.",
     ),
     Mistake(
         "lm.one-norm-for-both",
@@ -58,14 +59,14 @@ MISTAKES: tuple[Mistake, ...] = (
         SECOND,
         "return x + self.feed_forward(self.norm1(x))",
         "Your layer uses the first norm for both sub-layers.",
-        "Each sub-layer has a norm of its own. The docstring says which is which.",
+        "Each sub-layer has its own norm. The docstring says which is which.",
     ),
     Mistake(
         "lm.attention-residual-missing",
         "language_model",
         FIRST,
         "x = self.attention(self.norm1(x), mask)",
-        "Your layer has no residual connection around the attention.",
+        "Your layer has no residual connection around attention.",
         ORDER,
     ),
     Mistake(
@@ -81,7 +82,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         FIRST,
         "x = x + self.attention(x, mask)",
-        "Your layer has no norm before the attention.",
+        "Your layer has no norm before attention.",
         ORDER,
     ),
     Mistake(
@@ -97,8 +98,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         BOTH,
         "return x + self.attention(self.norm1(x), mask) + self.feed_forward(self.norm2(x))",
-        "In your layer both sub-layers read the same input, side by side.",
-        "Some models do that to save time. Here the feed-forward network reads what the attention has left.",
+        "In your layer, both sub-layers read the same input, in parallel.",
+        "Some models do that to save time. Here the feed-forward network reads the result of the attention sub-layer.",
     ),
     Mistake(
         "lm.sub-layers-exchanged",
@@ -114,7 +115,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FIRST,
         "x = x + self.attention(self.norm1(x.detach()), mask)",
         "Your result is right, but not all gradients flow back through the layer.",
-        "Somewhere the computation leaves the graph of autograd.",
+        "Somewhere the computation leaves the autograd graph.",
         seen_by="hidden",
     ),
     Mistake(
@@ -122,7 +123,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         LAYERS,
         "x = block(x)",
-        "Your model reads as if there were no causal mask: every position sees the future.",
+        "Your model has no causal mask: every position sees the future.",
         "Such a model learns to copy the next token instead of predicting it. " + CAUSAL,
     ),
     Mistake(
@@ -130,7 +131,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         MASK,
         MASK.replace("triu(diagonal=1)", "triu(diagonal=0)"),
-        "In your model no position sees itself.",
+        "In your model, no position sees itself.",
         CAUSAL,
     ),
     Mistake(
@@ -138,7 +139,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         MASK,
         MASK.replace("triu(diagonal=1)", "triu(diagonal=2)"),
-        "In your model every position sees the token that it should predict.",
+        "In your model, every position sees the token that it must predict.",
         CAUSAL,
     ),
     Mistake(
@@ -146,17 +147,17 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         MASK,
         MASK.replace("triu(diagonal=1)", "tril(diagonal=-1)"),
-        "In your model every position sees itself and the future, but not the past.",
-        "In a mask True means that a position may not look. " + CAUSAL,
+        "In your model, every position sees itself and the future, but not the past.",
+        "In a mask, True means that a key is masked. " + CAUSAL,
     ),
     Mistake(
         "lm.mask-in-training-only",
         "language_model",
         LAYERS,
         "x = block(x, mask if self.training else None)",
-        "Your model uses the causal mask in training mode only.",
-        "In evaluation mode the loss would be far too good, for the model sees what it should predict. The mask "
-        "belongs to the model, not to training.",
+        "Your model uses the causal mask only in training mode.",
+        "In evaluation mode the loss would be far too good, since the model sees what it must predict. The mask does "
+        "not depend on the mode.",
         same_as=("lm.no-causal-mask",),
     ),
     Mistake(
@@ -164,17 +165,17 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         LAYERS,
         "x = block(x, None if self.training else mask)",
-        "Your model uses the causal mask in evaluation mode only.",
-        "In training it would learn to copy the next token. The mask belongs to the model, whatever its mode.",
+        "Your model uses the causal mask only in evaluation mode.",
+        "In training, the model would learn to copy the next token. The mask does not depend on the mode.",
     ),
     Mistake(
         "lm.mask-for-padding-too",
         "language_model",
         MASK,
         MASK + "\n        mask = mask | (tokens == self.padding_idx).unsqueeze(1)",
-        "Your model hides padding tokens from all positions.",
-        "Padding stands at the end, where the causal mask hides it already; a mask of its own can leave a position "
-        "with nothing to see. The docstring says so.",
+        "Your model masks padding tokens for all positions.",
+        "Padding comes at the end, where the causal mask already hides it. A separate mask can leave a position with "
+        "no key. The docstring says so.",
         seen_by="hidden",  # the visible tests warn of it
     ),
     Mistake(
@@ -182,7 +183,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         EMBEDDED,
         "x = self.dropout(self.token_embedding(tokens))",
-        "Your model does not add the embeddings of the positions.",
+        "Your model does not add the position embeddings.",
         STEPS,
     ),
     Mistake(
@@ -198,8 +199,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         EMBEDDED,
         EMBEDDED.replace("(positions)", "(tokens % self.max_len)"),
-        "Your model looks up the embedding of a position by the token that stands there.",
-        "Every token has two embeddings: one of what it is and one of where it stands.",
+        "Your model uses the token, not the position, to look up the position embedding.",
+        "Every token has two embeddings: one for what it is and one for where it is.",
     ),
     Mistake(
         "lm.embeddings-scaled",
@@ -209,15 +210,15 @@ MISTAKES: tuple[Mistake, ...] = (
             "self.token_embedding(tokens)",
             "self.token_embedding(tokens) * self.token_embedding.embedding_dim**0.5",
         ),
-        "Your model multiplies the embeddings by the root of d_model, as the Transformer of 2017.",
-        "GPT-2 does not, and neither does the docstring.",
+        "Your model multiplies the embeddings by the square root of d_model, as in the 2017 Transformer.",
+        "GPT-2 does not do this, and neither does the docstring.",
     ),
     Mistake(
         "lm.first-layer-only",
         "language_model",
         "for block in self.blocks:",
         "for block in self.blocks[:1]:",
-        "Your model leaves out layers, as if only the first one counted.",
+        "Your model skips layers, as if it used only the first one.",
         STEPS,
     ),
     Mistake(
@@ -226,7 +227,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"for block in self.blocks:\n            {LAYERS}",
         "embedded = x\n        for block in self.blocks:\n            x = block(embedded, mask)",
         "In your model only the last layer counts, as if every layer read the embedded tokens.",
-        "Each layer reads what the one below it has made.",
+        "The input of each layer is the output of the previous one.",
     ),
     Mistake(
         "lm.last-norm-missing",
@@ -234,8 +235,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOGITS,
         "return F.linear(x, self.token_embedding.weight)",
         "Your model has no norm before the logits.",
-        "In a pre-norm model the sum that runs through all layers is never normalised, so one more norm comes at the "
-        "end. " + STEPS,
+        "In a pre-norm model the residual sum is never normalised, so a last norm follows at the end. " + STEPS,
     ),
     Mistake(
         "lm.probabilities",
@@ -243,23 +243,23 @@ MISTAKES: tuple[Mistake, ...] = (
         LOGITS,
         f"{LOGITS}.softmax(dim=-1)",
         "Your model returns probabilities instead of logits.",
-        "The loss and the sampling both begin with a softmax of their own. See under Returns in the docstring.",
+        "Both the loss and the sampling apply their own softmax. See under Returns in the docstring.",
     ),
     Mistake(
         "lm.too-long-not-refused",
         "language_model",
         CHECK,
         "if False:",
-        "Your model does not refuse input that is too long by itself; an exception of torch comes later.",
-        "Whoever reads the message should learn how long the input is and how long it may be. See under Raises.",
+        "Your model does not check for input that is too long; PyTorch raises an exception later.",
+        "The message should say how long the input is and how long it may be. See under Raises.",
     ),
     Mistake(
         "lm.too-long-one-early",
         "language_model",
         CHECK,
         "if T >= self.max_len:",
-        "Your model refuses input that is as long as it may be.",
-        "The positions are counted from 0, so the last one is one less than their number.",
+        "Your model refuses input of exactly the maximum length.",
+        "Positions are counted from 0, so the last position is one less than their number.",
     ),
     Mistake(
         "lm.too-long-without-numbers",
@@ -274,7 +274,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         EMBEDDED,
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
-        "In training, no dropout shows on the embedded input of your model.",
+        "In training, your model applies no dropout to the embedded input.",
         STEPS,
     ),
     *loss.MISTAKES,

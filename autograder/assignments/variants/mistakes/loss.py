@@ -5,7 +5,7 @@ from autograder.diagnosis.mistakes import Mistake
 READ = "logits = self(tokens[:, :-1])"
 TARGETS = "targets = tokens[:, 1:]"
 LOSS = "return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=self.padding_idx)"
-SHIFT = "The output at position t is a prediction of the token at t + 1: compare it with that one."
+SHIFT = "The output at position t predicts the token at t + 1: compare it with that token."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -13,7 +13,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         f"{READ}  # (B, T - 1, V)\n        {TARGETS}",
         "logits = self(tokens[:, :-1])\n        targets = tokens[:, :-1]",
-        "Your loss compares the output at each position with the token that the model reads there.",
+        "Your loss compares the output at each position with the input token at that position.",
         "A model that copies its input would have a loss near 0. " + SHIFT,
     ),
     Mistake(
@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         "return F.cross_entropy(logits.flatten(0, 1), targets.flatten())",
         "Your loss counts the padding.",
-        "The model would be trained to write padding, and short sequences would pull the mean down.",
+        "The model would learn to write padding, and short sequences would lower the mean.",
     ),
     Mistake(
         "lm.loss-divided-by-all",
@@ -38,8 +38,8 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         "return F.cross_entropy(\n            logits.flatten(0, 1), targets.flatten(), "
         'ignore_index=self.padding_idx, reduction="sum"\n        ) / targets.numel()',
-        "Your loss leaves padding out of the sum, but divides by the number of all targets.",
-        "A mean divides by the number of what it adds up.",
+        "Your loss leaves padding out of the sum but divides by the number of all targets.",
+        "A mean divides by the number of terms in the sum.",
     ),
     Mistake(
         "lm.loss-mean-of-sequences",
@@ -49,8 +49,8 @@ MISTAKES: tuple[Mistake, ...] = (
         'ignore_index=self.padding_idx, reduction="none")\n'
         "        counted = targets != self.padding_idx\n"
         "        return (each.sum(dim=1) / counted.sum(dim=1)).mean()",
-        "Your loss is the mean of the means of the sequences, so that the tokens of short ones count more.",
-        "The docstring says over what the mean is taken.",
+        "Your loss averages per sequence first, so the tokens of short sequences count more.",
+        "The docstring says what the mean is taken over.",
     ),
     Mistake(
         "lm.loss-sum",
@@ -58,15 +58,15 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         LOSS.replace("self.padding_idx)", 'self.padding_idx, reduction="sum")'),
         "Your loss is a sum instead of a mean.",
-        "A sum grows with the batch, and with it the steps of training. See the docstring.",
+        "A sum grows with the batch size, and so do the training steps. See the docstring.",
     ),
     Mistake(
         "lm.loss-of-probabilities",
         "language_model",
         LOSS,
         LOSS.replace("logits.flatten(0, 1)", "logits.softmax(dim=-1).flatten(0, 1)"),
-        "Your loss takes a softmax of the logits before a function that takes one itself.",
-        "Look up what torch's cross-entropy expects as its first argument.",
+        "Your loss applies a softmax to the logits before a function that applies its own.",
+        "Look up what PyTorch's cross-entropy expects as its first argument.",
     ),
     Mistake(
         "lm.loss-in-bits",
@@ -81,9 +81,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "language_model",
         READ,
         "logits = self(tokens)[:, :-1]",
-        "Your loss lets the model read the last token, which is not needed, so a sequence of max_len + 1 tokens is "
-        "refused.",
-        "Nothing comes after the last token that could be predicted from it. See under Args in the docstring.",
+        "Your loss also passes the last token to the model, so a sequence of max_len + 1 tokens is refused.",
+        "No token follows the last one, so there is nothing to predict from it. See under Args in the docstring.",
     ),
     Mistake(
         "lm.loss-padding-hard-coded",
@@ -91,7 +90,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         LOSS.replace("self.padding_idx", "1"),
         "Your loss leaves out token 1, whatever the padding token is.",
-        "The constructor is told which token fills up shorter sequences.",
+        "The constructor receives the index of the padding token.",
         seen_by="hidden",
     ),
 )

@@ -14,7 +14,7 @@ FLAT = "return turned.flatten(-2)"
 GATE = "return self.W_down(F.silu(self.W_gate(x)) * self.W_up(x))"
 
 FORMULA = "Compare with the formula in the docstring, factor by factor."
-TURNING = "The docstring has both coordinates of a turned point, and the angle of a pair."
+TURNING = "The docstring has both coordinates of a rotated point, and the angle of a pair."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -23,14 +23,14 @@ MISTAKES: tuple[Mistake, ...] = (
         NORM,
         "x = x - x.mean(dim=-1, keepdim=True)\n        " + NORM,
         "Your norm subtracts the mean, like a layer norm.",
-        "What is left out is the point of this norm. " + FORMULA,
+        "This norm deliberately does not subtract the mean. " + FORMULA,
     ),
     Mistake(
         "modern.norm-eps-outside",
         "modern",
         NORM,
         "return self.weight * x / (x.pow(2).mean(dim=-1, keepdim=True).sqrt() + self.eps)",
-        "Your norm adds eps to the root instead of under it.",
+        "Your norm adds eps to the root instead of inside the root.",
         FORMULA,
     ),
     Mistake(
@@ -54,7 +54,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         NORM,
         NORM.replace(".mean(", ".sum("),
-        "Your norm divides by the length of the vector, not by the root of the mean square.",
+        "Your norm divides by the length of the vector instead of its root mean square.",
         FORMULA,
     ),
     Mistake(
@@ -62,7 +62,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         NORM,
         "return self.weight * x / (x.pow(2).mean(dim=-1, keepdim=True) + self.eps)",
-        "Your norm divides by the mean square without its root.",
+        "Your norm divides by the mean square instead of its square root.",
         FORMULA,
     ),
     Mistake(
@@ -71,7 +71,7 @@ MISTAKES: tuple[Mistake, ...] = (
         NORM,
         NORM.replace("dim=-1", "dim=-2"),
         "Your norm takes the mean over the positions.",
-        "Every position is normalised by itself.",
+        "Every position is normalised separately.",
     ),
     Mistake(
         "modern.rotate-halves",
@@ -79,15 +79,15 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{PAIRS}\n    {TURNED}  # (..., T, d_head / 2, 2)\n    {FLAT}",
         "even, odd = x.chunk(2, dim=-1)\n"
         "    return torch.cat([even * cos - odd * sin, even * sin + odd * cos], dim=-1)",
-        "You pair features of the first half with features of the second.",
-        "Llama's code does that, with weights that were sorted for it. " + TURNING,
+        "You pair features of the first half with features of the second half.",
+        "Llama's code does this, with weights sorted for it. " + TURNING,
     ),
     Mistake(
         "modern.rotate-backwards",
         "modern",
         TURNED,
         "turned = torch.stack([even * cos + odd * sin, odd * cos - even * sin], dim=-1)",
-        "You turn the points the other way round.",
+        "You rotate the points in the wrong direction.",
         TURNING,
     ),
     Mistake(
@@ -95,15 +95,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         f"{TURNED}  # (..., T, d_head / 2, 2)\n    {FLAT}",
         "return torch.cat([even * cos - odd * sin, even * sin + odd * cos], dim=-1)",
-        "You put the turned first coordinates before all second ones.",
-        "Features 2i and 2i + 1 are a pair in the result as well.",
+        "You put all rotated first coordinates before all second coordinates.",
+        "Features 2i and 2i + 1 are also a pair in the result.",
     ),
     Mistake(
         "modern.rotate-stretched",
         "modern",
         TURNED,
         "turned = torch.stack([even * cos - odd * sin, even * cos + odd * sin], dim=-1)",
-        "Your points do not keep their length: the second coordinate is wrong.",
+        "Your rotation changes the length of the points: the second coordinate is wrong.",
         TURNING,
     ),
     Mistake(
@@ -111,23 +111,23 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         EXPONENTS,
         EXPONENTS.replace("/ d_head", "* 2 / d_head"),
-        "Your angles fall off too quickly from pair to pair.",
-        "The exponent grows from 0 to nearly -1. " + TURNING,
+        "Your angles decrease too quickly from pair to pair.",
+        "The exponent goes from 0 to nearly -1. " + TURNING,
     ),
     Mistake(
         "modern.rotate-exponent-halved",
         "modern",
         EXPONENTS,
         "exponents = torch.arange(d_head // 2, device=x.device, dtype=x.dtype) / d_head",
-        "Your angles fall off too slowly from pair to pair.",
-        "The exponent grows from 0 to nearly -1. " + TURNING,
+        "Your angles decrease too slowly from pair to pair.",
+        "The exponent goes from 0 to nearly -1. " + TURNING,
     ),
     Mistake(
         "modern.rotate-one-angle",
         "modern",
         ANGLES,
         "angles = positions[:, None].to(x.dtype) * torch.ones_like(exponents)",
-        "You turn all pairs by the same angle.",
+        "You rotate all pairs by the same angle.",
         TURNING,
     ),
     Mistake(
@@ -135,23 +135,23 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         ANGLES,
         "angles = torch.arange(x.size(-2), device=x.device)[:, None].to(x.dtype) * 10000.0**-exponents",
-        "You count the positions from 0 instead of taking those that are given.",
-        "With a cache a single new token may stand at position 500.",
+        "You count the positions from 0 instead of using those that are passed in.",
+        "With a cache, a single new token may be at position 500.",
     ),
     Mistake(
         "modern.rotate-positions-from-one",
         "modern",
         ANGLES,
         ANGLES.replace("positions[:, None]", "(positions[:, None] + 1)"),
-        "You turn every point one position too far.",
-        "At position 0 nothing is turned.",
+        "You rotate every point by one position too many.",
+        "At position 0 nothing is rotated.",
     ),
     Mistake(
         "modern.rotate-odd-accepted",
         "modern",
         ODD,
         "if False:",
-        "You do not refuse an odd number of features yourself.",
+        "You do not refuse an odd number of features.",
         "See under Raises in the docstring.",
     ),
     Mistake(
@@ -159,7 +159,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         GATE,
         "return self.W_down(self.W_gate(x) * F.silu(self.W_up(x)))",
-        "Your network applies silu to the other of the two maps.",
+        "Your network applies SiLU to the wrong one of the two maps.",
         FORMULA,
     ),
     Mistake(
@@ -167,16 +167,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         GATE,
         GATE.replace("F.silu", "torch.sigmoid"),
-        "Your gate is a sigmoid.",
-        "That is the gated linear unit of 2016. " + FORMULA,
+        "Your gate uses a sigmoid.",
+        "This is the gated linear unit of 2016. " + FORMULA,
     ),
     Mistake(
         "modern.gate-gelu",
         "modern",
         GATE,
         GATE.replace("F.silu", "F.gelu"),
-        "Your gate is a GELU.",
-        "That is the variant called GEGLU. " + FORMULA,
+        "Your gate uses GELU.",
+        "This is the variant called GEGLU. " + FORMULA,
     ),
     Mistake(
         "modern.gate-added",
@@ -184,7 +184,7 @@ MISTAKES: tuple[Mistake, ...] = (
         GATE,
         GATE.replace(") * self.W_up", ") + self.W_up"),
         "Your network adds the two maps.",
-        "A gate lets something through or not, so it multiplies.",
+        "A gate lets a feature through or blocks it, so it multiplies.",
     ),
     Mistake(
         "modern.gate-missing",
@@ -199,7 +199,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         GATE,
         "return self.W_down(F.silu(self.W_gate(x) * self.W_up(x)))",
-        "Your network applies silu to the product.",
+        "Your network applies SiLU to the product.",
         FORMULA,
     ),
     *grouped_queries.MISTAKES,

@@ -24,10 +24,10 @@ DRAWN = "unread = torch.multinomial(probabilities, 1, generator=generator)"
 RETURN = "return tokens\n    ### END SOLUTION"
 
 SHARE = (
-    "The kept tokens are the smallest number of best ones that together reach p, and the one with which the sum "
-    "reaches it is kept too."
+    "Keep the smallest number of best tokens whose probabilities add up to at least p, including the token with which "
+    "the sum reaches p."
 )
-ORDER = "The docstring numbers the three steps; each works on what the one before has left."
+ORDER = "The docstring numbers the three steps; each works on the result of the previous step."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -35,7 +35,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         TEMPERATURE,
         "logits = logits * temperature",
-        "Your filter multiplies by the temperature: a high one makes the best token more likely.",
+        "Your filter multiplies by the temperature, so a high temperature makes the best token more likely.",
         "A high temperature makes all tokens nearly equally likely. See step 1 in the docstring.",
     ),
     Mistake(
@@ -52,15 +52,15 @@ MISTAKES: tuple[Mistake, ...] = (
         TOP_K,
         TOP_K.replace("min(top_k,", "min(top_k + 1,"),
         "Your filter keeps one token more than k.",
-        "Count how many logits are as large as the one with which you compare.",
+        "Count how many logits are at least as large as your threshold.",
     ),
     Mistake(
         "generate.top-k-one-less",
         "generate",
         CUT,
         "logits = logits.masked_fill(logits <= smallest, -math.inf)",
-        "Your filter keeps one token less than k.",
-        "Count how many logits are as large as the one with which you compare, that one included.",
+        "Your filter keeps one token fewer than k.",
+        "Count how many logits are at least as large as your threshold, including the threshold itself.",
     ),
     Mistake(
         "generate.top-k-smallest",
@@ -70,7 +70,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "logits.topk(min(top_k, logits.size(-1)), dim=-1)",
             "logits.topk(min(top_k, logits.size(-1)), dim=-1, largest=False)",
         ),
-        "Your filter takes its border from the smallest logits instead of the largest.",
+        "Your filter takes its threshold from the smallest logits instead of the largest.",
         "See step 2 in the docstring.",
     ),
     Mistake(
@@ -78,8 +78,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         CUT,
         "logits = logits.masked_fill(logits < smallest, 0.0)",
-        "Your filter gives the tokens outside the top k the logit 0, with which they may well be drawn.",
-        "The exponential of 0 is 1. Look for a logit whose exponential is 0.",
+        "Your filter sets the logits of tokens outside the top k to 0, so they can still be drawn.",
+        "The exponential of 0 is 1. Which logit has an exponential of 0?",
     ),
     Mistake(
         "generate.top-k-larger-than-vocabulary",
@@ -95,26 +95,26 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         DROPPED,
         DROPPED.replace("before >= top_p", "before + probabilities > top_p"),
-        "Your filter cuts off the token with which the sum reaches p.",
-        "With a small p nothing would be left. " + SHARE,
+        "Your filter drops the token with which the sum reaches p.",
+        "With a small p, no token would be left. " + SHARE,
     ),
     Mistake(
         "generate.top-p-not-sorted-back",
         "generate",
         DROPPED,
         "dropped = before >= top_p",
-        "Your filter cuts off tokens by their rank, as if the vocabulary were sorted.",
-        "After sorting, the first place belongs to the best token, not to token 0. Sorting also gives the places from "
-        "which the tokens came.",
+        "Your filter drops tokens by their rank, as if the vocabulary were sorted.",
+        "After sorting, index 0 is the best token, not token 0. Sorting also returns the original indices of the "
+        "tokens.",
     ),
     Mistake(
         "generate.top-p-sorted-again",
         "generate",
         DROPPED,
         "dropped = (before >= top_p).gather(-1, order)",
-        "Your filter brings what it marks in the sorted tokens to other places than those from which the tokens came.",
-        "What stands at a place of the sorted tokens belongs to the token that the order has there. Reading by the "
-        "order sorts once more; what undoes the sorting writes there, or reads in the inverse order.",
+        "Your filter moves the marks from the sorted tokens back to the wrong tokens.",
+        "Sorting also returns the original index of each sorted token. Reading with these indices sorts again; to "
+        "undo the sorting, write with them, or read with the inverse order.",
     ),
     Mistake(
         "generate.top-p-ascending",
@@ -122,14 +122,14 @@ MISTAKES: tuple[Mistake, ...] = (
         ORDERED,
         "ordered, order = logits.sort(dim=-1)",
         "Your filter keeps the least likely tokens whose probabilities reach p.",
-        "Sorting begins with the smallest unless it is told otherwise. " + SHARE,
+        "By default, sorting begins with the smallest number. " + SHARE,
     ),
     Mistake(
         "generate.top-p-as-threshold",
         "generate",
         DROPPED,
         "dropped = torch.softmax(logits, dim=-1) < top_p",
-        "Your filter compares the probability of each token with p, not their sum.",
+        "Your filter compares p with the probability of each token, not with their sum.",
         SHARE,
     ),
     Mistake(
@@ -137,7 +137,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         "probabilities = torch.softmax(ordered, dim=-1)",
         "probabilities = torch.softmax(ordered * temperature, dim=-1)",
-        "Your filter takes the probabilities for top-p from before the temperature.",
+        "Your filter computes the probabilities for top-p without the temperature.",
         ORDER,
     ),
     Mistake(
@@ -146,8 +146,8 @@ MISTAKES: tuple[Mistake, ...] = (
         f"        {CUT}\n    if top_p is not None and top_p < 1:\n        {ORDERED}",
         f"        full, {CUT.replace('= ', '= logits, ')}\n    else:\n        full = logits\n"
         "    if top_p is not None and top_p < 1:\n        ordered, order = full.sort(dim=-1, descending=True)",
-        "Your filter takes the probabilities for top-p from before top-k, when they belonged to all tokens.",
-        "After top-k the probabilities of what is left add up to 1 again. " + ORDER,
+        "Your filter computes the probabilities for top-p from all tokens, before top-k.",
+        "After top-k, the probabilities of the remaining tokens add up to 1 again. " + ORDER,
     ),
     Mistake(
         "generate.top-p-of-what-was-given",
@@ -156,7 +156,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FILTER.replace(TEMPERATURE, f"given, {TEMPERATURE.replace('= ', '= logits, ')}").replace(
             "ordered, order = logits", "ordered, order = given"
         ),
-        "Your filter takes the probabilities for top-p from the logits as they were given, before the first two steps.",
+        "Your filter computes the probabilities for top-p from the original logits, before the first two steps.",
         ORDER,
     ),
     Mistake(
@@ -164,9 +164,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         TEMPERATURE,
         "logits = logits.div_(temperature)",
-        "Your result is right, but the logits that were passed in are changed by the call.",
-        "Operators such as /= and methods whose names end in an underscore write into their tensor, which belongs to "
-        "the caller.",
+        "Your result is right, but the call changes the logits that were passed in.",
+        "Operators such as /= and methods whose names end in an underscore change the caller's tensor.",
         seen_by="hidden",
     ),
     Mistake(
@@ -174,16 +173,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         STEPS,
         "for _ in range(max_new_tokens):",
-        "Your loop goes on when the text is as long as the model allows.",
-        "The docstring says how many tokens the result has at most.",
+        "Your loop continues when the text has reached the maximum length of the model.",
+        "The docstring gives the maximum number of tokens in the result.",
     ),
     Mistake(
         "generate.one-token-less",
         "generate",
         STEPS,
         STEPS.replace("model.max_len - prompt.size(1)", "model.max_len - prompt.size(1) - 1"),
-        "Your text ends one token before the longest possible length.",
-        "The docstring says how many tokens the result has at most.",
+        "Your text ends one token before the maximum length.",
+        "The docstring gives the maximum number of tokens in the result.",
     ),
     Mistake(
         "generate.one-token-more",
@@ -191,23 +190,23 @@ MISTAKES: tuple[Mistake, ...] = (
         STEPS,
         STEPS.replace("model.max_len - prompt.size(1)", "model.max_len - prompt.size(1) + 1"),
         "Your text has one token more than the model has positions.",
-        "The last token could be predicted without being read, but the docstring says how many there are at most.",
+        "The last token could be predicted without being read, but the docstring gives the maximum number of tokens.",
     ),
     Mistake(
         "generate.reads-everything-again",
         "generate",
         READ,
         "logits, cache = forward_cached(model, tokens, cache)",
-        "Your loop reads the whole text again in every step, behind a cache that holds it already.",
-        "With a cache, only what has not been read yet is passed on: first the prompt, then one token at a time.",
+        "Your loop reads the whole text again in every step, although the cache already has it.",
+        "With a cache, pass on only unread tokens: first the prompt, then one token at a time.",
     ),
     Mistake(
         "generate.first-logits",
         "generate",
         LAST,
         "last = logits[:, 0]",
-        "Your next token is predicted from the first new position instead of the last.",
-        "The position that has seen the whole text is the last one.",
+        "You predict the next token from the first new position instead of the last.",
+        "Only the last position has seen the whole text.",
     ),
     Mistake(
         "generate.worst-token",
@@ -215,7 +214,7 @@ MISTAKES: tuple[Mistake, ...] = (
         GREEDY,
         "unread = last.argmin(dim=-1, keepdim=True)",
         "Your greedy loop takes the token with the lowest score.",
-        "Greedy decoding takes the best token.",
+        "Greedy decoding takes the token with the highest score.",
     ),
     Mistake(
         "generate.new-tokens-only",
@@ -230,24 +229,24 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         DRAWN,
         "unread = probabilities.argmax(dim=-1, keepdim=True)",
-        "With a generator your text is the greedy one, as if nothing were drawn, or the temperature did not count.",
-        "With a generator each token is drawn: one with a probability of 0.3 comes in 3 of 10 cases.",
+        "With a generator your text is the greedy one, as if you did not sample or ignored the temperature.",
+        "With a generator each token is sampled: a token with probability 0.3 is drawn in 3 of 10 cases.",
     ),
     Mistake(
         "generate.generator-restarted",
         "generate",
         DRAWN,
         "unread = torch.multinomial(probabilities, 1, generator=generator.manual_seed(0))",
-        "All seeds give the same text, as if the generator were set back before each token.",
-        "The generator belongs to the caller, who has given it a seed.",
+        "All seeds produce the same text, as if you reset the generator before each token.",
+        "The generator belongs to the caller, who has already seeded it.",
     ),
     Mistake(
         "generate.generator-ignored",
         "generate",
         DRAWN,
         "unread = torch.multinomial(probabilities, 1)",
-        "The same seed gives another text each time: your loop draws from torch's own generator.",
-        "Functions that draw numbers take the generator as an argument.",
+        "The same seed produces a different text each time: your loop uses PyTorch's global generator.",
+        "PyTorch's sampling functions take the generator as an argument.",
         random=True,
     ),
     Mistake(
@@ -255,8 +254,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         "if generator is None:\n            unread = last.argmax(dim=-1, keepdim=True)  # (B, 1)\n        else:",
         "if True:",
-        "Your loop draws tokens even if it is given no generator.",
-        "Without a generator the best token is taken. See the docstring.",
+        "Your loop samples tokens even without a generator.",
+        "Without a generator, take the best token. See the docstring.",
         random=True,
     ),
     Mistake(
@@ -264,8 +263,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         FILTERED,
         "probabilities = torch.softmax(last, dim=-1)",
-        "Your loop draws tokens outside the top k, as if it did not use the filter, or not all of its arguments.",
-        "The docstring says from which distribution a token is drawn.",
+        "Your loop draws tokens outside the top k, as if it did not use the filter or some of its arguments.",
+        "The docstring says which distribution the tokens are drawn from.",
     ),
     # The visible tests warn of it.
     Mistake(
@@ -273,8 +272,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         FILTERED,
         FILTERED.replace("top_k, top_p)", "top_k)"),
-        "Your loop does not hand top_p to the filter.",
-        "The docstring says from which distribution a token is drawn.",
+        "Your loop does not pass top_p to the filter.",
+        "The docstring says which distribution the tokens are drawn from.",
         seen_by="hidden",
     ),
     Mistake(
@@ -283,7 +282,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FILTERED,
         f"{FILTERED}\n            probabilities = (probabilities > 0).double()",
         "Your loop draws all tokens that the filter keeps with the same probability.",
-        "The filter decides which tokens can be drawn, and its softmax how often each of them is.",
+        "The filter decides which tokens can be drawn, and the softmax of its result how often.",
         seen_by="hidden",
     ),
     Mistake(
@@ -291,7 +290,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "generate",
         FILTERED,
         f"{FILTERED}.square()",
-        "Likely tokens come too often in your samples.",
+        "Likely tokens are drawn too often.",
         "The probability of a token is the softmax of the filtered logits, and nothing else.",
         seen_by="hidden",
     ),

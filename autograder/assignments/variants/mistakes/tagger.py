@@ -11,10 +11,10 @@ LOOP = "for block in self.blocks:"
 LAYERS = "x = block(x, mask)"
 RETURN = "return self.output_layer(self.norm(x))"
 
-STEPS = "The docstring lists the steps of the model in their order."
-PADDING = "Positions are counted from 0, so a sequence of 3 tokens fills the positions 0, 1 and 2."
-ZEROS = "A key of zeros still gets a weight: its score is 0, and not -inf. Only a mask takes the weight away."
-NO_CAUSE = "A tagger knows the whole sentence before it begins, and words to the right say much about a word."
+STEPS = "The docstring lists the steps of the model in order."
+PADDING = "Positions are counted from 0, so a sequence of 3 tokens has the positions 0, 1 and 2."
+ZEROS = "A key of zeros still gets weight: its score is 0, not -inf. Only a mask takes the weight away."
+NO_CAUSE = "A tagger reads the whole sentence at once, and the words to the right say much about a word."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         MASK,
         f"{MASK}\n        mask = mask | torch.ones(T, T, dtype=torch.bool, device=tokens.device).triu(diagonal=1)",
-        "Your tagger has a causal mask beside the padding mask.",
+        "Your tagger uses a causal mask in addition to the padding mask.",
         NO_CAUSE,
         same_as=("tagger.causal-mask",),
     ),
@@ -39,15 +39,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         LAYERS,
         "x = block(x)",
-        "Your tagger reads the padding.",
-        "Sequences shorter than the longest are filled up; what stands there must not count. See the docstring.",
+        "Your tagger attends to the padding.",
+        "Shorter sequences are padded, and the padding must have no effect. See the docstring.",
     ),
     Mistake(
         "tagger.padding-set-to-zero",
         "tagger",
         f"{LOOP}\n            {LAYERS}",
         f"x = x.masked_fill(mask.transpose(1, 2), 0.0)\n        {LOOP}\n            x = block(x)",
-        "Your tagger sets the padding to 0 and gives its layers no mask.",
+        "Your tagger sets the padding to 0 and passes no mask to its layers.",
         ZEROS,
     ),
     Mistake(
@@ -55,7 +55,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         LAYERS,
         "x = block(x.masked_fill(mask.transpose(1, 2), 0.0))",
-        "Your tagger sets the padding to 0 before each layer and gives its layers no mask.",
+        "Your tagger sets the padding to 0 before each layer and passes no mask to its layers.",
         ZEROS,
     ),
     Mistake(
@@ -63,15 +63,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         MASK,
         "mask = positions < lengths[:, None, None]",
-        "Your tagger attends to the padding, and only to that.",
-        "In a mask True means that a key may not be attended to.",
+        "Your tagger attends only to the padding: the mask is inverted.",
+        "In a mask, True means that a key is masked.",
     ),
     Mistake(
         "tagger.mask-one-late",
         "tagger",
         MASK,
         "mask = positions > lengths[:, None, None]",
-        "Your tagger takes the first padding token of each sequence for a part of it.",
+        "Your tagger treats the first padding token of each sequence as a real token.",
         PADDING,
     ),
     Mistake(
@@ -79,7 +79,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         MASK,
         "mask = positions >= lengths[:, None, None] - 1",
-        "Your tagger takes the last token of each sequence for padding.",
+        "Your tagger treats the last token of each sequence as padding.",
         PADDING,
     ),
     Mistake(
@@ -87,16 +87,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         MASK,
         "mask = (tokens == self.padding_idx).unsqueeze(1)",
-        "Your tagger takes every padding token for padding, and nothing else.",
-        "The lengths say where a sequence ends, whatever stands there and behind. See the docstring.",
+        "Your tagger treats every padding token as padding, and nothing else.",
+        "The lengths say where a sequence ends, whichever tokens are in it or after it. See the docstring.",
     ),
     Mistake(
         "tagger.mask-of-queries",
         "tagger",
         MASK,
         "mask = (positions >= lengths[:, None, None]).transpose(1, 2).expand(-1, -1, T)",
-        "Your tagger forbids padded queries to look anywhere, and hides no padded key.",
-        "A mask has a row for each query and a column for each key. What must not be seen are keys.",
+        "Your tagger masks padded queries instead of padded keys.",
+        "A mask has a row for each query and a column for each key. Padding must be hidden as keys.",
         same_as=("tagger.mask-missing",),
     ),
     Mistake(
@@ -104,23 +104,23 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         LAYERS,
         "x = block(x, mask[:1])",
-        "Your tagger takes all sequences to be as long as the first, or the longest, of the batch.",
-        "Each sequence has a length of its own, so the mask has a row for each of them.",
+        "Your tagger treats all sequences as if they were as long as the first, or the longest, of the batch.",
+        "Each sequence has its own length, so the mask has a row for each sequence.",
     ),
     Mistake(
         "tagger.mask-without-query-axis",
         "tagger",
         MASK,
         "mask = positions >= lengths[:, None]",
-        "Your padding mask has no axis for the queries.",
-        "The docstring says which shape it has. The missing axis has the size 1: the mask is the same for all queries.",
+        "Your padding mask has no query axis.",
+        "The docstring gives the shape of the mask. The missing axis has size 1: the mask is the same for all queries.",
     ),
     Mistake(
         "tagger.mask-as-long-as-longest",
         "tagger",
         MASK,
         "mask = torch.arange(int(lengths.max()), device=tokens.device) >= lengths[:, None, None]",
-        "Your padding mask is as long as the longest sequence, and the input may be longer.",
+        "Your padding mask is as long as the longest sequence, but the input may be longer.",
         "The docstring says that T may be larger than all lengths.",
     ),
     Mistake(
@@ -128,15 +128,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         LAYERS,
         "x = block(x, None if self.training else mask)",
-        "Your tagger reads the padding in training mode.",
-        "The mask belongs to the model, whatever its mode.",
+        "Your tagger attends to the padding in training mode.",
+        "The mask does not depend on the mode.",
     ),
     Mistake(
         "tagger.positions-missing",
         "tagger",
         EMBEDDED,
         "x = self.dropout(self.token_embedding(tokens))",
-        "Your tagger does not add the embeddings of the positions.",
+        "Your tagger does not add the position embeddings.",
         STEPS,
     ),
     Mistake(
@@ -147,7 +147,7 @@ MISTAKES: tuple[Mistake, ...] = (
             "self.token_embedding(tokens)",
             "self.token_embedding(tokens) * self.token_embedding.embedding_dim**0.5",
         ),
-        "Your tagger multiplies the embeddings by the root of d_model, as the Transformer of 2017.",
+        "Your tagger multiplies the embeddings by the square root of d_model, as in the 2017 Transformer.",
         STEPS,
     ),
     Mistake(
@@ -155,7 +155,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         "for block in self.blocks:",
         "for block in self.blocks[:1]:",
-        "Your tagger leaves out layers, as if only the first one counted.",
+        "Your tagger skips layers, as if it used only the first one.",
         STEPS,
     ),
     Mistake(
@@ -172,23 +172,23 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         f"{RETURN}.softmax(dim=-1)",
         "Your tagger returns probabilities instead of logits.",
-        "The loss begins with a softmax of its own. See under Returns in the docstring.",
+        "The loss applies its own softmax. See under Returns in the docstring.",
     ),
     Mistake(
         "tagger.too-long-not-refused",
         "tagger",
         CHECK,
         "if False:",
-        "Your tagger does not refuse input that is too long by itself; an exception of torch comes later.",
-        "Whoever reads the message should learn how long the input is and how long it may be. See under Raises.",
+        "Your tagger does not check for input that is too long; PyTorch raises an exception later.",
+        "The message should say how long the input is and how long it may be. See under Raises.",
     ),
     Mistake(
         "tagger.too-long-one-early",
         "tagger",
         CHECK,
         "if T >= self.max_len:",
-        "Your tagger refuses input that is as long as it may be.",
-        "The positions are counted from 0, so the last one is one less than their number.",
+        "Your tagger refuses input of exactly the maximum length.",
+        "Positions are counted from 0, so the last position is one less than their number.",
     ),
     Mistake(
         "tagger.too-long-without-numbers",
@@ -203,7 +203,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "tagger",
         EMBEDDED,
         "x = self.token_embedding(tokens) + self.position_embedding(positions)",
-        "In training, no dropout shows on the embedded input of your tagger.",
+        "In training, your tagger applies no dropout to the embedded input.",
         STEPS,
     ),
 )

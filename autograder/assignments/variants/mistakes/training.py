@@ -15,8 +15,10 @@ DONE = "done = min(1.0, (step - warmup) / (total - warmup))"
 FALLING = "return floor + (peak - floor) * (1 + math.cos(math.pi * done)) / 2"
 
 SMOOTHING = "The docstring has the formula, and says which tokens get a share of the smoothing."
-MEAN = "The mean is that of all targets of the batch that are no padding."
-RATE = "Compute the rate at a few steps by hand, from the docstring: at 1, at the end of the warm-up, and after it."
+MEAN = "The mean is over all targets of the batch that are not padding."
+RATE = (
+    "Compute the rate for a few steps by hand, from the docstring: at step 1, at the end of the warm-up, and after it."
+)
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -25,7 +27,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         "V = logits.size(-1)\n    others = (of_all * V - of_target) / (V - 1)\n"
         "    return ((1 - smoothing) * of_target + smoothing * others)[counted].mean()",
-        "Your smoothing goes to the wrong tokens only.",
+        "Your smoothing gives a share only to the wrong tokens.",
         "Some programs do that. " + SMOOTHING,
     ),
     Mistake(
@@ -41,8 +43,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LOSS,
         "return (of_target + smoothing * of_all)[counted].mean()",
-        "Your loss adds the smoothing to the whole cross-entropy.",
-        "The wanted probabilities of all tokens add up to 1, so the right one gets less. " + SMOOTHING,
+        "Your loss adds the smoothing to the full cross-entropy.",
+        "The target probabilities of all tokens add up to 1, so the right token gets less than 1. " + SMOOTHING,
     ),
     Mistake(
         "training.smoothing-ignored",
@@ -57,7 +59,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         OF_ALL,
         "of_all = surprise.sum(dim=-1)",
-        "Your smoothing adds up over the vocabulary instead of taking the mean.",
+        "Your smoothing takes the sum over the vocabulary instead of the mean.",
         "Each of the V tokens gets the share smoothing / V.",
     ),
     Mistake(
@@ -66,7 +68,7 @@ MISTAKES: tuple[Mistake, ...] = (
         SURPRISE,
         "powers = logits.exp()\n    surprise = -(powers / powers.sum(dim=-1, keepdim=True)).log()",
         "Your loss is not finite for large logits.",
-        "The exponential of 1,000 is no finite number, and the logarithm of 0 neither. A softmax and its logarithm "
+        "The exponential of 1,000 overflows, and the logarithm of 0 is minus infinity. A softmax and its logarithm "
         "can be computed together.",
     ),
     Mistake(
@@ -90,7 +92,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LOSS,
         "return ((1 - smoothing) * of_target + smoothing * of_all)[counted].sum() / targets.numel()",
-        "Your loss leaves padding out of the sum, but divides by the number of all targets.",
+        "Your loss leaves padding out of the sum but divides by the number of all targets.",
         MEAN,
     ),
     Mistake(
@@ -99,7 +101,7 @@ MISTAKES: tuple[Mistake, ...] = (
         LOSS,
         "each = ((1 - smoothing) * of_target + smoothing * of_all) * counted\n"
         "    return (each.sum(dim=1) / counted.sum(dim=1)).mean()",
-        "Your loss is the mean of the means of the sequences, so that the tokens of short ones count more.",
+        "Your loss averages per sequence first, so the tokens of short sequences count more.",
         MEAN,
     ),
     Mistake(
@@ -116,7 +118,7 @@ MISTAKES: tuple[Mistake, ...] = (
         SURPRISE,
         SURPRISE.replace("-F.", "F."),
         "Your loss has the wrong sign: it grows as the model gets better.",
-        "The logarithm of a probability is negative, and a loss is not.",
+        "The logarithm of a probability is negative, but a loss is positive.",
     ),
     Mistake(
         "training.loss-in-bits",
@@ -132,7 +134,7 @@ MISTAKES: tuple[Mistake, ...] = (
         OF_ALL,
         "of_all = surprise.detach().mean(dim=-1)",
         "Your loss is right, but its gradient lacks the smoothing.",
-        "Somewhere the computation leaves the graph of autograd.",
+        "Somewhere the computation leaves the autograd graph.",
         seen_by="hidden",
     ),
     Mistake(
@@ -140,7 +142,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         WARMUP.replace("min(", "max("),
-        "Your rate begins on the falling branch, above its peak, as if the larger of the two branches were taken.",
+        "Your rate starts on the falling branch, above its peak, as if you took the larger of the two branches.",
         RATE,
     ),
     Mistake(
@@ -148,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         "return peak * min(step**-0.5, step * warmup**-1.5)",
-        "Your rate is the formula of the paper, in which the largest rate is not the factor in front.",
+        "Your rate uses the formula of the paper, whose largest rate is not the factor in front.",
         "At the end of the warm-up the rate is the peak itself. " + RATE,
     ),
     Mistake(
@@ -156,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         WARMUP.replace("math.sqrt(warmup / step)", "warmup / step"),
-        "Your rate falls with the step instead of its root.",
+        "Your rate falls with the step instead of its square root.",
         RATE,
     ),
     Mistake(
@@ -164,7 +166,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         "return peak * min(1.0, math.sqrt(warmup / step))",
-        "Your rate has no warm-up: it begins at its peak.",
+        "Your rate has no warm-up: it starts at its peak.",
         RATE,
     ),
     Mistake(
@@ -180,7 +182,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         WARMUP,
         "return peak * min(step / warmup, 1.0)",
-        "After the warm-up your rate is still at its peak, as if it stayed there.",
+        "After the warm-up, your rate stays at its peak.",
         RATE,
     ),
     Mistake(
@@ -196,7 +198,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         DONE,
         "done = min(1.0, step / total)",
-        "Your cosine runs over all steps, those of the warm-up included, so the rate jumps at the end of the warm-up.",
+        "Your cosine runs over all steps, including the warm-up, so the rate jumps at the end of the warm-up.",
         RATE,
     ),
     Mistake(
@@ -205,7 +207,7 @@ MISTAKES: tuple[Mistake, ...] = (
         DONE,
         "done = (step - warmup) / (total - warmup)",
         "Your rate rises again after the last step.",
-        "A cosine goes up again behind its lowest point. See the last sentence of the docstring.",
+        "A cosine rises again after its lowest point. See the last sentence of the docstring.",
     ),
     Mistake(
         "training.cosine-without-floor",
@@ -220,8 +222,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         FALLING.replace("(peak - floor)", "peak"),
-        "Your rate begins above the peak, by as much as the last rate.",
-        "The cosine goes from the peak to the floor, so its height is the difference of the two.",
+        "Your rate starts above the peak; the difference is the last rate.",
+        "The cosine goes from the peak to the floor, so its height is the difference between the two.",
     ),
     Mistake(
         "training.cosine-floor-as-limit",
@@ -229,7 +231,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FALLING,
         "return max(floor, peak * (1 + math.cos(math.pi * done)) / 2)",
         "Your rate falls towards 0 and is cut off at the last rate.",
-        "The docstring says what the rate is half-way.",
+        "The docstring gives the rate at the half-way point.",
         same_as=("training.cosine-without-floor",),
     ),
     Mistake(
@@ -238,7 +240,7 @@ MISTAKES: tuple[Mistake, ...] = (
         FALLING,
         "return floor + (peak - floor) * (1 - done)",
         "Your rate falls in a straight line.",
-        "It begins to fall slowly and arrives slowly. See the docstring.",
+        "The rate falls slowly at first and slowly at the end. See the docstring.",
     ),
     Mistake(
         "training.cosine-quarter",
@@ -253,7 +255,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         FALLING,
         FALLING.replace("math.pi * done", "2 * math.pi * done"),
-        "Your rate falls too fast, as along a whole cosine, which rises again before the last step.",
+        "Your rate falls too fast, as if along a whole cosine, which rises again before the last step.",
         "From 0 to pi the cosine goes from 1 to -1. See the docstring.",
     ),
     *updates.MISTAKES,

@@ -20,9 +20,9 @@ DECAYS = "decays = parameter.dim() == 2 and id(parameter) not in spared"
 SORTED = "for parameter in model.parameters():  # one that is shared comes once"
 GROUPS = 'return [{"params": decaying, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]'
 
-WHOLE = "All gradients together are one long vector, and it is this vector that is shortened."
-STEPS = "The docstring numbers what happens in a step."
-WHICH = "The docstring says which parameters decay: those with exactly two axes, but for embeddings."
+WHOLE = "All gradients together form one long vector, and this vector is shortened."
+STEPS = "The docstring numbers the parts of a step."
+WHICH = "The docstring says which parameters decay: those with exactly two axes, except embeddings."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -31,7 +31,7 @@ MISTAKES: tuple[Mistake, ...] = (
         CLIPPED,
         "for gradient in gradients:\n        gradient.mul_(min(1.0, max_norm / gradient.norm().item()))",
         "You clip every gradient by its own norm.",
-        "That changes the direction of the step. " + WHOLE,
+        "This changes the direction of the step. " + WHOLE,
     ),
     Mistake(
         "training.clip-always",
@@ -39,15 +39,15 @@ MISTAKES: tuple[Mistake, ...] = (
         LIMIT,
         "if True:",
         "You lengthen gradients that are shorter than the limit.",
-        "Only what is too long is changed.",
+        "Change only gradients that are too long.",
     ),
     Mistake(
         "training.clip-by-square",
         "training",
         LIMIT,
         "if norm**2 > max_norm:",
-        "You lengthen gradients that are shorter than the limit, but whose square is not.",
-        "The norm is compared with the limit, not its square. Only what is too long is changed.",
+        "You lengthen gradients that are shorter than the limit if their squared norm is above it.",
+        "Compare the norm with the limit, not its square. Change only gradients that are too long.",
         same_as=("training.clip-always",),
     ),
     Mistake(
@@ -55,24 +55,24 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         LIMIT,
         "if False:",
-        "Your gradients are as long as before.",
-        "It is the gradients of the parameters that shall change, in place. A loop over an iterator that has been gone "
-        "through before does nothing.",
+        "Your gradients keep their length.",
+        "The gradients of the parameters must change in place. A loop over an iterator that is already used up does "
+        "nothing.",
     ),
     Mistake(
         "training.clip-elements",
         "training",
         SHORTEN,
         "gradient.clamp_(-max_norm, max_norm)",
-        "You cut off the elements of the gradients.",
-        "That changes the direction of the step. " + WHOLE,
+        "You clip each element of the gradients separately.",
+        "This changes the direction of the step. " + WHOLE,
     ),
     Mistake(
         "training.clip-to-one",
         "training",
         SHORTEN,
         "gradient.div_(norm)",
-        "You shorten the gradients to the length 1 instead of the limit.",
+        "You shorten the gradients to length 1 instead of the limit.",
         "After clipping the norm of all gradients together is max_norm.",
     ),
     Mistake(
@@ -81,14 +81,15 @@ MISTAKES: tuple[Mistake, ...] = (
         NORM,
         "norm = sum(gradient.norm().item() for gradient in gradients)",
         "You add up the norms of the gradients.",
-        "The length of a long vector is the root of the sum of all squares, not the sum of the lengths of its pieces.",
+        "The length of a long vector is the square root of the sum of all squares, not the sum of the lengths of its "
+        "parts.",
     ),
     Mistake(
         "training.clip-without-root",
         "training",
         NORM,
         "norm = sum(gradient.pow(2).sum().item() for gradient in gradients)",
-        "Your norm is the sum of the squares, without the root.",
+        "Your norm is the sum of the squares, without the square root.",
         WHOLE,
     ),
     Mistake(
@@ -105,7 +106,7 @@ MISTAKES: tuple[Mistake, ...] = (
         NORM_RETURNED,
         "return min(norm, max_norm)\n",
         "You return the norm after clipping.",
-        "The curve of a run shows how long the gradients were, so that one sees when they explode. See under Returns.",
+        "The norm before clipping shows when gradients explode in a training run. See under Returns.",
     ),
     Mistake(
         "training.clip-without-gradient",
@@ -113,15 +114,15 @@ MISTAKES: tuple[Mistake, ...] = (
         FOUND,
         "gradients = [parameter.grad for parameter in parameters]",
         "You do not leave out parameters without a gradient.",
-        "What a loss does not depend on gets no gradient: there is None instead of a tensor.",
+        "A parameter that the loss does not depend on has None instead of a gradient.",
     ),
     Mistake(
         "training.clip-not-in-place",
         "training",
         SHORTEN,
         "gradient = gradient * (max_norm / norm)",
-        "You make shorter gradients, but the parameters keep the long ones.",
-        "A new tensor is not the one that the parameter holds. The docstring says where the change takes place.",
+        "You compute shorter gradients, but the parameters keep the long ones.",
+        "A new tensor is not the tensor that the parameter holds. The docstring says where to make the change.",
         same_as=("training.clip-never",),
     ),
     Mistake(
@@ -131,8 +132,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "norm = math.sqrt(sum(p.grad.pow(2).sum().item() for p in parameters if p.grad is not None))\n"
         "    if norm > max_norm:\n        for p in parameters:\n            if p.grad is not None:\n"
         "                p.grad.mul_(max_norm / norm)",
-        "You go through the parameters twice, and the second time there is nothing left.",
-        "An iterator can be gone through only once. See under Args in the docstring.",
+        "You loop over the parameters twice, but the second time there are none left.",
+        "You can loop over an iterator only once. See under Args in the docstring.",
         same_as=("training.clip-never", "training.clip-not-in-place"),
     ),
     Mistake(
@@ -142,7 +143,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "parameters = [p for p in parameters if p.grad is not None]\n"
         "    norm = math.sqrt(sum(p.detach().pow(2).sum().item() for p in parameters))\n"
         "    if norm > max_norm:\n        for p in parameters:\n            p.data.mul_(max_norm / norm)",
-        "Your norm does not come from the gradients, as if it were that of the weights, or of nothing at all.",
+        "Your norm does not depend on the gradients, as if it were the norm of the weights.",
         WHOLE,
     ),
     Mistake(
@@ -150,15 +151,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{FORGET}\n    ",
         "",
-        "Your step adds its gradients to those of the steps before.",
-        "Gradients add up until they are told to go. " + STEPS,
+        "Your step adds its gradients to those of the previous steps.",
+        "Gradients accumulate until you reset them. " + STEPS,
     ),
     Mistake(
         "training.step-forgets-too-late",
         "training",
         f"{FORGET}\n    {LOSS}\n    {BACKWARD}",
         f"{LOSS}\n    {BACKWARD}\n    {FORGET}",
-        "Your step leaves all weights as they were, as with the gradients forgotten too late, or without an update.",
+        "Your step changes no weights, as if you reset the gradients too late or made no update.",
         STEPS,
     ),
     Mistake(
@@ -166,7 +167,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         SET_RATE,
         "pass",
-        "Your first step uses the learning rate that the optimizer was made with, not the one that it is given.",
+        "Your first step uses the optimizer's initial learning rate, not the rate that was passed in.",
         STEPS,
     ),
     Mistake(
@@ -174,15 +175,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         SET_RATE,
         'optimizer.param_groups[0]["lr"] = rate',
-        "Your step sets the learning rate of the first group of parameters only.",
-        "An optimizer may have several groups, for instance one with weight decay and one without.",
+        "Your step sets the learning rate of only the first parameter group.",
+        "An optimizer may have several groups, for example one with weight decay and one without.",
     ),
     Mistake(
         "training.step-not-clipped",
         "training",
         f"{CLIP}\n    ",
         "",
-        "Your step is made with gradients that are not clipped, or not yet.",
+        "Your step uses gradients that are not clipped, or not yet.",
         STEPS,
     ),
     Mistake(
@@ -190,7 +191,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{CLIP}\n    {STEP}",
         f"{STEP}\n    {CLIP}",
-        "Your step clips the gradients when the weights are updated already.",
+        "Your step clips the gradients after the weights are updated.",
         STEPS,
         same_as=("training.step-not-clipped",),
     ),
@@ -208,7 +209,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         f"{STEP}\n    ",
         "",
-        "Your step computes gradients and does not update the weights.",
+        "Your step computes gradients but does not update the weights.",
         STEPS,
         same_as=("training.step-forgets-too-late",),
     ),
@@ -243,7 +244,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         DECAYS,
         "decays = True",
-        "All of your parameters decay.",
+        "All your parameters decay.",
         WHICH,
     ),
     Mistake(
@@ -252,7 +253,7 @@ MISTAKES: tuple[Mistake, ...] = (
         DECAYS,
         "decays = parameter.dim() == 2",
         "Your embeddings decay.",
-        "The embedding of a rare token would shrink in every step in which the token does not come. " + WHICH,
+        "The embedding of a rare token would shrink in every step without that token. " + WHICH,
     ),
     Mistake(
         "training.norms-decay",
@@ -261,7 +262,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "for name, parameter in model.named_parameters():\n"
         '        decays = not name.endswith("bias") and id(parameter) not in spared',
         "The weights of your norms decay.",
-        "A norm does not get better by weights near 0. " + WHICH,
+        "Weights near 0 do not make a norm better. " + WHICH,
     ),
     Mistake(
         "training.biases-decay",
@@ -277,16 +278,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         GROUPS,
         'return [{"params": others, "weight_decay": 0.0}, {"params": decaying, "weight_decay": weight_decay}]',
-        "Your first group has a weight decay of 0, as if the two stood in the other order.",
-        "The docstring says which of the two comes first.",
+        "Your first group has a weight decay of 0, as if the two groups were swapped.",
+        "The docstring says which of the two groups comes first.",
     ),
     Mistake(
         "training.both-groups-decay",
         "training",
         GROUPS,
         GROUPS.replace("0.0", "weight_decay"),
-        "Both of your groups decay.",
-        "An optimizer gives a group that says nothing its own weight decay, so the second group has to say 0.",
+        "Both your groups decay.",
+        "A group without its own weight decay gets that of the optimizer, so the second group must set it to 0.",
     ),
     # The models of the visible tests have neither.
     Mistake(
@@ -294,7 +295,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         DECAYS,
         DECAYS.replace("== 2", ">= 2"),
-        "Parameters with three axes decay: <cls> and the positions of a Vision Transformer.",
+        "Parameters with three axes decay: <cls> and the position embeddings of a Vision Transformer.",
         WHICH,
         seen_by="hidden",
     ),
@@ -303,8 +304,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         "for module in model.modules()",
         "for module in model.children()",
-        "Embeddings that are part of another module decay.",
-        "A model is a tree of modules, and an embedding may stand anywhere in it. " + WHICH,
+        "Embeddings inside other modules decay.",
+        "A model is a tree of modules, and an embedding may be anywhere in it. " + WHICH,
         seen_by="hidden",
     ),
     Mistake(
@@ -313,8 +314,8 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{SORTED}\n        {DECAYS}",
         "for name, parameter in model.named_parameters():\n"
         '        decays = parameter.dim() == 2 and "embedding" not in name',
-        "You tell embeddings by their names.",
-        "A module may be called anything. What it is, its class says.",
+        "You recognise embeddings by their names.",
+        "A module may have any name. Its class says what it is.",
         seen_by="hidden",
     ),
 )

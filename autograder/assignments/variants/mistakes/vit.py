@@ -16,10 +16,10 @@ JOINED = "x = torch.cat([cls, patches], dim=1)"
 PLACED = "x = self.dropout(x + self.position_embedding)"
 RETURN = "return self.output_layer(self.norm(x[:, 0]))"
 
-READING = "Patches are read like a page, and within a patch the order is channel, row, column. See the docstring."
-MOVING = "Cutting makes new axes, which must be brought into their order before two are merged: a view moves no number."
+READING = "Patches are read like a page, and the order within a patch is channel, row, column. See the docstring."
+MOVING = "Splitting creates new axes. Put them in the right order before you merge two of them: a view moves no number."
 ORDER = "The docstring of the class has the order in one line: norm, sub-layer, residual connection."
-STEPS = "The docstring lists the steps of the model in their order."
+STEPS = "The docstring lists the steps of the model in order."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
@@ -27,8 +27,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         CUT,
         "patches = images.reshape(B, height // P, width // P, C, P, P).permute(0, 3, 1, 4, 2, 5)",
-        "Your patches are pieces of rows of the image: the shape is right, but the pixels are not those of a square.",
-        "In memory an image lies row by row, so the next pixels belong to the same row. " + MOVING,
+        "Your patches are pieces of image rows: the shape is right, but the pixels do not form squares.",
+        "In memory an image is stored row by row, so the next pixels belong to the same row. " + MOVING,
     ),
     Mistake(
         "vit.patches-column-by-column",
@@ -43,7 +43,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         ORDERED,
         ORDERED.replace("1, 3, 5)", "3, 5, 1)"),
-        "Within your patches the channels of a pixel stand side by side.",
+        "Within your patches, the channels of a pixel are next to each other.",
         READING,
     ),
     Mistake(
@@ -51,7 +51,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         ORDERED,
         ORDERED.replace("1, 3, 5)", "1, 5, 3)"),
-        "Within your patches the pixels are read column by column.",
+        "Within your patches, the pixels are read column by column.",
         READING,
     ),
     Mistake(
@@ -59,7 +59,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         ORDERED,
         "patches = patches.reshape(B, height // P * (width // P), -1)",
-        "You cut the image, but you do not bring the axes into their order before you merge them.",
+        "You split the image but do not reorder the axes before you merge them.",
         MOVING,
         same_as=("vit.patches-by-view",),
     ),
@@ -68,16 +68,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         CUT,
         "patches = images.reshape(B, C, P, height // P, P, width // P)",
-        "Your patches are made of pixels that lie far from each other.",
-        "The outer one of the two axes that are made from the height counts the patches, the inner one the pixels in a "
-        "patch.",
+        "Your patches consist of pixels that are far apart in the image.",
+        "The height is split into two axes: the outer one counts the patches, the inner one the pixels within a patch.",
     ),
     Mistake(
         "vit.height-width-exchanged",
         "vit",
         CUT,
         "patches = images.reshape(B, C, width // P, P, height // P, P)",
-        "You cut the image as if height and width were exchanged; in a square image it does not show.",
+        "You split the image as if height and width were swapped; with square images you would not notice.",
         "Images are (B, C, height, width): rows come before columns.",
     ),
     Mistake(
@@ -85,7 +84,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         PROJECTED,
         "return patches  #",
-        "Your patches are not projected.",
+        "You do not project the patches.",
         "See under Returns in the docstring.",
     ),
     Mistake(
@@ -93,7 +92,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         CHECK,
         "if False:",
-        "Your patch embedding accepts images of another size.",
+        "Your patch embedding accepts images of the wrong size.",
         "See under Raises in the docstring.",
     ),
     Mistake(
@@ -101,7 +100,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         CHECK,
         "if height * width != self.height * self.width:",
-        "Your patch embedding accepts images that have as many pixels, but another height and width.",
+        "Your patch embedding accepts images with the right number of pixels but a different height and width.",
         "See under Raises in the docstring.",
         same_as=("vit.size-not-checked",),
     ),
@@ -110,7 +109,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         RAISE,
         'raise ValueError("the image has a wrong size")',
-        "Your message does not say which size was expected and which one came.",
+        "Your message does not say which size was expected and which was found.",
         "A good message says what was found and what was expected.",
     ),
     Mistake(
@@ -118,7 +117,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         BOTH,
         "x = self.norm1(x + self.attention(x))\n        return self.norm2(x + self.feed_forward(x))",
-        "Your layer has its norms behind the sub-layers, as in the Transformer of 2017.",
+        "Your layer has its norms after the sub-layers, as in the 2017 Transformer.",
         ORDER,
     ),
     Mistake(
@@ -127,7 +126,7 @@ MISTAKES: tuple[Mistake, ...] = (
         BOTH,
         "x = self.norm1(x)\n        x = x + self.attention(x)\n        x = self.norm2(x)\n"
         "        return x + self.feed_forward(x)",
-        "Your layer adds what comes out of the norm, not what goes into it.",
+        "The residual connection in your layer adds the output of the norm, not its input.",
         ORDER,
     ),
     Mistake(
@@ -135,15 +134,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         BOTH,
         "x = x + self.attention(self.norm2(x))\n        return x + self.feed_forward(self.norm1(x))",
-        "Your layer uses the two norms the wrong way round.",
-        "With fresh weights both norms do the same, with trained ones they do not.",
+        "Your layer swaps its two norms.",
+        "With fresh weights both norms are the same, with trained weights they are not.",
     ),
     Mistake(
         "vit.attention-residual-missing",
         "vit",
         FIRST,
         "x = self.attention(self.norm1(x))",
-        "Your layer has no residual connection around the attention.",
+        "Your layer has no residual connection around attention.",
         ORDER,
     ),
     Mistake(
@@ -159,7 +158,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         FIRST,
         "x = x + self.attention(x)",
-        "Your layer has no norm before the attention.",
+        "Your layer has no norm before attention.",
         ORDER,
     ),
     Mistake(
@@ -175,15 +174,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         FIRST,
         "T = x.size(1)\n        x = x + self.attention(self.norm1(x), torch.ones(1, T, T).triu(1).bool())",
-        "Your layer has a causal mask.",
-        "A picture has no before and after: every patch sees every other.",
+        "Your layer uses a causal mask.",
+        "An image has no order in time: every patch sees every other patch.",
     ),
     Mistake(
         "vit.cls-at-the-end",
         "vit",
         JOINED,
         "x = torch.cat([patches, cls], dim=1)",
-        "Your model puts <cls> behind the patches.",
+        "Your model puts <cls> after the patches.",
         STEPS,
     ),
     Mistake(
@@ -191,8 +190,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         CLS,
         "cls = self.cls_token",
-        "Your model has one <cls> for the whole batch, which does not fit.",
-        "There is one vector <cls>, but every image of the batch needs it at its front.",
+        "Your model has one <cls> for the whole batch, so the shapes do not fit.",
+        "There is only one <cls> vector, but every image of the batch needs it at the front.",
     ),
     Mistake(
         "vit.cls-added",
@@ -200,23 +199,23 @@ MISTAKES: tuple[Mistake, ...] = (
         JOINED,
         "x = torch.cat([cls, patches + cls], dim=1)",
         "Your model adds <cls> to all patches.",
-        "It is a position of its own, not a part of the others. " + STEPS,
+        "It has its own position and is not part of the others. " + STEPS,
     ),
     Mistake(
         "vit.mean-instead-of-cls",
         "vit",
         RETURN,
         "return self.output_layer(self.norm(x).mean(dim=1))",
-        "Your model classifies by the mean of all positions.",
-        "Many models do that. Here the docstring says which position is read.",
+        "Your model classifies from the mean of all positions.",
+        "Many models do that. Here the docstring says which position to read.",
     ),
     Mistake(
         "vit.mean-of-patches",
         "vit",
         RETURN,
         "return self.output_layer(self.norm(x[:, 1:]).mean(dim=1))",
-        "Your model classifies by the mean of the patches and does not read <cls>.",
-        "Here the docstring says which position is read.",
+        "Your model classifies from the mean of the patches and does not read <cls>.",
+        "The docstring says which position to read.",
     ),
     Mistake(
         "vit.last-position-read",
@@ -224,8 +223,8 @@ MISTAKES: tuple[Mistake, ...] = (
         RETURN,
         "return self.output_layer(self.norm(x[:, -1]))",
         "Your model reads the last patch instead of <cls>.",
-        "In a language model the last position has seen everything; here all have, and one of them is there for the "
-        "answer.",
+        "In a language model only the last position has seen everything. Here all positions have, and one of them is "
+        "meant for the answer.",
     ),
     Mistake(
         "vit.last-norm-missing",
@@ -240,7 +239,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         PLACED,
         "x = self.dropout(x)",
-        "Your model does not add the positions, so it cannot know where a patch was.",
+        "Your model does not add the position embeddings, so it cannot know where a patch was.",
         STEPS,
     ),
     Mistake(
@@ -248,15 +247,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         f"{JOINED}  # (B, 1 + N, d_model)\n        {PLACED}",
         "x = self.dropout(torch.cat([cls, patches + self.position_embedding[:, 1:]], dim=1))",
-        "Your model adds positions to the patches only.",
-        "There is one vector more in the table than there are patches. " + STEPS,
+        "Your model adds position embeddings only to the patches.",
+        "The table has one vector more than there are patches. " + STEPS,
     ),
     Mistake(
         "vit.first-layer-only",
         "vit",
         "for block in self.blocks:",
         "for block in self.blocks[:1]:",
-        "Your model leaves out layers, as if only the first one counted.",
+        "Your model skips layers, as if it used only the first one.",
         STEPS,
     ),
     Mistake(
@@ -264,7 +263,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "vit",
         PLACED,
         "x = x + self.position_embedding",
-        "In training, no dropout shows on the embedded input of your model.",
+        "In training, your model applies no dropout to the embedded input.",
         STEPS,
     ),
     Mistake(
@@ -273,7 +272,7 @@ MISTAKES: tuple[Mistake, ...] = (
         ORDERED,
         ORDERED.replace("patches.permute", "patches.detach().permute"),
         "Your patches are right, but no gradient reaches the image.",
-        "Somewhere the computation leaves the graph of autograd.",
+        "Somewhere the computation leaves the autograd graph.",
         seen_by="hidden",
     ),
 )

@@ -39,11 +39,13 @@ class CheckingTestCase(StageTestCase):
         except Raised as fault:
             details = f"expected  a ValueError with {named}", f"got       {fault.message}"
             if not fault.message.startswith("ValueError"):
-                self.wrong("the input is refused by another exception than a ValueError", *details)
+                self.wrong("the input is refused, but not with a ValueError", *details)
             if set(map(int, re.findall(r"\d+", fault.message))) >= {*numbers}:
                 return
             self.wrong("the message of the ValueError does not name the numbers", *details)
-        self.wrong("input is accepted that must be refused", f"expected  a ValueError with {named} in its message")
+        self.wrong(
+            "the input is accepted, but it must be refused", f"expected  a ValueError with {named} in its message"
+        )
 
     def assert_number(self, actual: Any, expected: Any, name: str) -> None:
         """Fail unless a number, or a tensor without axes, is right."""
@@ -70,15 +72,15 @@ class CheckingTestCase(StageTestCase):
             return
         factors = some[some != 0] / whole[some != 0]
         if np.ptp(factors) <= 1e-4 * np.abs(factors).max():
-            why = "A weight that is dropped takes a key away from a query, so all numbers of the result change."
-            wrong = "in training mode, dropout drops numbers of the result and not weights"
+            why = "Dropping a weight removes a key from a query, so all numbers of its result change."
+            wrong = "in training mode, dropout drops numbers of the result instead of weights"
             self.wrong(wrong, why, actual=some, operation="dropout")
         features = some.reshape(-1, some.shape[-1] // H)  # -> (B * T * H, d_head)
         highest = np.where(features != 0, features, -np.inf).max(axis=-1)
         lowest = np.where(features != 0, features, np.inf).min(axis=-1)
         if not np.all(highest - lowest <= 1e-4 * np.abs(features).max()):  # both are infinite where all is dropped
-            why = "All features of a value are alike here, so those of a head of the result should be."
-            wrong = "in training mode, dropout drops single features of the values: it belongs on the weights"
+            why = "All features of a value are equal here, so the features of each head of the result should be too."
+            wrong = "in training mode, dropout drops single features of the values: apply it to the weights"
             self.wrong(wrong, why, actual=some, operation="dropout")
 
     def assert_groups(
@@ -101,7 +103,7 @@ class CheckingTestCase(StageTestCase):
             strength, names = self.items(group, 2, "a group")
             self.assert_number(strength, decay, "the weight decay of a group")
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                self.wrong("the names of the parameters of a group cannot be read")
+                self.wrong("the parameter names of a group cannot be read")
             groups.append(Counter(names))
         self.checks += 1
         decaying, others = groups
@@ -109,18 +111,18 @@ class CheckingTestCase(StageTestCase):
         for name in sorted({*shapes, *decaying, *others}):
             times, axes = decaying[name] + others[name], len(shapes.get(name, ()))
             if name not in shapes:
-                wrong[name] = "stands in the groups, but is no parameter of the model"
+                wrong[name] = "is in the groups, but is not a parameter of the model"
             elif times != 1:
-                wrong[name] = f"stands in the groups {times} times" if times else "stands in neither group"
+                wrong[name] = f"is in the groups {times} times" if times else "is in neither group"
             elif others[name] and axes == 2 and name not in embeddings:
-                wrong[name] = "does not decay, although it has two axes and belongs to no nn.Embedding"
+                wrong[name] = "does not decay, although it has two axes and does not belong to an nn.Embedding"
             elif decaying[name] and name in embeddings:
                 wrong[name] = "decays, although it belongs to an nn.Embedding"
             elif decaying[name] and axes != 2:
-                wrong[name] = f"decays, although it does not have two axes, but {axes}"
+                wrong[name] = f"decays, although its number of axes is {axes}, not 2"
         if wrong:
             name, what = next(iter(wrong.items()))
-            self.wrong(f"{of}{name} {what}", f"{len(wrong)} of {len(shapes)} parameters stand where they should not.")
+            self.wrong(f"{of}{name} {what}", f"{len(wrong)} of {len(shapes)} parameters are in the wrong place.")
 
     def assert_samples(self, tokens: Any, prompt: np.ndarray, new: int, vocab_size: int) -> None:
         """Fail unless these are the prompt and so many tokens of the vocabulary."""
@@ -131,7 +133,7 @@ class CheckingTestCase(StageTestCase):
         self.checks += 1
         if (tokens < 0).any() or (tokens >= vocab_size).any():
             self.wrong(
-                "a sampled token is not in the vocabulary", f"the tokens go from {tokens.min()} to {tokens.max()}"
+                "a sampled token is not in the vocabulary", f"the tokens range from {tokens.min()} to {tokens.max()}"
             )
 
     def assert_frequencies(
@@ -156,7 +158,7 @@ class CheckingTestCase(StageTestCase):
         room = 33.0
         allowed = np.sqrt(2 * wanted * (1 - wanted) * room / number) + 2 * room / (3 * number)
         if (found[wanted == 0] > 0).any():
-            self.wrong("a token is drawn that the filter cuts off")
+            self.wrong("a token that the filter removes is drawn")
         worst = int(np.argmax(np.abs(found - wanted) - allowed))
         if abs(found[worst] - wanted[worst]) > allowed[worst]:
             expected = f"expected  a share of {wanted[worst]:.3f} for token {worst} among {number} samples"

@@ -35,7 +35,7 @@ class TestGenerate(CheckingTestCase):
         return [[stored[f"{layer}.0"], stored[f"{layer}.1"]] for layer in range(MODEL["num_layers"])]
 
     def test_prompt_with_cache(self):
-        """Read a prompt of five tokens: logits, keys and values. One that is too long is refused."""
+        """Read a prompt of five tokens: logits, keys and values. Refuse a prompt that is too long."""
         model, stored = self.model(), self.stored("prompt")
         with self.part("prompt"):
             self.check_step(self.student.generate.forward_cached(model, stored["tokens"], None), stored)
@@ -48,7 +48,7 @@ class TestGenerate(CheckingTestCase):
             self.refuses(lambda: self.student.generate.forward_cached(model, token, full), 13, 12)
 
     def test_steps_with_cache(self):
-        """Read three more tokens, one by one, with the cache of those before."""
+        """Read three more tokens, one by one, with the cache of the previous ones."""
         model, cache = self.model(), self.cache(self.stored("prompt"))
         for step in range(5, 8):
             stored = self.stored(f"step{step}")
@@ -60,7 +60,7 @@ class TestGenerate(CheckingTestCase):
                 self.argument_changed("cache")
 
     def test_filter_logits(self):
-        """Temperature, top-k and top-p, each alone and all together: the softmax of what comes out."""
+        """Temperature, top-k and top-p, alone and together: the softmax of the result."""
         stored = self.stored("filter")
         for case, options in FILTERS.items():
             with self.part(case):
@@ -86,26 +86,26 @@ class TestGenerate(CheckingTestCase):
         self.assert_tensor(filtered, softmax(logits), "the softmax of the result with top_k=100", "B V")
 
     def test_generate(self):
-        """Greedy decoding up to the longest text; sampling from the best token, and twice from the same seed."""
+        """Greedy decoding up to the maximum length; sampling with top_k=1, and twice with the same seed."""
         model, stored = self.model(), self.stored("greedy")
         prompt, best = stored["prompt"], stored["tokens"]
         generate = self.student.generate.generate
         with self.part("greedy"):
             self.assert_tensor(generate(model, prompt, 20), best, "the tokens", "B T")
             self.assert_tensor(generate(model, prompt, 3), best[:, :7], "the first tokens", "B T")
-            self.assert_tensor(generate(model, best, 3), best, "the tokens of the longest prompt", "B T")
+            self.assert_tensor(generate(model, best, 3), best, "the tokens for the longest prompt", "B T")
         with self.part("sampled"):
             prompt, best = prompt[:2], best[:2]
             drawn = self.student.drivers.generate_with_seeds(model, prompt, 20, [1], 1.0, 1)
             (only,) = self.items(drawn, 1, "sampling")
-            self.assert_tensor(only, best, "the tokens sampled from the best one (top_k=1)", "B T")
+            self.assert_tensor(only, best, "the tokens sampled with top_k=1", "B T")
             drawn = self.student.drivers.generate_with_seeds(model, prompt, 8, [2, 2, 3], 5.0)
             once, again, other = self.items(drawn, 3, "sampling")
             self.assert_samples(once, prompt, 8, MODEL["vocab_size"])
-            self.assert_tensor(again, once, "the tokens sampled from the same seed again", "B T")
+            self.assert_tensor(again, once, "the tokens sampled again with the same seed", "B T")
             self.checks += 1
             if np.array_equal(once, other):
-                self.wrong("two seeds give the same 16 tokens, although the temperature is 5", actual=once)
+                self.wrong("two seeds produce the same 16 tokens, although the temperature is 5", actual=once)
         with self.only_warn():
             self.check_equal_prompts(model, prompt[:1])
         with self.only_warn(), self.student.unnoted():

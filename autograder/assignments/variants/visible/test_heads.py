@@ -35,7 +35,7 @@ class TestHeads(CheckingTestCase):
             for shift in made.SHIFTS:
                 other = build(0.1)
                 other.load_state({n: made.with_shifted_keys(n, values, shift) for n, values in weights.items()})
-                title = f"the output, where all keys are larger by {shift:g},"
+                title = f"the output with all keys larger by {shift:g}"
                 self.assert_tensor(other(x, masks["padding"]), outputs["padding"], title, axes, limit=made.SHIFT_LIMIT)
         if kind == "simple":
             return
@@ -43,7 +43,7 @@ class TestHeads(CheckingTestCase):
             even = build(0.1)
             even.load_state({name: made.without_queries(name, values) for name, values in weights.items()})
             output, right = even(x, masks["padding"]), self.stored(f"{kind}_even")["padding"]
-            self.assert_tensor(output, right, "the output with scores that are all 0", axes)
+            self.assert_tensor(output, right, "the output when all scores are 0", axes)
         with self.part("all_padding"):
             empty = np.array(masks["padding"])
             empty[1] = True
@@ -57,7 +57,7 @@ class TestHeads(CheckingTestCase):
         self.check("head", lambda p: self.student.heads.AttentionHead(30, 6, p), "B T d_head")
 
     def test_heads_one_by_one(self):
-        """A list of heads, side by side and mixed by W_o."""
+        """A list of heads, concatenated and projected with W_o."""
         self.check("simple", lambda p: self.student.heads.MultiHeadAttentionSimple(30, 5, p), "B T d_model")
 
     def test_heads_at_once(self):

@@ -14,7 +14,7 @@ class TestLayers(StageTestCase):
         self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
 
     def test_layer_norm(self):
-        """Normalise vectors of 12 features, large and small ones, and of a single feature."""
+        """Normalise large and small vectors of 12 features, and vectors of a single feature."""
         with self.part("values"):
             self.check_norm("small", 12)
             self.check_norm("norm", 12)

@@ -36,7 +36,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         self.warn_of_side_effects(block, {"x": stored["x"], "mask": masks["causal"]}, weights=weights)
 
     def test_language_model(self):
-        """Logits of a small model, up to its longest input; a longer one is refused with both numbers."""
+        """Logits of a small model, up to its maximum length; longer input is refused with both numbers."""
         model, stored = self.model(), self.stored("model")
         tokens = stored["tokens"]
         with self.part("logits"):
@@ -48,7 +48,7 @@ class TestLanguageModel(CheckingTestCase, TrainedTestCase):
         self.warn_of_side_effects(model, {"tokens": tokens[:, :9]}, weights=self.stored("weights"))
         with self.only_warn(), self.student.unnoted():
             other = self.other_padding(int(tokens[0, 1]))
-            name = "the logits, where one of the tokens is the padding token,"
+            name = "the logits when one of the tokens is the padding token"
             self.assert_tensor(other(tokens), stored["logits"], name, "B T V")
 
     def other_padding(self, padding_idx: int) -> Any:

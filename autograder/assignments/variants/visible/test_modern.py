@@ -9,20 +9,20 @@ from autograder.assignments.variants.visible.checks import CheckingTestCase
 
 class TestModern(CheckingTestCase):
     def test_rms_norm(self):
-        """Root mean square normalisation of large and of small vectors."""
+        """Root mean square normalisation of large and small vectors."""
         norm, stored = self.student.modern.RMSNorm(12), self.stored("norm")
         norm.load_state(self.stored("norm_weights"))
         self.assert_tensor(norm(stored["x"]), stored["output"], "the output", "B T size")
-        self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output of small vectors", "B T size")
+        self.assert_tensor(norm(stored["x"] / 1000), stored["small"], "the output for small vectors", "B T size")
         self.warn_of_side_effects(norm, {"x": stored["x"]}, weights=self.stored("norm_weights"))
 
     def test_rotate(self):
-        """Turn vectors by the angles of five positions; an odd number of features is refused."""
+        """Rotate vectors by the angles of five positions; an odd number of features is refused."""
         stored = self.stored("rotate")
         x, positions = stored["x"], stored["positions"]
         with self.part("angles"):
             self.assert_tensor(
-                self.student.modern.rotate(x, positions), stored["output"], "the turned x", "B H T d_head"
+                self.student.modern.rotate(x, positions), stored["output"], "the rotated x", "B H T d_head"
             )
         with self.part("odd"):
             self.refuses(lambda: self.student.modern.rotate(x[..., :7], positions), 7)
@@ -36,7 +36,7 @@ class TestModern(CheckingTestCase):
         self.warn_of_side_effects(network, {"x": stored["x"]}, weights=self.stored("swiglu_weights"))
 
     def test_grouped_queries(self):
-        """Six heads of queries share two of keys and values: six positions at once, then one with the cache."""
+        """Six query heads share two key and value heads: six positions at once, then one with the cache."""
         attention, stored = self.student.modern.GroupedQueryAttention(48, 6, 2), self.stored("attention")
         attention.load_state(self.stored("weights"))
         x = stored["x"]

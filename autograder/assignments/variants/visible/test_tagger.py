@@ -21,7 +21,7 @@ class TestTagger(CheckingTestCase):
         return model
 
     def test_tagger(self):
-        """Logits of a padded batch, up to the longest input; a longer one is refused with both numbers."""
+        """Logits of a padded batch, up to the maximum length; longer input is refused with both numbers."""
         model, stored = self.model(), self.stored("model")
         tokens, lengths = stored["tokens"], stored["lengths"]
         real = inside(lengths)
@@ -40,7 +40,7 @@ class TestTagger(CheckingTestCase):
         self.warn_of_side_effects(model, arguments, weights=self.stored("weights"), where=real[..., None])
 
     def test_tagger_padding(self):
-        """More padding than the longest sequence needs, other tokens in the padding, and an empty sequence."""
+        """More padding than the longest sequence needs, different tokens in the padding, and an empty sequence."""
         model, stored = self.model(), self.stored("model")
         tokens, lengths = stored["tokens"], stored["lengths"]
         real = np.arange(tokens.shape[1]) < lengths[:, None]
@@ -48,7 +48,7 @@ class TestTagger(CheckingTestCase):
         with self.part("padding"):
             self.assert_tensor(model(tokens, lengths), right, "the logits", "B T tags", real[..., None])
             other = np.where(real, tokens, (tokens + 5) % MODEL["vocab_size"])
-            title = "the logits with other tokens in the padding"
+            title = "the logits with different tokens in the padding"
             self.assert_tensor(model(other, lengths), right, title, "B T tags", real[..., None])
         with self.part("empty"):
             result = model(tokens, np.array([lengths[0], 0, lengths[2]]))

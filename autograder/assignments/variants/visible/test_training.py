@@ -17,26 +17,26 @@ class TestTraining(CheckingTestCase):
                 self.assert_number(loss, stored[case], f"the loss with a smoothing of {smoothing}")
         with self.part("large_logits"):
             loss = self.student.training.smoothed_loss(300 * logits, targets, 1, 0.1)
-            self.assert_number(loss, stored["large"], "the loss of large logits")
+            self.assert_number(loss, stored["large"], "the loss for large logits")
         arguments = {"logits": logits, "targets": targets, "padding_idx": 1, "smoothing": 0.1}
         self.warn_of_side_effects(self.student.training.smoothed_loss, arguments, batch=False)
 
     def test_warmup_rate(self):
-        """The rate of the paper of 2017 at ten steps, with a peak of 0.8 after 10 steps."""
+        """The rate of the 2017 paper at ten steps, with a peak of 0.8 after 10 steps."""
         stored = self.stored("rates")
         for step, right in zip(stored["steps"], stored["warmup"], strict=True):
             rate = self.student.training.warmup_rate(int(step), made.PEAK, made.WARMUP)
-            self.assert_number(rate, right, f"the rate of step {step}")
+            self.assert_number(rate, right, f"the rate at step {step}")
 
     def test_cosine_rate(self):
-        """The rate along a cosine at ten steps, from 0.8 after 10 steps to 0.05 after 200 and beyond."""
+        """The cosine rate at ten steps, from 0.8 after 10 steps to 0.05 after 200 and beyond."""
         stored = self.stored("rates")
         for step, right in zip(stored["steps"], stored["cosine"], strict=True):
             rate = self.student.training.cosine_rate(int(step), made.PEAK, made.WARMUP, made.TOTAL, made.FLOOR)
-            self.assert_number(rate, right, f"the rate of step {step}")
+            self.assert_number(rate, right, f"the rate at step {step}")
 
     def test_clip_gradients(self):
-        """Three gradients and a parameter without one: shorter than the limit, and longer."""
+        """Three gradients and a parameter without one, shorter and longer than the limit."""
         gradients = list(self.stored("clip").values())
         for case, max_norm in made.CLIPS.items():
             stored = self.stored(f"clip_{case}")
@@ -49,7 +49,7 @@ class TestTraining(CheckingTestCase):
                     self.assert_tensor(gradient, right, name, "rows columns" if right.ndim == 2 else "features")
 
     def test_train_step(self):
-        """Three steps of a small language model: the losses, and all weights after them."""
+        """Three steps of a small language model: the losses, and all weights at the end."""
         model = self.student.language_model.DecoderTransformer(**(made.MODEL | {"dropout": 0.0}))
         model.load_state(self.stored("weights"))
         stored = self.stored("steps")
@@ -57,7 +57,7 @@ class TestTraining(CheckingTestCase):
         result = self.student.drivers.train_steps(model, batches, made.RATES, made.MAX_NORM)
         names = sorted(self.stored("weights"))
         losses, *weights = self.items(result, 1 + len(names), "the run")
-        losses = self.items(losses, len(batches), "the list of the losses")
+        losses = self.items(losses, len(batches), "the list of losses")
         for step, (loss, right) in enumerate(zip(losses, stored["losses"], strict=True), start=1):
             self.assert_number(loss, right, f"the loss of step {step}")
         for name, weight in zip(names, weights, strict=True):
@@ -71,7 +71,7 @@ class TestTraining(CheckingTestCase):
             batch = chance.random((1, 2, 4, 5))
             loss = curve.loss(*batch[0])  # in training mode it is four times as large
             losses, *_ = self.student.drivers.train_steps(curve, batch, [0.1], 1.0, True)
-            (first,) = self.items(losses, 1, "the list of the losses")
+            (first,) = self.items(losses, 1, "the list of losses")
             self.assert_number(first, 4 * loss, "the loss of a step in training mode, after a validation")
 
     def test_parameter_groups(self):

@@ -12,7 +12,7 @@ class TestVisionTransformer(CheckingTestCase):
     """Images with two channels and 6 x 9 pixels, in patches of 3 x 3."""
 
     def test_patch_embedding(self):
-        """Cut images into patches and project them; an image of another size is refused."""
+        """Cut images into patches and project them; an image of the wrong size is refused."""
         embedding = self.student.vit.PatchEmbedding(VIT["img_size"], VIT["patch_size"], VIT["channels"], VIT["d_model"])
         embedding.load_state(self.stored("patches_weights"))
         stored = self.stored("patches")
