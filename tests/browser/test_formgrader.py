@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser.conftest import running_lab
 from tests.support.nbgrading import MASK, NAME, SOLUTIONS, Course
-from tests.support.worth import FULL, TOTAL, WRONG_MASK, of, shown
+from tests.support.worth import FULL, TOTAL, WRONG_MASK, WRONG_MASK_HINT, of, shown
 
 SECONDS = 200  # for grading all notebooks of a student, on a busy machine
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -53,7 +53,7 @@ def test_formgrader_grades_and_shows_the_scores(course, browser, screenshots, tm
         score.wait_for()
         verdict = forms.locator(".tc-verdict").last
         assert f"{of(WRONG_MASK, FULL['mha'])} points" in " ".join(verdict.inner_text().split())
-        assert "the key padding mask is read the other way round" in " ".join(verdict.text_content().split())
+        assert WRONG_MASK_HINT in " ".join(verdict.text_content().split())
         # formgrader shows the automatic score as the hint of the field for the manual one.
         assert float(score.get_attribute("placeholder") or "nan") == WRONG_MASK
         score.scroll_into_view_if_needed()

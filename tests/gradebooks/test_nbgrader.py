@@ -22,7 +22,7 @@ from tests.authoring.test_release import shown_lines, solution_lines
 from tests.support.nbgrading import ASSIGNMENT, MASK, NAME, NOISE, ROOT, SOLUTIONS, Course, change_notebook, code_in
 from tests.support.notebook_edits import edited
 from tests.support.pages import text_of
-from tests.support.worth import FULL, TOTAL, WRONG_MASK, of
+from tests.support.worth import FULL, TOTAL, WRONG_MASK, WRONG_MASK_HINT, of
 
 EDITED = ["edited-1", "edited-2"]  # stubs, and notebooks with random edits
 HIDDEN = "### BEGIN HIDDEN TESTS\nassert 'what nobody sees'\n### END HIDDEN TESTS\n\n"
@@ -158,7 +158,7 @@ def test_neither_release_nor_feedback_show_hidden_tests_or_solutions(cycle):
 def test_feedback_says_what_is_wrong(cycle):
     page = text_of(cycle.page("partial"))
     assert f"{of(WRONG_MASK, FULL['mha'])} points" in page
-    assert "the key padding mask is read the other way round" in page
+    assert WRONG_MASK_HINT in page
     assert "The notebook that was handed in cannot be read" in text_of(cycle.page("broken"))
     assert f"{of(0, FULL['mha'])} points" in text_of(cycle.page("hostile"))
 

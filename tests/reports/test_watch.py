@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.support.watching import ROOT, watching
-from tests.support.worth import FULL, REQUIRED, TOTAL, WRONG_MASK, of, total
+from tests.support.worth import FULL, REQUIRED, TOTAL, WRONG_MASK, WRONG_MASK_HINT, of, total
 
 TASKS = json.loads((ROOT / "autograder/authoring/packing/vscode/tasks.json").read_text(encoding="utf-8"))["tasks"]
 BACKGROUND = TASKS[1]["problemMatcher"]["background"]
@@ -24,7 +24,7 @@ def test_a_verdict_after_each_save(tmp_path):
         watcher.save("mha", RIGHT, WRONG)
         second = watcher.verdict()
         assert f"Total: {of(WRONG_MASK, FULL['mha'])} points" in second
-        assert "the key padding mask is read the other way" in " ".join(second.split())
+        assert WRONG_MASK_HINT in " ".join(second.split())
         assert "Saved: mha.py." in second
         watcher.save("pe", "import math", "import math  # of no concern to the watched stage")
         watcher.save("mha", WRONG, "((unfinished")

@@ -1,10 +1,11 @@
 """Points as the manifest says them: a test that knows a number itself would forbid to change it."""
 
+from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import assignment
 from autograder.reports.short_verdict import points as shown
 
 __all__ = ["ASSIGNMENT", "FULL", "NOTHING", "PROJECTIONS", "REQUIRED", "TESTS", "TOTAL", "WRONG_MASK"]
-__all__ += ["of", "shown", "total"]
+__all__ += ["WRONG_MASK_HINT", "of", "shown", "total"]
 
 ASSIGNMENT = assignment("transformer")
 FULL = {stage.name: stage.max_points for stage in ASSIGNMENT.stages}
@@ -12,7 +13,8 @@ NOTHING = dict.fromkeys(FULL, 0.0)
 TOTAL = ASSIGNMENT.max_points
 REQUIRED = sum(stage.max_points for stage in ASSIGNMENT.stages if not stage.extra_credit)
 TESTS = {name: points for stage in ASSIGNMENT.stages for name, points in stage.points.items()}
-# What is left of the first stage when the key padding mask is read the other way round.
+# The points left of the first stage when the key padding mask is inverted, and the hint that names this mistake.
+WRONG_MASK_HINT = {one.id: one.looks_like for one in all_mistakes("transformer")}["mha.padding-mask-inverted"]
 WRONG_MASK = TESTS["test_mha_no_mask"] + TESTS["test_mha_different_query_and_key"]
 # What is left of it when attention fails in every test and the projections are right.
 PROJECTIONS = ASSIGNMENT.stage("mha").parts["test_mha_no_mask"]["projections"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.kernels import IMPORTS, RIGHT, ROOT, SOLUTION, STUBS, WRONG, Notebook, Output, Page
-from tests.support.worth import ASSIGNMENT, FULL, WRONG_MASK, of
+from tests.support.worth import ASSIGNMENT, FULL, WRONG_MASK, WRONG_MASK_HINT, of
 
 
 def test_the_verdict_is_a_table_with_folded_details(kernel):
@@ -21,7 +21,7 @@ def test_the_verdict_is_a_table_with_folded_details(kernel):
     page = Page(output.html)
     words = " ".join(page.words.split())
     assert f"Stage 1: {of(WRONG_MASK, FULL['mha'])} points" in words
-    assert "the key padding mask is read the other way round" in words
+    assert WRONG_MASK_HINT in words
     assert words.count("Where to read again") == 1  # the other tests refer to it
     assert "Same cause as in" in words
     assert [th["scope"] for th in page.all("th")][:4] == ["col"] * 3 + ["row"]
