@@ -1,4 +1,4 @@
-"""All checks by name, in the order of the table: what other checks stand on comes first."""
+"""All checks by name, in the order of the table: checks come after those that they rely on."""
 
 from autograder.authoring.audit import (
     alike,

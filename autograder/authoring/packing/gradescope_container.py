@@ -1,7 +1,7 @@
-"""Inside Gradescope's container: grade the submission and write results.json (run_autograder calls this).
+"""Inside Gradescope's container: grade the submission and write results.json (called by run_autograder).
 
-Whoever calls has put a results.json in place that says that the grader failed, so an exception needs no handling here:
-what is printed about it is for instructors, and Gradescope shows it to them only.
+The caller has already written a results.json that reports a failed grader, so exceptions need no handling here: their
+output is for instructors, and Gradescope shows it to them only.
 """
 
 import json
@@ -27,10 +27,10 @@ from course.errors import UserError, run_command
 
 
 def workers_of(settings: Settings) -> Any:
-    """Workers, held by the best means of this container: all of them; without Landlock; none, if that is allowed.
+    """Create workers with the best confinement in this container: full; without Landlock; none, if allowed.
 
     Raises:
-        UserError: if nothing can hold them and the archive was not made with --unconfined.
+        UserError: if nothing can confine them and the archive was not built with --unconfined.
     """
     if not (lacking := unsupported()):
         return make_workers(confined=True)
@@ -47,7 +47,7 @@ def workers_of(settings: Settings) -> Any:
 
 
 def grade_submission(folder: Path, settings: Settings) -> Report:
-    """Grade what lies in a folder, be it nothing. Where the grader itself fails, it tries once more."""
+    """Grade the files in a folder, even if there are none. If the grader itself fails, retry once."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}")
     chosen = assignment(settings.assignment)
@@ -72,7 +72,7 @@ def run(root: Path) -> int:
     for stage in report.stages:
         print_stage(console, stage, verbose=True)
     print_total(console, report)
-    # The seed is that of the whole class, and Gradescope hands the results of one submission to the next.
+    # The seed is that of the whole class, and Gradescope passes the results of one submission to the next.
     write_results(replace(report, hidden_seed=None), root / "results" / "results.json", settings.hidden_results)
     return 0
 
