@@ -1,2 +1,1 @@
-"""Commands for assignment authors: release notebooks, store tensors, audit assignments, pack archives, build the
-site."""
+"""Commands for authors: release notebooks, store tensors, audit assignments, pack archives, build the site."""

@@ -1,5 +1,4 @@
-"""`python -m autograder export canvas|moodle|feedback|similarity`: write files for a gradebook or a similarity
-checker."""
+"""`python -m autograder export KIND`: write files for Canvas or Moodle, students' feedback, or a similarity checker."""
 
 import argparse
 import csv

@@ -35,8 +35,7 @@ def changed_by(subject: Subject, name: str) -> list[str]:
 
 
 def points_lost(subject: Subject, name: str) -> dict[str, float]:
-    """Return the points that a mistake costs in its stage, visible and hidden tests combined, by "test" or
-    "test.part"."""
+    """Return the points that a mistake costs in its stage, visible and hidden tests combined, by test and part."""
     hidden = {ran.result.name: ran.result for ran in subject.run_mistake(name, SEED)}
     lost = {}
     for ran in subject.run_mistake(name):
