@@ -1,7 +1,6 @@
 """The library that students import: `from course import check, load, exploring, trained, show_attention, ...`.
 
-The names below are what the notebooks use. Each is imported when it is first asked for, so that `import course` costs
-nothing.
+The names below are for the notebooks. Each is imported on first use, so that `import course` costs nothing.
 """
 
 import importlib

@@ -18,9 +18,9 @@ DEFAULT = CHECKPOINTS / "de-en"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model that is ready to translate, with its tokenizers."""
+    """A trained model with its tokenizers."""
 
-    config: Any  # what the model was built with, for instance a `ModelConfig`
+    config: Any  # the configuration that the model was built from, for instance a `ModelConfig`
     model: Any  # a `Transformer` of the loaded modules, or another translator
     source: Tokenizer
     target: Tokenizer
@@ -32,9 +32,9 @@ def build_model(config: ModelConfig, modules: SimpleNamespace) -> Any:
 
 
 def save_weights(model: torch.nn.Module, path: Path) -> None:
-    """Write the parameters in float16, half the size of float32, and the buffers as they are.
+    """Write the parameters in float16, half the size of float32, and the buffers unchanged.
 
-    The file appears whole or not at all.
+    The file is written completely or not at all.
     """
     from safetensors.torch import save_file
 
@@ -46,7 +46,7 @@ def save_weights(model: torch.nn.Module, path: Path) -> None:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files of a checkpoint, those that are there."""
+    """SHA-256 of the existing files of a checkpoint."""
     names = (WEIGHTS, CONFIG, *sorted(path.name for path in folder.glob("tokenizer*.model")))
     return {
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names if (folder / name).is_file()
@@ -54,7 +54,7 @@ def checksums(folder: Path) -> dict[str, str]:
 
 
 def save_checksums(folder: Path) -> None:
-    """Write the checksums of a finished checkpoint beside it, in the form of sha256sum."""
+    """Write the checksums of a finished checkpoint beside it, in the format of sha256sum."""
     text = "".join(f"{digest}  {name}\n" for name, digest in checksums(folder).items())
     (folder / CHECKSUMS).write_text(text, encoding="utf-8", newline="\n")
 
@@ -77,7 +77,7 @@ def load_weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], folder: Path) -> None:
-    """Give a model the weights of a checkpoint folder.
+    """Load the weights of a checkpoint folder into a model.
 
     Raises:
         UserError: if their names or shapes do not fit.
@@ -89,7 +89,7 @@ def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], folder: Path)
 
 
 def load_checkpoint(folder: Path = DEFAULT, modules: SimpleNamespace | None = None) -> Checkpoint:
-    """Load a checkpoint into the reference modules, or into other modules of the same interface.
+    """Load a checkpoint into the reference modules, or into other modules with the same interface.
 
     Raises:
         UserError: if a file is missing or damaged, or names or shapes of the weights do not fit the modules.

@@ -21,7 +21,7 @@ Config = TypeVar("Config", bound="SavedConfig")
 
 @dataclass(frozen=True)
 class SavedConfig:
-    """The sizes, tokens (`..._idx`) and dropout of a model. A subclass names them."""
+    """The sizes, tokens (`..._idx`) and dropout of a model. A subclass declares them."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -41,7 +41,7 @@ class SavedConfig:
         """Read a configuration.
 
         Raises:
-            UserError: if the file is missing, is not JSON, or has missing, unknown or impossible entries.
+            UserError: if the file is missing, is not JSON, or has missing, unknown or invalid entries.
         """
         try:
             entries = json.loads(path.read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ class SavedConfig:
 
 @dataclass(frozen=True)
 class ModelConfig(SavedConfig):
-    """Everything that is needed to build a `Transformer` before its weights are loaded."""
+    """Everything needed to build a `Transformer` before its weights are loaded."""
 
     src_vocab_size: int
     tgt_vocab_size: int

@@ -1,4 +1,4 @@
-"""What the course depends on, as pyproject.toml declares it."""
+"""The dependencies of the course, as declared in pyproject.toml."""
 
 import importlib.metadata
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def requirements(pyproject: Path) -> list[str]:
-    """The packages that the course needs, with the range of versions of each."""
+    """Return the packages that the course needs, each with its version range."""
     if not pyproject.is_file():
         return importlib.metadata.requires("transformer-course") or []
     if sys.version_info >= (3, 11):

@@ -1,11 +1,11 @@
-"""`python -m course.doctor`: is everything here that the course needs, and what to do if not."""
+"""`python -m course.doctor`: check that everything the course needs is installed; if not, say what to do."""
 
 import sys
 
 from course.startup import begin
 
 if __name__ == "__main__":
-    begin()  # before anything is imported that needs a package or a later Python
+    begin()  # before imports that need a package or a later Python
 
 import argparse
 import importlib.metadata
@@ -27,7 +27,7 @@ NOTEBOOKS = ROOT / "notebooks"
 FRESH = (
     f"make a new environment with python -m venv and install the course with {INSTALL}, nothing from conda beside it"
 )
-# What an OpenMP that is there twice breaks: numpy's matrices together with torch's.
+# A duplicate OpenMP library breaks this: numpy's matrices together with torch's.
 TRIAL = (
     "import numpy, torch; a = numpy.ones((64, 64)); b = torch.softmax(torch.tensor(a @ a), -1); "
     "assert abs(float(b.sum()) - 64) < 1e-6; print(torch.__version__)"
@@ -35,7 +35,7 @@ TRIAL = (
 
 
 def findings() -> Iterator[Finding]:
-    """Look at everything, one after the other."""
+    """Run all checks, one by one."""
     yield python()
     yield from packages()
     yield torch_works()
@@ -48,13 +48,13 @@ def findings() -> Iterator[Finding]:
 
 
 def python() -> Finding:
-    # An older one than 3.10 cannot even read the course's files.
+    # Versions before 3.10 cannot even read the course's files.
     system = f"{platform.system()} {platform.machine()}"
     return Finding("Python", f"{platform.python_version()} in {sys.prefix}, {system}")
 
 
 def packages(pyproject: Path = ROOT / "pyproject.toml") -> Iterator[Finding]:
-    """The packages that the course asks for, and whether their versions will do."""
+    """Check the packages that the course requires, and their versions."""
     try:
         from packaging.requirements import Requirement
     except ImportError:
@@ -79,7 +79,7 @@ def packages(pyproject: Path = ROOT / "pyproject.toml") -> Iterator[Finding]:
 
 
 def torch_works(program: str = TRIAL) -> Finding:
-    """Compute with numpy and torch in one process: it ends with an error if OpenMP is there twice."""
+    """Compute with numpy and torch in one process: it fails if OpenMP is loaded twice."""
     environment = {name: value for name, value in os.environ.items() if name != "KMP_DUPLICATE_LIB_OK"}
     command = [sys.executable, "-c", program]
     try:
@@ -96,7 +96,7 @@ def torch_works(program: str = TRIAL) -> Finding:
 
 
 def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
-    """The mix of conda's numpy and pip's torch, of which each brings an OpenMP library of its own."""
+    """Check for a mix of conda's numpy and pip's torch, which bring an OpenMP library each."""
     if "KMP_DUPLICATE_LIB_OK" in os.environ:
         words = "KMP_DUPLICATE_LIB_OK is set: it hides a mix-up and can make results wrong. Unset it"
         yield Finding("OpenMP", words, fine=False, needed=False)
@@ -109,13 +109,13 @@ def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
 
 
 def trained_models(folder: Path = CHECKPOINTS) -> Iterator[Finding]:
-    """All trained models that came with the course."""
+    """Check all trained models shipped with the course."""
     folders = sorted(path for path in folder.glob("*") if path.is_dir())
     yield from map(checkpoint, folders) if folders else [checkpoint()]
 
 
 def checkpoint(folder: Path | None = None) -> Finding:
-    """Whether the files of a trained model are what they were."""
+    """Check that the files of a trained model are unchanged."""
     try:
         from course.checkpoint import DEFAULT, checksums
     except ImportError:
@@ -123,10 +123,10 @@ def checkpoint(folder: Path | None = None) -> Finding:
     folder = folder or DEFAULT
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
-        found = checksums(folder)
+        sums = checksums(folder)
     except OSError as error:
         return Finding("trained model", f"cannot be read ({error}): {again(folder)}", fine=False)
-    wrong = [name for digest, name in map(str.split, lines) if found.get(name) != digest]
+    wrong = [name for digest, name in map(str.split, lines) if sums.get(name) != digest]
     if wrong:
         words = f"{', '.join(wrong)} in {folder} missing or damaged: {again(folder)}"
         return Finding("trained model", words, fine=False)
@@ -134,11 +134,11 @@ def checkpoint(folder: Path | None = None) -> Finding:
 
 
 def own_files(folder: Path = NOTEBOOKS) -> Iterator[Finding]:
-    """Whether the modules that a student writes, and the notebooks, are where they were."""
+    """Check that the students' modules and the notebooks are in their places."""
     for assignment in assignments().values():
         place = folder / assignment.name
         if not place.is_dir():
-            continue  # of another assignment than the handout's
+            continue  # an assignment that is not in the handout
         names = [*(f"{module}.py" for module in assignment.modules), *assignment.notebooks]
         if missing := [name for name in names if not (place / name).is_file()]:
             words = f"{', '.join(missing)} missing in {place}: {again(place)}"
@@ -148,19 +148,19 @@ def own_files(folder: Path = NOTEBOOKS) -> Iterator[Finding]:
 
 
 def inside(path: Path) -> str:
-    """A path without the folder of the course, which is said elsewhere and may be long."""
+    """A path relative to the course folder, which may be long and is shown elsewhere."""
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
 
 
 def again(path: Path) -> str:
-    """How to get back a file of the course."""
+    """How to restore a file of the course."""
     if (ROOT / ".git").exists():
         return f"git checkout -- {inside(path)}"
     return "unpack the handout once more, elsewhere, and copy them from there"
 
 
 def jupyter() -> Iterator[Finding]:
-    """JupyterLab, the widgets' extension for it, and the kernel that notebooks start."""
+    """Check JupyterLab, its extension for widgets, and the kernel of the notebooks."""
     try:
         from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
         from jupyter_core.paths import jupyter_path
@@ -190,7 +190,7 @@ def jupyter() -> Iterator[Finding]:
 
 
 def writable(folder: Path) -> Finding:
-    """Whether files can be made in the folder of the notebooks and in the one for temporary files."""
+    """Check that files can be written in the notebooks' folder and in the folder for temporary files."""
     for place in (folder, Path(tempfile.gettempdir())):
         try:
             with tempfile.TemporaryFile(dir=place):
@@ -206,8 +206,8 @@ def writable(folder: Path) -> Finding:
 def main(arguments: list[str] | None = None) -> int:
     argparse.ArgumentParser(
         prog="python -m course.doctor",
-        description="Look whether everything is here that the course needs.",
-        epilog="exit status: 0 it is, 1 something is missing",
+        description="Check that everything the course needs is installed.",
+        epilog="exit status: 0 everything is there, 1 something is missing",
     ).parse_args(arguments)
     broken = show(findings())
     print("Something is missing; the lines marked MISSING say what to do." if broken else "Everything is here.")

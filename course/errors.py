@@ -1,4 +1,4 @@
-"""One exception for mistakes of the user, and how the commands report it."""
+"""The exception for user errors, and how commands report it."""
 
 import os
 import sys
@@ -9,15 +9,15 @@ from course.startup import replace_unknown
 
 
 class UserError(Exception):
-    """Something the user can put right. The message says what was wrong, where, and what to do."""
+    """An error that the user can fix. The message says what was wrong, where, and what to do."""
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows instead of a traceback."""
+        """Shown in a notebook instead of a traceback."""
         return [f"error: {self}"]
 
 
 def first_reason(error: Exception) -> str:
-    """The text of an exception in one line; of torch's list of weights that do not fit, the first."""
+    """The text of an exception in one line; if torch lists several weights that do not fit, only the first."""
     lines = [" ".join(line.split()).rstrip(". ") for line in str(error).splitlines() if line.strip()]
     if len(lines) > 2 and lines[0].startswith("Error(s) in loading state_dict"):
         return f"{lines[1]} (and {len(lines) - 2} more)"
@@ -25,26 +25,27 @@ def first_reason(error: Exception) -> str:
 
 
 def line(text: str) -> str:
-    """A text without what would rewrite the screen."""
+    """Remove control characters, which could rewrite the screen, from a text."""
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def run_command(main: Callable[[], int], developer: bool = sys.flags.dev_mode) -> int:
-    """Run a command. A `UserError` becomes one line on stderr and exit status 2, without a traceback.
+    """Run a command. A `UserError` is printed as one line on stderr, without a traceback, and the exit status is 2.
 
-    Any other exception is one line, too, and exit status 3: it says nothing about what was graded, trained or drawn.
+    Any other exception is also printed as one line, and the exit status is 3: it says nothing about the graded code or
+    the trained model.
 
     Args:
-        developer: whether its traceback is shown, as with `python -X dev`.
+        developer: whether to print the traceback as well, as with `python -X dev`.
     """
     replace_unknown()
     try:
         return main()
     except UserError as error:
-        # A path may hold what would rewrite the screen.
+        # A path may contain control characters.
         print(line(f"error: {error}"), file=sys.stderr)
         return 2
-    except BrokenPipeError:  # `| head` has read enough; what is left in the buffer must not be complained of either
+    except BrokenPipeError:  # `| head` has read enough; no error about the unread rest either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except KeyboardInterrupt:

@@ -1,8 +1,8 @@
 """Measure a checkpoint: `python -m course.evaluate --corpus-dir DIR` prints BLEU and chrF on the test sets.
 
-The translations are greedy, and those of a beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation), so
-they can be compared with scores of others that have the same signature. Below them stands on how many word pairs of
-our own sentences the best head of cross-attention agrees with a person.
+It measures greedy translations and those of a beam search. The scores are sacreBLEU's (BLEU cased, 13a tokenisation),
+so they are comparable with published scores of the same signature. The last line counts on how many word pairs of our
+own sentences the best cross-attention head agrees with a person.
 """
 
 import argparse
@@ -31,23 +31,23 @@ TEST_SETS = (
 )
 
 
-LENGTHS = (5, 8, 12, 16, 24)  # the last of each group of lengths, in words; one group more for what is longer
+LENGTHS = (5, 8, 12, 16, 24)  # the upper bound of each length group, in words; a last group has the longer sentences
 
 
 @dataclass(frozen=True)
 class Score:
-    """How well a checkpoint translates one corpus."""
+    """The translation quality of a checkpoint on one corpus."""
 
     corpus: str
     pairs: int
     beam: int  # 1 is greedy
     bleu: float
     chrf: float
-    bleu_lowercase: float  # both sides in small letters, as some papers report it
+    bleu_lowercase: float  # both sides in lower case, as some papers report it
     bleu_signature: str
     chrf_signature: str
     seconds: float
-    by_length: dict[str, tuple[int, float]]  # words of the German sentences: the number of pairs, and their BLEU
+    by_length: dict[str, tuple[int, float]]  # length of the German sentence in words -> number of pairs, BLEU
 
     @property
     def search(self) -> str:
@@ -55,12 +55,12 @@ class Score:
 
 
 def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]], beam: int = 1) -> Score:
-    """Translate the German sides and compare with the English ones.
+    """Translate the German sides and compare them with the English ones.
 
-    Greedy translations go through the code of the modules, those with more beams through `course.translation.kv_cache`.
+    Greedy translations run the modules' own code, beam searches run `course.translation.kv_cache`.
 
     Raises:
-        UserError: if there are no pairs, or a German side has more tokens than the model takes.
+        UserError: if there are no pairs, or a German side has more tokens than the model supports.
     """
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -76,8 +76,8 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
         if len(source) > longest:
             raise UserError(f"line {number} of {corpus} has {len(source)} tokens, but the model takes only {longest}")
     model = checkpoint.model
-    found = kind.translate(model, sources) if beam == 1 else beam_search(model, sources, beam)
-    translations = [checkpoint.target.decode(tokens) for tokens in found]
+    decoded = kind.translate(model, sources) if beam == 1 else beam_search(model, sources, beam)
+    translations = [checkpoint.target.decode(tokens) for tokens in decoded]
     references = [[english for _, english in pairs]]
     bleu, chrf = BLEU(), CHRF()
     groups: dict[str, list[int]] = {}
@@ -101,7 +101,7 @@ def evaluate(checkpoint: "Checkpoint", corpus: str, pairs: list[tuple[str, str]]
 
 
 def name_of_length(words: int) -> str:
-    """The group of lengths that a sentence belongs to: "6 to 8", or "over 24"."""
+    """The length group of a sentence: "6 to 8", or "over 24"."""
     first = 1
     for last in LENGTHS:
         if words <= last:
@@ -111,7 +111,7 @@ def name_of_length(words: int) -> str:
 
 
 def of_group(translations: list[str], references: list[str], group: list[int]) -> tuple[list[str], list[list[str]]]:
-    """The translations and references of some pairs, as sacreBLEU takes them."""
+    """The translations and references of some pairs, in sacreBLEU's format."""
     return [translations[number] for number in group], [[references[number] for number in group]]
 
 
@@ -121,7 +121,7 @@ def print_scores(scores: list[Score]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    # Narrow: the longest name and all numbers fit in 80 columns.
+    # Narrow: the longest name and all numbers fit into 80 columns.
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("corpus", no_wrap=True)
     table.add_column("search", no_wrap=True)
@@ -143,7 +143,7 @@ def print_scores(scores: list[Score]) -> None:
 
 
 def print_lengths(scores: list[Score]) -> None:
-    """Print BLEU by the number of words of the German sentences, and of how many pairs."""
+    """Print BLEU by the number of words in the German sentence, with the number of pairs."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -164,14 +164,20 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m course.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--corpus-dir", type=Path, metavar="DIR", help="folder with <name>.tsv.gz (without: fetched from upstream)")
+    add("--corpus-dir", type=Path, metavar="DIR", help="folder with <name>.tsv.gz (default: downloaded)")
     add("--corpus", nargs="+", default=TEST_SETS, metavar="NAME", help=f"the test sets ({', '.join(TEST_SETS)})")
     add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
-    add("--modules", type=Path, metavar="DIR", help="folder of the modules (the reference where it is present)")
-    add("--beam", type=int, default=4, metavar="N", help="beams of the Transformer, 1 for greedy only (%(default)s)")
+    add("--modules", type=Path, metavar="DIR", help="folder of the modules (default: the reference, if it exists)")
+    add(
+        "--beam",
+        type=int,
+        default=4,
+        metavar="N",
+        help="beam size of the Transformer; 1 means greedy only (%(default)s)",
+    )
     add("--threads", type=int, default=os.cpu_count(), metavar="N", help="CPU threads (%(default)s)")
-    add("--by-length", action="store_true", help="print BLEU by the number of words of the German sentence as well")
-    add("--json", type=Path, metavar="FILE", help="write the scores to a file as well")
+    add("--by-length", action="store_true", help="also print BLEU by the number of words in the German sentence")
+    add("--json", type=Path, metavar="FILE", help="also write the scores to a file")
     args = parser.parse_args(arguments)
     for name in ("threads", "beam"):
         if getattr(args, name) < 1:

@@ -1,4 +1,4 @@
-"""A matplotlib figure that notebooks show as a picture with an alternative text, light or dark as the page is."""
+"""A matplotlib figure that notebooks show as an image with alternative text, in the page's light or dark theme."""
 
 import base64
 import html
@@ -16,8 +16,8 @@ from matplotlib.spines import Spine
 from matplotlib.text import Text
 
 DPI = 100
-PALE = "#d6d9dd"  # what is black on white paper, on a dark page
-# How JupyterLab and pages made by nbconvert, Sphinx' themes, VS Code and Colab say that they are dark.
+PALE = "#d6d9dd"  # replaces black on a dark page
+# How dark themes are marked by JupyterLab and pages from nbconvert, by Sphinx themes, VS Code and Colab.
 DARK = ('[data-jp-theme-light="false"]', '[data-theme="dark"]', "body.vscode-dark", 'html[theme="dark"]')
 STYLE = (
     f"<style>{', '.join(f'{page} .tc-light' for page in DARK)} {{ display: none }} "
@@ -26,9 +26,9 @@ STYLE = (
 
 
 class AltFigure(Figure):
-    """A figure with words for it, and with a face for a light and for a dark page.
+    """A figure with alternative text and two versions, for light and dark pages.
 
-    It does not belong to pyplot: nothing has to be closed, and no backend is chosen.
+    It is independent of pyplot: nothing has to be closed, and no backend is chosen.
     """
 
     alt: str = ""
@@ -38,7 +38,7 @@ class AltFigure(Figure):
         return _png(self, dpi)
 
     def image(self) -> str:
-        """The figure as HTML, sharp on fine screens."""
+        """The figure as HTML, sharp on high-resolution screens."""
         return image(self, self.alt, 2 * DPI, round(self.get_figwidth() * DPI))
 
     def _repr_html_(self) -> str:
@@ -47,7 +47,7 @@ class AltFigure(Figure):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        # Once pyplot is imported, a notebook would draw every Figure a second time, as a PNG beside the HTML.
+        # Once pyplot is imported, a notebook would also draw every Figure as a PNG, beside the HTML.
         display({"text/html": self.image(), "text/plain": repr(self)}, raw=True)  # type: ignore[no-untyped-call]
 
     def __repr__(self) -> str:
@@ -55,11 +55,11 @@ class AltFigure(Figure):
 
 
 def image(figure: Figure, alt: str, dpi: int, width: int | None = None, **saving: Any) -> str:
-    """A figure as an HTML image with a dark variant. Where no style is allowed, the one on white is shown.
+    """A figure as an HTML image with a dark variant. If styles are not allowed, the light one is shown.
 
     Args:
         alt: the figure in words.
-        width: of the picture on the page, in pixels; by default its own.
+        width: of the image on the page, in pixels; by default its own width.
         saving: further arguments of `savefig`.
     """
     words = f'alt="{html.escape(alt)}"' + (f' width="{width}"' if width else "")
@@ -82,13 +82,13 @@ def _png(figure: Figure, dpi: int, **saving: Any) -> bytes:
 
 @contextmanager
 def _pale(figure: Figure) -> Iterator[None]:
-    """For a while: what is black or dark grey is pale, and nothing stands on white.
+    """Temporarily draw black and dark grey in a pale colour, on a transparent background.
 
-    Words that stand on a colour, in a heatmap or in a box, stay as they are.
+    Text on a coloured area, in a heatmap or in a box, keeps its colour.
     """
     before: list[Callable[[], Any]] = []
     layout = figure.get_layout_engine()
-    figure.set_layout_engine("none")  # everything stays in its place
+    figure.set_layout_engine("none")  # keeps all positions
 
     def change(now: Any, put: Callable[[Any], Any], new: Any) -> None:
         before.append(lambda: put(now))
@@ -118,7 +118,7 @@ def _pale(figure: Figure) -> Iterator[None]:
 
 
 def _is_ink(colour: Any) -> bool:
-    """Whether a colour is black or a dark grey, which nobody sees on a dark page."""
+    """Whether a colour is black or dark grey, and so invisible on a dark page."""
     if isinstance(colour, str) and colour in ("none", "auto"):
         return False
     red, green, blue, opacity = to_rgba(colour)

@@ -1,6 +1,6 @@
 """Attention as heatmaps: `python -m course.heatmaps "Der Fuchs niest." --out attention.svg`.
 
-What is drawn is what the code of the modules really does, mistakes included (see `course.read_attention`).
+They show the real computation of the modules' code, mistakes included (see `course.read_attention`).
 """
 
 import argparse
@@ -42,18 +42,18 @@ def show_heatmaps(
 
     Args:
         matrices: (rows, columns, queries, keys).
-        xlabel, ylabel: what keys and queries are.
+        xlabel, ylabel: labels of keys and queries.
         titles: one for each column, or for each panel, row by row; row_titles: one for each row.
-        figsize: inches; by default the size follows the number of tokens.
-        cmap: a perceptually even colour map; "PuOr" for numbers of both signs.
+        figsize: inches; by default the size depends on the number of tokens.
+        cmap: a perceptually uniform colour map; "PuOr" for numbers of both signs.
         xticks, yticks: the tokens of the keys and of the queries.
-        masks: non-zero where a query may not look; such cells are hatched. Any shape that fits `matrices`.
-        alt: the figure in words, for those who do not see it; by default sizes and the largest number of each panel.
+        masks: non-zero where a query may not attend; such cells are hatched. Any shape that broadcasts to `matrices`.
+        alt: the figure in words, as alternative text; by default sizes and the largest number of each panel.
         limits: the ends of the scale; None means those of the data, symmetric if some numbers are negative.
-        label: what the numbers are.
+        label: a name for the numbers.
 
     Returns:
-        the figure. A notebook shows it if it is the last line of a cell; elsewhere call `display`.
+        The figure. A notebook shows it if it is the last line of a cell; elsewhere call `display`.
     """
     import numpy as np
     from matplotlib.collections import PolyCollection
@@ -97,7 +97,7 @@ def show_heatmaps(
 
 
 def natural_size(shape: tuple[int, ...]) -> tuple[float, float]:
-    """The size of a figure in inches, on which the tokens can be read."""
+    """The figure size in inches at which the tokens are readable."""
     rows, columns, queries, keys = shape
     return 1.2 + columns * (0.6 + 0.24 * keys), 0.9 + rows * (0.5 + 0.24 * queries)
 
@@ -120,7 +120,7 @@ def describe(
     label: str,
     most: int = 12,
 ) -> str:
-    """Heatmaps in words: what is drawn, and where the largest number of each panel stands."""
+    """Describe heatmaps in words: the contents, and the position of the largest number in each panel."""
     import numpy as np
 
     rows, columns, queries, keys = panels.shape
@@ -149,14 +149,14 @@ def show_attention(
     target: "Tokenizer | None" = None,
     upto: int | None = None,
 ) -> "AltFigure":
-    """Draw the attention of a sentence: a row a layer, a column a head; cells that the masks forbid are hatched.
+    """Draw the attention of a sentence: a row per layer, a column per head; masked cells are hatched.
 
     Args:
-        maps: what `attention_maps` gave.
+        maps: the result of `attention_maps`.
         kind: "encoder" or "decoder" self-attention, or "cross".
-        layer, head: only this one; None means all.
-        source, target: the tokenizers, which name the tokens.
-        upto: the number of positions to leave room for, if the decoder has not written all of them yet.
+        layer, head: draw only this one; None means all.
+        source, target: the tokenizers, for token labels.
+        upto: the number of positions to reserve, if the decoder has not produced all of them yet.
 
     Raises:
         ValueError: if there is no such kind, layer or head.
@@ -205,7 +205,7 @@ def _names(tokens: "torch.Tensor | None", tokenizer: "Tokenizer | None") -> list
 
 
 def draw_cross_attention(sentence: str, translation: str | None = None) -> "AltFigure":
-    """Draw the cross-attention of the trained model, a row a layer and a column a head.
+    """Draw the cross-attention of the trained model, a row per layer and a column per head.
 
     Args:
         sentence: German.
@@ -233,14 +233,14 @@ def draw_cross_attention(sentence: str, translation: str | None = None) -> "AltF
         titles=[f"head {head}" for head in range(heads)],
         row_titles=[f"layer {layer}" for layer in range(layers)],
         xticks=checkpoint.source.pieces(src[0].tolist()),
-        yticks=checkpoint.target.pieces(tokens[1:]),  # each query is named by the token that it predicts
+        yticks=checkpoint.target.pieces(tokens[1:]),  # each query is labelled by the token that it predicts
     )
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course.heatmaps", description=__doc__)
     parser.add_argument("sentence", help="a German sentence")
-    parser.add_argument("--translation", help="an English one; the model's own if it is not given")
+    parser.add_argument("--translation", help="its English translation (default: the model's own)")
     parser.add_argument("--out", type=Path, required=True, help="file to write, .svg or .png")
     args = parser.parse_args(arguments)
     if not args.sentence.strip():

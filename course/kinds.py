@@ -1,4 +1,4 @@
-"""The kinds of translators of the course: how each is built, loaded, trained, and made to translate."""
+"""The kinds of translators in the course: how each is built, loaded, trained, and used to translate."""
 
 import json
 from pathlib import Path
@@ -19,38 +19,38 @@ class Kind:
     """The Transformer, or another translator with the same `forward(src, tgt, src_lengths, tgt_lengths)`."""
 
     name = "transformer"
-    config: type[Any] = ModelConfig  # made of (src_vocab_size, tgt_vocab_size, ...)
-    sizes: tuple[str, ...] = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")  # options of training
+    config: type[Any] = ModelConfig  # called with (src_vocab_size, tgt_vocab_size, ...)
+    sizes: tuple[str, ...] = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")  # training options
     has_beams = True
-    modules: tuple[str, ...] = MODULE_NAMES  # what students write
-    standins = STANDINS  # the same ready-made
+    modules: tuple[str, ...] = MODULE_NAMES  # written by students
+    standins = STANDINS  # ready-made versions of the modules
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:
-        """The modules of a folder, or without one the reference where it is present."""
+        """Load the modules of a folder; by default the reference, if it exists."""
         from course.modules import load_modules
 
         return load_modules(folder)
 
     def build(self, config: Any, modules: SimpleNamespace) -> Any:
-        """The model with fresh weights."""
+        """Build the model with fresh weights."""
         from course.checkpoint import build_model
 
         return build_model(config, modules)
 
     def load(self, folder: Path, modules: SimpleNamespace) -> "Checkpoint":
-        """A checkpoint in these modules."""
+        """Load a checkpoint into these modules."""
         from course.checkpoint import load_checkpoint
 
         return load_checkpoint(folder, modules)
 
     def initialise(self, model: Any) -> None:
-        """Give a model its first weights."""
+        """Initialise the weights of a model."""
         from course.training.speed import initialise
 
         initialise(model)
 
     def new_model(self, config: Any, modules: SimpleNamespace, seed: int = 1) -> Any:
-        """A model with the first weights that a seed gives."""
+        """Build a model with weights initialised from a seed."""
         import torch
 
         torch.manual_seed(seed)
@@ -59,26 +59,26 @@ class Kind:
         return model
 
     def quicken(self, model: Any, modules: SimpleNamespace, cuda: bool) -> None:
-        """Let training compute the same in a faster way."""
+        """Speed up training without changing its results."""
         from course.training.speed import fused_attention
 
         if cuda:
             fused_attention(model, modules.mha.MultiHeadAttention)
 
     def longest(self, config: Any) -> int:
-        """How many tokens a sentence may have."""
+        """Return the maximum number of tokens of a sentence."""
         return int(config.max_seq_length)
 
     def translate(
         self, model: Any, sources: list[list[int]], max_tokens: int = 4096, quick: bool = False
     ) -> list[list[int]]:
-        """Translate greedily; `quick` keeps keys and values, otherwise the model's own code does everything."""
+        """Translate greedily; `quick` uses a KV cache, otherwise only the model's own code runs."""
         from course.translation.decoding import greedy_decode
 
         return greedy_decode(model, sources, max_tokens, cache=quick)
 
     def cross_weights(self, model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
-        """The attention to the source (1, T_e) while a known target (1, T_d) is decoded: (layers, H, T_d, T_e)."""
+        """Return the attention to the source (1, T_e) for a known target (1, T_d): (layers, H, T_d, T_e)."""
         from course.read_attention import attention_maps
 
         cross = attention_maps(model, src, tgt).cross
@@ -122,7 +122,7 @@ class Recurrent(Kind):
         precomputed_decoder(model)
 
     def longest(self, config: Any) -> int:
-        return 1000  # there is no table of positions that ends
+        return 1000  # no positional table limits the length
 
     def translate(
         self, model: Any, sources: list[list[int]], max_tokens: int = 4096, quick: bool = False
@@ -141,14 +141,14 @@ KINDS = {kind.name: kind for kind in (Kind(), Recurrent())}
 
 
 def kind_of(config: SavedConfig) -> Kind:
-    """The kind that a configuration is of."""
+    """Return the kind that a configuration belongs to."""
     return next(kind for kind in KINDS.values() if isinstance(config, kind.config))
 
 
 def kind_of_checkpoint(folder: Path) -> Kind:
-    """The kind of the translator in a folder, told by the entries of its configuration.
+    """Return the kind of the translator in a folder, from the entries of its configuration.
 
-    In doubt it is the Transformer, whose loading says what is wrong.
+    In doubt it is the Transformer, which reports the problem when it is loaded.
     """
     try:
         entries = set(json.loads((folder / CONFIG).read_text(encoding="utf-8")))

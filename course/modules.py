@@ -1,4 +1,4 @@
-"""Import the modules of a student or of the reference from a folder, fresh every time."""
+"""Import the modules of a student or of the reference from a folder, anew each time."""
 
 import importlib
 import importlib.abc
@@ -18,16 +18,16 @@ from course.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")  # of the Transformer, which translates
-STANDINS = ROOT / "autograder" / "assignments" / "transformer" / "standins"  # it on torch's own layers
+STANDINS = ROOT / "autograder" / "assignments" / "transformer" / "standins"  # the same on torch's own layers
 
 
 @dataclass(frozen=True)
 class Replaced:
-    """What is taken from stand-ins when a student's modules are imported."""
+    """The parts of a student's modules that are imported from stand-ins."""
 
     folder: Path = STANDINS
-    modules: tuple[str, ...] = ()  # as a whole
-    methods: tuple[str, ...] = ()  # of other modules: "module.Class.method"
+    modules: tuple[str, ...] = ()  # entire modules
+    methods: tuple[str, ...] = ()  # single methods of other modules: "module.Class.method"
 
 
 NOTHING = Replaced()
@@ -35,14 +35,14 @@ NOTHING = Replaced()
 
 @cache
 def students_modules() -> tuple[str, ...]:
-    """The names of the modules of all assignments."""
+    """Return the names of the modules of all assignments."""
     from autograder.manifest import assignments
 
-    return tuple(dict.fromkeys(module for one in assignments().values() for module in one.modules))
+    return tuple(dict.fromkeys(module for assignment in assignments().values() for module in assignment.modules))
 
 
 def default_folder() -> Path:
-    """The reference modules where they are present (instructors), otherwise the students' modules."""
+    """Return the folder of the reference modules if it exists (instructors), otherwise of the students' modules."""
     reference = ROOT / "solutions" / "transformer"
     return reference if reference.is_dir() else ROOT / "notebooks" / "transformer"
 
@@ -50,10 +50,11 @@ def default_folder() -> Path:
 def load_modules(
     folder: Path | None = None, names: tuple[str, ...] = MODULE_NAMES, replaced: Replaced = NOTHING
 ) -> SimpleNamespace:
-    """Import modules from a folder, but for what is replaced: `mha`, `pe`, `encoder`, `decoder` and `transformer`.
+    """Import modules from a folder, except for replaced ones: `mha`, `pe`, `encoder`, `decoder` and `transformer`.
 
-    The modules import each other by these bare names. They are taken out of `sys.modules` again, so that two folders
-    can be loaded side by side and an edited file is never hidden by an older import.
+    The modules import each other by these bare names. They are removed from `sys.modules` afterwards, so that two
+    folders
+    can be loaded side by side and an older import never hides an edited file.
 
     Raises:
         UserError: if the folder or a module is missing, or a module cannot be imported; the message says why.
@@ -66,7 +67,7 @@ def load_modules(
 
 
 def load_module(name: str, folder: Path, replaced: Replaced = NOTHING) -> ModuleType:
-    """Import one of the modules of an assignment, with those that it imports, as `load_modules` does.
+    """Import a single module of an assignment, with the modules that it imports, like `load_modules`.
 
     Raises:
         UserError: if there is no such module, or it cannot be imported; the message says why, and in which line.
@@ -80,18 +81,18 @@ def load_module(name: str, folder: Path, replaced: Replaced = NOTHING) -> Module
 
 
 def _import(name: str) -> ModuleType:
-    """A module by its bare name; whatever it raises becomes a `UserError`."""
+    """Import a module by its bare name; any exception becomes a `UserError`."""
     try:
         return importlib.import_module(name)
     except SyntaxError as error:
         file, text = Path(error.filename or f"{name}.py").name, (error.text or "").strip()
         raise UserError(f"{file}, line {error.lineno}: {error.msg}" + (f": {text}" if text else "")) from error
-    except Exception as error:  # whatever the student's code raises
+    except Exception as error:  # any exception of the student's code
         raise UserError(f"{name}.py cannot be imported: {describe(error)}") from error
 
 
 def describe(error: Exception) -> str:
-    """An exception in a line, with the last line of the student's modules that it went through."""
+    """Describe an exception in one line, with the last line of the student's modules on its traceback."""
     kind = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     place = place_of(error)
     if place is None:
@@ -102,15 +103,17 @@ def describe(error: Exception) -> str:
 
 
 def place_of(error: BaseException) -> traceback.FrameSummary | None:
-    """The last line of the student's modules, not of stand-ins, that an exception went through."""
+    """Return the last line of the student's modules, excluding stand-ins, on an exception's traceback."""
     names = {f"{name}.py" for name in students_modules()}
     frames = [(Path(frame.filename), frame) for frame in traceback.extract_tb(error.__traceback__)]
-    own = [frame for file, frame in frames if file.name in names and not file.is_relative_to(ROOT / "autograder")]
-    return own[-1] if own else None
+    student_frames = [
+        frame for file, frame in frames if file.name in names and not file.is_relative_to(ROOT / "autograder")
+    ]
+    return student_frames[-1] if student_frames else None
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules that are replaced as a whole."""
+    """Finds the modules that are replaced entirely."""
 
     def __init__(self, replaced: Replaced) -> None:
         self.replaced = replaced
@@ -122,7 +125,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def _lend_methods(replaced: Replaced) -> None:
-    """Put the methods of stand-ins into the classes of the modules that have been imported."""
+    """Copy the methods of stand-ins into the classes of the imported modules."""
     for written in replaced.methods:
         name, owner, method = written.split(".")
         if name not in sys.modules:
@@ -141,8 +144,8 @@ def _fresh(folder: Path, replaced: Replaced) -> Iterator[None]:
     hidden: dict[str, ModuleType | None] = {name: sys.modules.pop(name, None) for name in students_modules()}
     sys.path.insert(0, str(folder.resolve()))
     importlib.invalidate_caches()
-    linecache.checkcache()  # tracebacks show the lines of the files as they are now
-    # Compiled files carry the time of the source in whole seconds: an edit within the same second would be missed.
+    linecache.checkcache()  # tracebacks show the current lines of the files
+    # Compiled files store the source's time in whole seconds: an edit within the same second would be missed.
     without_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     finder = _Finder(replaced)
     sys.meta_path.insert(0, finder)

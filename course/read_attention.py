@@ -1,8 +1,8 @@
-"""Read attention weights through the code of the modules, whatever it is.
+"""Read attention weights through the code of the modules, however it is written.
 
-The interface of the modules returns no attention weights, and nothing has to be stored in them: the output of
-attention is linear in the values, so with columns of the identity matrix as values the outputs are columns of the
-attention matrix. What is read is what the code of the modules really does, mistakes included.
+The modules return no attention weights, and need not store them: the output of attention is linear in the values. With
+columns of the identity matrix as values, the outputs are columns of the attention matrix. So the weights are those of
+the modules' real code, mistakes included.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class AttentionMaps:
     """The attention weights of one sentence, (layers, H, queries, keys); those of the decoder may be missing.
 
-    The masks, (queries, keys), are those that the model gave to its attention: True where a query may not look.
+    The masks, (queries, keys), are those that the model passed to its attention: True where a query may not attend.
     """
 
     src: "torch.Tensor"  # (T_e,)
@@ -43,7 +43,7 @@ def attention_weights(
 
     Args:
         attention: the module.
-        query, key, value, key_padding_mask, attention_mask: what its `forward` was called with.
+        query, key, value, key_padding_mask, attention_mask: the arguments of its `forward`.
 
     Returns:
         (B, H, T_q, T_k).
@@ -55,7 +55,7 @@ def attention_weights(
     T_k = k.size(2)
     blocks = []
     for start in range(0, T_k, d_k):
-        # Key number start + i has the value e_i, so column i of the output is the weight of that key.
+        # Key number start + i has the value e_i, so column i of the output is the weight of this key.
         block = torch.eye(T_k, dtype=v.dtype, device=v.device)[:, start : start + d_k]  # (T_k, up to d_k)
         block = torch.nn.functional.pad(block, (0, d_k - block.size(1))).expand(B, H, T_k, d_k)
         x = attention.compute_scaled_dot_product_attention(q, k, block, key_padding_mask, attention_mask)
@@ -65,7 +65,7 @@ def attention_weights(
 
 @dataclass(frozen=True)
 class Call:
-    """What one call of a `MultiHeadAttention` did."""
+    """The weights and the mask of one call of a `MultiHeadAttention`."""
 
     weights: "torch.Tensor"  # (B, H, T_q, T_k)
     mask: "torch.Tensor"  # (B, T_q, T_k), True where the masks of the call forbid a key
@@ -73,7 +73,7 @@ class Call:
 
 @contextmanager
 def recorded(attentions: Sequence[Any]) -> Iterator[list[Call]]:
-    """Collect every call of these modules inside the `with` block."""
+    """Record every call of these modules inside the `with` block."""
     import torch
 
     calls: list[Call] = []
@@ -97,7 +97,7 @@ def _forbidden(
     attention_mask: "torch.Tensor | None" = None,
     **_: Any,
 ) -> "torch.Tensor":
-    """Where the masks of a call forbid a key, (B, T_q, T_k)."""
+    """The keys masked in a call, (B, T_q, T_k)."""
     import torch
 
     B, _H, T_q, T_k = weights.shape
@@ -113,7 +113,7 @@ def attention_maps(model: Any, src: "torch.Tensor", tgt: "torch.Tensor | None" =
     """The attention weights of a `Transformer` for one sentence, with teacher forcing in the decoder.
 
     Args:
-        model: any model with the interface of the course. Dropout is left out, whatever its mode.
+        model: any model with the interface of the course. Dropout is off, whatever its mode.
         src: source tokens, (1, T_e).
         tgt: target tokens, (1, T_d); without them only the encoder runs.
 
@@ -145,7 +145,7 @@ def attention_maps(model: Any, src: "torch.Tensor", tgt: "torch.Tensor | None" =
 
 
 def _stacked(calls: list[Call]) -> "tuple[torch.Tensor, torch.Tensor]":
-    """The weights of all layers, (layers, H, queries, keys), and the mask of the first, (queries, keys)."""
+    """The weights of all layers, (layers, H, queries, keys), and the mask of the first layer, (queries, keys)."""
     import torch
 
     if not calls:

@@ -1,4 +1,4 @@
-"""The recurrent translator of the assignment `attention`: its configuration, loading it, translating many sentences."""
+"""The recurrent translator of the assignment `attention`: configuration, loading, translating many sentences."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ NAMES = ("pooling", "scoring", "seq2seq")
 
 @dataclass(frozen=True)
 class RecurrentConfig(SavedConfig):
-    """Everything that is needed to build a `Seq2Seq` before its weights are loaded."""
+    """Everything needed to build a `Seq2Seq` before its weights are loaded."""
 
     src_vocab_size: int
     tgt_vocab_size: int
@@ -34,7 +34,7 @@ class RecurrentConfig(SavedConfig):
 
 
 def load_recurrent_modules(folder: Path | None = None) -> SimpleNamespace:
-    """Import `pooling`, `scoring` and `seq2seq` from a folder; without, the reference where it is, or the student's.
+    """Import `pooling`, `scoring` and `seq2seq` from a folder; by default the reference, else the student's.
 
     Raises:
         UserError: if the folder or a module is missing.
@@ -49,7 +49,7 @@ def build_recurrent(config: RecurrentConfig, modules: SimpleNamespace) -> Any:
 
 
 def load_recurrent(folder: Path = DEFAULT, modules: SimpleNamespace | None = None) -> "Checkpoint":
-    """Load a checkpoint into the reference modules, or into other modules of the same interface.
+    """Load a checkpoint into the reference modules, or into other modules with the same interface.
 
     Raises:
         UserError: if a file is missing or damaged, or names or shapes of the weights do not fit the modules.
@@ -72,8 +72,8 @@ def translate_all(model: Any, sources: list[list[int]], max_tokens: int = 4096) 
         max_tokens: the padded size of one batch.
 
     Returns:
-        predicted token indices without BOS and EOS, in the order of `sources`; of a sentence at most one and a half
-        times the tokens of the source and 10 more.
+        Predicted token indices without BOS and EOS, in the order of `sources`; for each sentence at most one and a half
+        times the number of source tokens, plus 10.
     """
     import torch
 
@@ -85,17 +85,17 @@ def translate_all(model: Any, sources: list[list[int]], max_tokens: int = 4096) 
             src, src_lengths = pad([sources[row] for row in rows])
             limits = [len(sources[row]) * 3 // 2 + 10 for row in rows]
             tokens = model.translate(src.to(device), src_lengths.to(device), max(limits))
-            for row, limit, found in zip(rows, limits, tokens[:, 1:].tolist(), strict=True):
-                end = found.index(EOS) if EOS in found else len(found)
-                results[row] = found[: min(end, limit)]
+            for row, limit, row_tokens in zip(rows, limits, tokens[:, 1:].tolist(), strict=True):
+                end = row_tokens.index(EOS) if EOS in row_tokens else len(row_tokens)
+                results[row] = row_tokens[: min(end, limit)]
     return results
 
 
 def recurrent_weights(model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "torch.Tensor":
-    """The attention of the decoder to a source sentence, (1, T_e), while it reads a known target, (1, T_d).
+    """The decoder's attention to a source sentence, (1, T_e), for a known target, (1, T_d).
 
     Returns:
-        (T_d, T_e). Dropout is left out, whatever the mode of the model.
+        (T_d, T_e). Dropout is off, whatever the mode of the model.
     """
     import torch
 

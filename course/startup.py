@@ -1,6 +1,6 @@
-"""What commands look at before anything else: the version of Python, and whether the packages are there.
+"""Check, before anything else, that Python is recent enough and the packages are installed.
 
-This file, and what is imported before it, runs on any Python from 3.8 on with nothing installed.
+This file, and everything imported before it, runs on any Python from 3.8 on with nothing installed.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST, NEWEST = (3, 10), (3, 14)
-# Without these no command does anything; `course.doctor` looks at all others, and at the versions.
+# No command works without these; `course.doctor` checks all others, and the versions.
 PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "rich", "packaging")
 INSTALL = "pip install -c constraints.txt -e ."
 
 
 def begin() -> None:
-    """End the program with what is missing and how to mend it, unless this Python can run the course."""
+    """Exit with a message on what is missing and how to fix it, unless this Python can run the course."""
     replace_unknown()
     if words := problem():
         print(words, file=sys.stderr)
@@ -26,18 +26,18 @@ def begin() -> None:
 
 
 def replace_unknown() -> None:
-    """Print characters that the console or the pipe cannot show as "?", instead of failing."""
+    """Print unsupported characters of the console or pipe as "?", instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 def problem(version: tuple[int, ...] = sys.version_info[:3], root: str = ROOT) -> str:
-    """What this Python lacks, and the line to enter, or "".
+    """Return what this Python lacks, and the command to fix it; "" if nothing.
 
     Args:
         version: of Python.
-        root: the folder of the course, in which the environment of the guide is made.
+        root: the folder of the course, where the guide puts the environment.
     """
     here = f"{sys.executable or 'python'}, {'.'.join(map(str, version))}"
     if version < OLDEST:
@@ -52,7 +52,7 @@ def problem(version: tuple[int, ...] = sys.version_info[:3], root: str = ROOT) -
 
 
 def mend(too_old: bool, root: str = ROOT) -> str:
-    """The line that gives a Python that can run the course."""
+    """Return the command that sets up a Python for the course."""
     windows = sys.platform == "win32"
     bin_folder = os.path.join(root, ".venv", "Scripts" if windows else "bin")
     in_environment = sys.prefix != sys.base_prefix or "CONDA_PREFIX" in os.environ
@@ -66,10 +66,10 @@ def mend(too_old: bool, root: str = ROOT) -> str:
             f"Its packages are not installed, or not all. In {root} enter, and then your command again:\n    {INSTALL}"
         )
     newer = [f"python3.{minor}" for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
-    found = next(filter(shutil.which, newer), "python3.12") if too_old else "python3"
+    python = next(filter(shutil.which, newer), "python3.12") if too_old else "python3"
     words = f"Make the environment of the course. In {root} enter, and then your command again:"
-    if too_old and not shutil.which(found):
+    if too_old and not shutil.which(python):
         words = f"Install Python 3.{NEWEST[1] - 1} (python.org), then make the environment. In {root} enter:"
     if windows:
         return f"{words}\n    py -m venv .venv\n    {start}\n    {INSTALL}"
-    return f"{words}\n    {found} -m venv .venv && {start} && {INSTALL}"
+    return f"{words}\n    {python} -m venv .venv && {start} && {INSTALL}"

@@ -47,7 +47,7 @@ class Tokenizer:
                 bos_id=BOS,
                 eos_id=EOS,
                 unk_id=UNK,
-                num_threads=1,  # with more threads the result depends on their timing
+                num_threads=1,  # with more threads the result would depend on their timing
                 minloglevel=2,
             )
         except RuntimeError as error:
@@ -64,19 +64,19 @@ class Tokenizer:
         return [BOS, *self._model.encode(sentence), EOS]
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of token indices; BOS, EOS and PAD are left out."""
+        """The text of token indices, without BOS, EOS and PAD."""
         return str(self._model.decode([int(t) for t in tokens if t not in (PAD, BOS, EOS)]))
 
     def pieces(self, tokens: Iterable[int]) -> list[str]:
-        """The written form of each token, for the axes of a heatmap; "▁" marks the start of a word."""
+        """The string of each token, for the axes of a heatmap; "▁" marks the start of a word."""
         return [str(self._model.id_to_piece(int(t))) for t in tokens]
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> tuple["torch.Tensor", "torch.Tensor"]:
-    """Put sequences of different lengths into one tensor.
+    """Pad sequences of different lengths into one tensor.
 
     Returns:
-        tokens: (B, T) with T = the largest length, filled up with PAD; lengths: (B,). Both LongTensors.
+        tokens: (B, T) with T = the largest length, padded with PAD; lengths: (B,). Both LongTensors.
     """
     import torch
 
@@ -87,9 +87,9 @@ def pad(sequences: Sequence[Sequence[int]]) -> tuple["torch.Tensor", "torch.Tens
 
 
 def edit_distance(tokens: Sequence[object], reference: Sequence[object]) -> int:
-    """How many tokens have to be replaced, inserted or deleted to make one sequence the other (Levenshtein, 1966).
+    """The number of replacements, insertions and deletions between two sequences (Levenshtein, 1966).
 
-    `editdistance` counts them; where there is no build of it (Python 3.13 and later), `rapidfuzz`.
+    Computed by `editdistance`, or by `rapidfuzz` where that has no build (Python 3.13 and later).
     """
     try:
         import editdistance
@@ -101,21 +101,21 @@ def edit_distance(tokens: Sequence[object], reference: Sequence[object]) -> int:
 
 
 def batch_by_length(pairs: Sequence[Pair], max_tokens: int, seed: int) -> list[list[int]]:
-    """Group pairs of similar length, so that little is spent on padding, and shuffle the groups.
+    """Group pairs of similar length, so that there is little padding, and shuffle the groups.
 
     Args:
         pairs: (source tokens, target tokens).
-        max_tokens: the limit on pairs x longest side in one batch. A longer single pair is a batch of its own.
-        seed: the order is a function of the seed alone.
+        max_tokens: the limit on pairs x longest side in one batch. A longer single pair is its own batch.
+        seed: determines the order.
 
     Returns:
-        batches of indices into `pairs`; every index stands in exactly one.
+        Batches of indices into `pairs`; every index is in exactly one batch.
     """
     import numpy as np
 
     rng = np.random.Generator(np.random.PCG64(seed))
     sizes = np.array([(len(target), len(source)) for source, target in pairs])
-    # Sort by target length, then source length; ties fall at random, so that batches differ between epochs.
+    # Sort by target length, then source length; ties are ordered randomly, so that batches differ between epochs.
     order = np.lexsort((rng.random(len(pairs)), sizes[:, 1], sizes[:, 0]))
     batches: list[list[int]] = []
     batch: list[int] = []
@@ -134,7 +134,7 @@ def batch_by_length(pairs: Sequence[Pair], max_tokens: int, seed: int) -> list[l
 
 
 def in_batches(items: Sequence[Sequence[int]], max_tokens: int) -> Iterator[list[int]]:
-    """Indices of `items`, longest first, in groups whose padded size stays below `max_tokens`."""
+    """Yield indices of `items`, longest first, in groups whose padded size stays below `max_tokens`."""
     order = sorted(range(len(items)), key=lambda index: -len(items[index]))
     start = 0
     while start < len(order):

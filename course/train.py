@@ -1,9 +1,9 @@
 """Train a German-English translator: `python -m course.train --corpus-dir DIR --out FOLDER`.
 
-The model is built from the project's own modules: a Transformer, or with `--model recurrent` what came before it.
-Training can be stopped at any time and goes on where it was when the same command is given again, with the same result
-as without the stop. `torchrun --nproc-per-node N -m course.train` trains in N processes: each takes its share of every
-batch, and the result is that of one process.
+The model is built from the project's own modules: a Transformer, or with `--model recurrent` its predecessor. Training
+can be stopped at any time; the same command then continues it, with the same result as without the stop.
+`torchrun --nproc-per-node N -m course.train` trains in N processes: each computes its share of every batch, and the
+result equals that of one process.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from course.training.speed import fast_dropout, importable, keep_freed_memory
 from course.training.trainer import Trainer
 from course.training.validation import Validation
 
-# The entries of the configurations that are options of the command.
+# The configuration entries that are options of the command.
 MODEL_OPTIONS = tuple(dict.fromkeys(size for kind in KINDS.values() for size in kind.sizes))
 TRAIN_OPTIONS = tuple(field.name for field in fields(TrainConfig))
 POSITIVE = (
@@ -39,17 +39,22 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         prog="python -m course.train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--corpus-dir", type=Path, help="folder with <name>.tsv.gz (without: fetched from upstream where possible)")
+    add("--corpus-dir", type=Path, help="folder with <name>.tsv.gz (default: downloaded if possible)")
     add("--corpus", nargs="+", default=["tatoeba.train"], help="names of corpora to train on (%(default)s)")
-    add("--validate", metavar="CORPUS", help="a corpus on which loss and BLEU are measured during training")
-    add("--validate-every", type=int, metavar="STEPS", help="how often (once an epoch)")
+    add("--validate", metavar="CORPUS", help="corpus for measuring loss and BLEU during training")
+    add("--validate-every", type=int, metavar="STEPS", help="interval of these measurements (default: an epoch)")
     add("--out", type=Path, required=True, help="folder for the finished checkpoint")
     add("--state", type=Path, default=Path("runs/de-en"), help="folder for the state of the run (%(default)s)")
-    add("--curves", type=Path, metavar="FILE", help="figure of loss and BLEU, .svg or .png (curves.svg in --out)")
-    add("--modules", type=Path, help="folder of the modules (the reference)")
+    add(
+        "--curves",
+        type=Path,
+        metavar="FILE",
+        help="figure of loss and BLEU, .svg or .png (default: curves.svg in --out)",
+    )
+    add("--modules", type=Path, help="folder of the modules (default: the reference)")
     add("--model", choices=KINDS, default="transformer", help="the kind of translator (%(default)s)")
-    add("--init", type=Path, metavar="FOLDER", help="checkpoint to begin with: its weights, tokenizers and sizes")
-    add("--tokenizers", type=Path, metavar="FOLDER", help="checkpoint whose tokenizers are taken, and nothing else")
+    add("--init", type=Path, metavar="FOLDER", help="checkpoint to start from: its weights, tokenizers and sizes")
+    add("--tokenizers", type=Path, metavar="FOLDER", help="checkpoint to take only the tokenizers from")
     add("--vocab-size", type=int, default=4000)
     for name in MODEL_OPTIONS:
         values = {kind.name: getattr(kind.config(1, 1), name) for kind in KINDS.values() if name in kind.sizes}
@@ -58,10 +63,14 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     for name in TRAIN_OPTIONS:
         default = getattr(settings, name)
         add("--" + name.replace("_", "-"), type=type(default), default=default, help="%(default)s")
-    add("--threads", type=int, help="CPU threads (all processors, shared by the processes)")
-    add("--device", choices=("cpu", "cuda"), help="cuda where there is one")
-    add("--precision", choices=("float32", "bf16"), help="of the multiplications (bf16 on cuda, float32 on the CPU)")
-    add("--compile", action="store_true", help="let torch.compile write the kernels; worth its minutes on cuda only")
+    add("--threads", type=int, help="CPU threads (default: all CPUs, shared by the processes)")
+    add("--device", choices=("cpu", "cuda"), help="default: cuda if available")
+    add(
+        "--precision",
+        choices=("float32", "bf16"),
+        help="of multiplications (default: bf16 on cuda, float32 on the CPU)",
+    )
+    add("--compile", action="store_true", help="use torch.compile; worth its minutes on cuda only")
     args = parser.parse_args(arguments)
     args.kind = KINDS[args.model]
     args.sizes = {name: getattr(args, name) for name in MODEL_OPTIONS if getattr(args, name) is not None}
@@ -81,7 +90,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace, group: Group) -> None:
-    """What every process of a group does."""
+    """Train a model; every process of a group runs this."""
     import torch
 
     from course.checkpoint import fill, load_weights, save_checksums, save_weights
@@ -123,7 +132,7 @@ def run(args: argparse.Namespace, group: Group) -> None:
         fill(model, load_weights(args.init / WEIGHTS), args.init)
     if not group.cuda:
         fast_dropout(model)
-    if args.modules is None:  # whoever names modules wants to see what their own attention learns
+    if args.modules is None:  # with --modules, the user wants to see what their own attention learns
         kind.quicken(model, modules, group.cuda)
     if args.compile:
         importable(modules)

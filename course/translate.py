@@ -1,8 +1,8 @@
 """Translate German sentences: `python -m course.translate "Der Hund schläft unter dem Tisch."`.
 
-Without a sentence, or with "-", it translates the lines that it reads. It calls `Transformer.inference` of the modules,
-one sentence after the other. With --beam it takes the search of `course.translation.decoding` instead, with a KV cache
-and many sentences at once; 1 is greedy decoding.
+Without a sentence, or with "-", it translates the lines of its input. It calls the modules' `Transformer.inference` for
+one sentence after the other. With --beam it uses the search of `course.translation.decoding` instead, with a KV cache
+and many sentences at once; 1 means greedy decoding.
 """
 
 import sys
@@ -10,7 +10,7 @@ import sys
 from course.startup import begin
 
 if __name__ == "__main__":
-    begin()  # before anything is imported that needs a package or a later Python
+    begin()  # before imports that need a package or a later Python
 
 import argparse
 import contextlib
@@ -45,10 +45,10 @@ class Translator:
     def translate(self, sentence: str) -> str:
         """Translate one sentence.
 
-        Without `max_tokens` the translation may have one and a half times as many tokens as the source, and 10 more.
+        Without `max_tokens` the translation has at most one and a half times the number of source tokens, plus 10.
 
         Raises:
-            UserError: if the sentence is empty or too long, or a module is not written yet or cannot do it.
+            UserError: if the sentence is empty or too long, or a module is not written yet or fails.
         """
         import torch
 
@@ -69,12 +69,12 @@ class Translator:
     def search(
         self, sentences: Iterable[str], beam: int, length_penalty: float = 0.6, at_once: int = 256
     ) -> Iterator[str]:
-        """Translate many sentences with the search of `course.translation.decoding`, some at once.
+        """Translate many sentences in batches with the search of `course.translation.decoding`.
 
-        Of the modules it uses the encoder and the weights. An empty line stays one: the others keep their places.
+        It uses only the encoder and the weights of the modules. Empty lines are kept, so that line numbers match.
 
         Raises:
-            UserError: as `translate`, after the translations of the sentences before.
+            UserError: as `translate`, after the translations of the preceding sentences.
         """
         from course.translation.decoding import beam_search
 
@@ -84,19 +84,21 @@ class Translator:
             try:
                 batch.extend(self.encode(line) for line in lines if line.strip())
             except UserError as error:
-                problem = error  # raised when the sentences before it are translated
+                problem = error  # raised once the preceding sentences are translated
             with told():
-                found = iter(beam_search(self.checkpoint.model, batch, beam, length_penalty, limit=self.max_tokens))
+                translations = iter(
+                    beam_search(self.checkpoint.model, batch, beam, length_penalty, limit=self.max_tokens)
+                )
             for line in lines:
-                tokens = next(found, None) if line.strip() else []
+                tokens = next(translations, None) if line.strip() else []
                 if tokens is None:
-                    break  # here is the problem
+                    break  # the problem is at this sentence
                 yield self.checkpoint.target.decode(tokens)
         if problem is not None:
             raise problem
 
     def encode(self, sentence: str) -> list[int]:
-        """The tokens of a sentence.
+        """Return the tokens of a sentence.
 
         Raises:
             UserError: if it is empty or too long.
@@ -114,7 +116,7 @@ class Translator:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """What the student's modules raise becomes a `UserError` that names the line."""
+    """Turn exceptions of the student's modules into a `UserError` that names the line."""
     from course.modules import describe, place_of
 
     try:
@@ -132,7 +134,7 @@ def told() -> Iterator[None]:
 
 
 def read_sentences() -> Iterator[str]:
-    """The lines of standard input, as UTF-8 on every system."""
+    """Yield the lines of standard input, as UTF-8 on every system."""
     if sys.stdin.isatty():
         print("German sentences, one a line:", file=sys.stderr)
     for number, line in enumerate(sys.stdin.buffer, start=1):
@@ -149,10 +151,16 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("sentences", nargs="*", metavar="sentence", help="German text; - or nothing reads lines from standard input")
     add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
-    add("--modules", type=Path, metavar="DIR", help="folder of the five modules (the reference where it is present)")
-    add("--max-tokens", type=int, metavar="N", help="longest translation (one and a half times the source, and 10)")
+    add("--modules", type=Path, metavar="DIR", help="folder of the five modules (default: the reference, if it exists)")
+    add("--max-tokens", type=int, metavar="N", help="maximum tokens (default: 1.5 times the source, plus 10)")
     add("--beam", type=int, metavar="N", help="search with N beams, many sentences at once")
-    add("--length-penalty", type=float, default=0.6, metavar="X", help="of the search; more is longer (%(default)s)")
+    add(
+        "--length-penalty",
+        type=float,
+        default=0.6,
+        metavar="X",
+        help="larger values favour longer translations (%(default)s)",
+    )
     args = parser.parse_args(arguments)
     if args.beam is not None and args.beam < 1:
         parser.error(f"--beam must be at least 1, not {args.beam}")
@@ -169,12 +177,12 @@ def main(arguments: list[str] | None = None) -> int:
     sentences = read_sentences() if args.sentences in ([], ["-"]) else args.sentences
     if sentences is args.sentences:
         for sentence in args.sentences:
-            translator.encode(sentence)  # what is wrong with one is said before the others take their time
+            translator.encode(sentence)  # reports errors before any translation takes its time
     if args.beam is None:
         translations: Iterable[str] = (translator.translate(line) if line.strip() else "" for line in sentences)
     else:
         keep_freed_memory()
-        # Whoever types waits for each answer.
+        # A person at the keyboard waits for each answer.
         at_once = 1 if sentences is not args.sentences and sys.stdin.isatty() else 256
         translations = translator.search(sentences, args.beam, args.length_penalty, at_once)
     for translation in translations:

@@ -1,8 +1,8 @@
-"""`python -m course.update HANDOUT.zip`: a corrected handout in mid-term, without touching what you wrote.
+"""`python -m course.update HANDOUT.zip`: install a corrected handout in mid-term, keeping everything you wrote.
 
-What belongs to the course is replaced. A module or a notebook in `notebooks` that you have changed stays as it is, and
-the new one is put beside it (`mha.new.py`). Other files of the course that you have changed are kept beside the new
-ones (`grade.yours.py`). Files that are not in the handout are not looked at.
+Files of the course are replaced. A module or notebook in `notebooks` that you have changed stays, and the new version
+is put beside it (`mha.new.py`). Other course files that you have changed are kept beside the new ones
+(`grade.yours.py`). Files that are not in the handout are not touched.
 """
 
 import sys
@@ -10,7 +10,7 @@ import sys
 from course.startup import begin
 
 if __name__ == "__main__":
-    begin()  # before anything is imported that needs a package or a later Python
+    begin()  # before imports that need a package or a later Python
 
 import argparse
 import contextlib
@@ -24,25 +24,25 @@ from course.errors import UserError, run_command
 from course.modules import ROOT
 from course.startup import INSTALL
 
-RECORD = "course/handout.json"  # what the handout held: its assignment, and the SHA-256 of each file
+RECORD = "course/handout.json"  # the handout's assignment, and the SHA-256 of each file
 OWN = "notebooks/"
 PACKAGES = ("pyproject.toml", "constraints.txt", "environment.yml")
 
 
 @dataclass
 class Done:
-    """What has become of the files."""
+    """The outcome for all files."""
 
     replaced: list[str] = field(default_factory=list)
-    beside: dict[str, str] = field(default_factory=dict)  # file that stays -> the new one beside it
-    saved: dict[str, str] = field(default_factory=dict)  # file that was replaced -> what it was
+    beside: dict[str, str] = field(default_factory=dict)  # kept file -> the new version beside it
+    saved: dict[str, str] = field(default_factory=dict)  # replaced file -> the copy of the old version
 
 
 def read_handout(path: Path) -> dict[str, bytes]:
-    """The files of a handout by path, without the folder that they lie in.
+    """Read the files of a handout by path, without its top folder.
 
     Raises:
-        UserError: if it is none.
+        UserError: if it is not a handout.
     """
     try:
         archive = Archive.of_bytes(read_regular(path, MAX_ARCHIVE), nesting=0)
@@ -58,10 +58,10 @@ def read_handout(path: Path) -> dict[str, bytes]:
 
 
 def update(files: dict[str, bytes], root: Path = ROOT) -> Done:
-    """Put the files of a handout into the folder of the course.
+    """Install the files of a handout in the folder of the course.
 
     Raises:
-        UserError: if the handout is of an assignment that is not here, or a file cannot be written.
+        UserError: if the handout's assignment is not here, or a file cannot be written.
     """
     name = str(json.loads(files[RECORD])["assignment"])
     if not (root / OWN / name).is_dir():
@@ -70,12 +70,12 @@ def update(files: dict[str, bytes], root: Path = ROOT) -> Done:
         raise UserError(f"{root} is no handout but the whole project: update it with git")
     old = known(root)
     done = Done()
-    # What this command itself needs to be run again comes last.
+    # The files that this command itself needs come last.
     for path, new in sorted(files.items(), key=lambda item: item[0] == RECORD):
         target = root / path
         there = target.read_bytes() if target.is_file() else None
         if there == new or (there is not None and digest(new, path) == old.get(path) and path.startswith(OWN)):
-            continue  # the student's, in which nothing is corrected
+            continue  # the student's file, which has no correction
         changed = there is not None and digest(there, path) != old.get(path)
         if changed and path.startswith(OWN):
             beside = target.with_name(f"{target.stem}.new{target.suffix}")
@@ -92,7 +92,7 @@ def update(files: dict[str, bytes], root: Path = ROOT) -> Done:
 
 
 def known(root: Path) -> dict[str, str]:
-    """What the handout held that is here: the SHA-256 of each file; nothing if it does not say."""
+    """Return the record of the installed handout: the SHA-256 of each file; empty if there is none."""
     try:
         return dict(json.loads((root / RECORD).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -100,10 +100,10 @@ def known(root: Path) -> dict[str, str]:
 
 
 def digest(data: bytes, name: str) -> str:
-    """SHA-256 of a file of this name.
+    """Return the SHA-256 of a file of this name.
 
-    How lines end does not count, for editors and git change that; of a notebook only its cells count, not what they
-    gave: who has run it has not changed it.
+    Line ends are ignored, since editors and git change them. For a notebook only the cells' sources count, not their
+    outputs: running a notebook does not change it.
     """
     data = data.replace(b"\r\n", b"\n")
     if name.endswith(".ipynb"):
@@ -114,7 +114,7 @@ def digest(data: bytes, name: str) -> str:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file completely or not at all."""
     partial = path.with_name(f"{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

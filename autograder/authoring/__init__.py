@@ -1,1 +1,1 @@
-"""For those who write assignments: the release of notebooks, stored tensors, and the archives that are handed on."""
+"""Commands for authors: release notebooks, store tensors, audit assignments, pack archives, build the site."""

@@ -1,8 +1,8 @@
-"""Correct ways to write what students write, to see that each of them gets full marks. Never shipped to students.
+"""Correct alternatives to the solution, to check that each gets full marks. Never shipped to students.
 
 `formulations/` of an assignment lists, as `FORMULATIONS`, texts that replace solution regions. A folder of
-`tests/correct_programs/` holds a program that somebody wrote without looking at the solution: whole modules, or, under
-a first line `# Differs from the solution in:`, only the functions, methods and classes that differ.
+`tests/correct_programs/` has a program written without looking at the solution: whole modules, or, below a first line
+`# Differs from the solution in:`, only the functions, methods and classes that differ.
 """
 
 import ast
@@ -26,18 +26,18 @@ Change = tuple[int, int, int, list[str]]
 
 @dataclass(frozen=True)
 class Formulation:
-    """A correct way to write parts of one module."""
+    """A correct alternative for parts of one module."""
 
     id: str
     module: str
-    regions: Mapping[str, tuple[str, ...]]  # "Class.method" or "function" -> the text of each of its regions, in order
-    imports: str = ""  # what the student imports in addition
-    # Whether the result for a query that may attend to nothing is finite, as a docstring asks. Graded comparisons
-    # leave such queries out, since NaN is what the widespread filling with -inf gives.
+    regions: Mapping[str, tuple[str, ...]]  # "Class.method" or "function" -> the texts of its regions, in order
+    imports: str = ""  # additional imports
+    # Whether the result for a query that may attend to nothing is finite, as a docstring requires. Graded comparisons
+    # skip such queries, since the common filling with -inf results in NaN.
     finite: bool = True
 
     def apply(self, sources: Mapping[str, str]) -> dict[str, str]:
-        """The reference modules with this formulation in place of the solution's.
+        """Replace the solution by this formulation in the reference modules.
 
         Raises:
             ValueError: if the module does not have the regions that the formulation replaces.
@@ -45,11 +45,11 @@ class Formulation:
         lines = sources[self.module].split("\n")
         regions = find_regions(lines, f"{self.module}.py")
         functions = functions_of(regions, lines, f"{self.module}.py")
-        found = Counter(functions)
+        counts = Counter(functions)
         for function, texts in self.regions.items():
-            if len(texts) != found[function]:
+            if len(texts) != counts[function]:
                 raise ValueError(
-                    f"{self.id} has {len(texts)} text(s) for the {found[function]} region(s) of {function} in "
+                    f"{self.id} has {len(texts)} text(s) for the {counts[function]} region(s) of {function} in "
                     f"{self.module}.py"
                 )
         left = {function: list(texts) for function, texts in self.regions.items()}
@@ -69,7 +69,7 @@ class Formulation:
 
 
 def formulations(assignment: Assignment) -> tuple[Formulation, ...]:
-    """The formulations of an assignment."""
+    """Return the formulations of an assignment."""
     if not (assignment.folder / "formulations" / "__init__.py").is_file():
         return ()
     module = importlib.import_module(f"{package_of(assignment.name)}.formulations")
@@ -77,18 +77,20 @@ def formulations(assignment: Assignment) -> tuple[Formulation, ...]:
 
 
 def correct_submissions(assignment: Assignment) -> dict[str, tuple[Submission, set[str]]]:
-    """The known correct submissions but the solution, by name, each with the modules that were written anew."""
+    """Return the known correct submissions besides the solution, by name, each with its rewritten modules."""
     solution = read_submission(assignment.solution, assignment).sources
-    found = {one.id: (Submission(one.id, one.apply(solution)), {one.module}) for one in formulations(assignment)}
+    submissions = {
+        each.id: (Submission(each.id, each.apply(solution)), {each.module}) for each in formulations(assignment)
+    }
     top = PROGRAMS / assignment.name
     for folder in sorted({file.parent for module in assignment.modules for file in top.rglob(f"{module}.py")}):
         written = program(folder, assignment)
-        found[folder.name] = (Submission(folder.name, solution | written), set(written))
-    return found
+        submissions[folder.name] = (Submission(folder.name, solution | written), set(written))
+    return submissions
 
 
 def program(folder: Path, assignment: Assignment) -> dict[str, str]:
-    """The modules that somebody wrote, whole."""
+    """Return a correct program's modules, completed from the solution."""
     solution = read_submission(assignment.solution, assignment).sources
     written = read_submission(folder, assignment).sources
     return {
@@ -98,25 +100,26 @@ def program(folder: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def with_differences(source: str, differences: str) -> str:
-    """A module with the functions, methods and classes of another text in place of its own.
+    """Replace functions, methods and classes of a module by those of a second text.
 
-    A class with the same bases and decorators keeps the methods that the other text does not have. New imports come
-    after those of the module. Other new statements come before the next definition that replaces one, or at the end.
+    A class with the same bases and decorators keeps the methods that the second text lacks. New imports come after
+    those
+    of the module. Other new statements come before the next replaced definition, or at the end.
     """
     lines = source.split("\n")
     replaced = sorted(_changes(parse(source), parse(differences), differences.split("\n")), reverse=True)
-    for begin, _, end, text in replaced:  # from the end, so that the numbers of lines before stay right
+    for begin, _, end, text in replaced:  # from the end, so that earlier line numbers stay valid
         lines[begin - 1 : end] = text
     return "\n".join(lines)
 
 
 def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
-    """First line, place among changes of the same line, last line (first line - 1: nothing is replaced), and text."""
-    own = {_name(node): node for node in old.body if _name(node)}
+    """Yield changes: first line, order among changes of the line, last line (first line - 1 to insert), and text."""
+    defined = {_name(node): node for node in old.body if _name(node)}
     imported = max((_last(node) for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))), default=0)
     waiting: list[list[str]] = []
     for node in new.body:
-        text, known = lines[_first(node) - 1 : _last(node)], own.get(_name(node))
+        text, known = lines[_first(node) - 1 : _last(node)], defined.get(_name(node))
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield imported + 1, node.lineno, imported, text
         elif known is None:
@@ -144,7 +147,7 @@ def _name(node: ast.stmt) -> str:
 
 
 def _first(node: ast.stmt) -> int:
-    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
 
 
 def _last(node: ast.stmt) -> int:

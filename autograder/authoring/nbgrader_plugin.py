@@ -1,7 +1,7 @@
-"""What the course adds to nbgrader: preprocessors for the release and for submissions (see nbgrader_config.py).
+"""Extensions of nbgrader: preprocessors for the release and for submissions (see nbgrader_config.py).
 
-They are preprocessors and not hooks because nbgrader goes on after the exception of a hook, while that of a
-preprocessor ends the command and removes what it has written.
+They are preprocessors, not hooks: nbgrader continues after an exception in a hook, but an exception in a preprocessor
+ends the command and removes its output.
 """
 
 import sys
@@ -21,16 +21,16 @@ from autograder.authoring.submitted_notebook import UNREADABLE, read_cells, rebu
 from autograder.manifest import assignment
 from course.errors import UserError
 
-# nbgrader compares the time stamp to find out whether a submission is newer than its grade, and finds the way of the
-# feedback through the exchange by the secret.
+# nbgrader compares the timestamp to decide whether a submission is newer than its grade, and uses the secret to return
+# the feedback through the exchange.
 OF_NBGRADER = {"timestamp.txt", "submission_secret.txt"}
 
 
 class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
-    """Releases each notebook, with the points of the manifest, the stubs of the modules and the page to start from."""
+    """Releases each notebook with the manifest's points, the stubs of the modules, and the start page."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Drop what nbgrader has copied, and hand the stubs to the writer of the notebook."""
+        """Remove nbgrader's copies, and pass the stubs to the writer of the notebook."""
         ids, course = resources["nbgrader"], self.parent.parent.coursedir
         known = assignment(ids["assignment"])
         if f"{ids['notebook']}.ipynb" not in notebook_names(known):
@@ -38,7 +38,7 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
         stage = next((stage for stage in known.stages if stage.notebook == f"{ids['notebook']}.ipynb"), None)
         for cell in nb.cells:
             if stage is not None and utils.is_grade(cell):
-                cell.metadata.nbgrader["points"] = stage.max_points  # the manifest says them, and nothing else
+                cell.metadata.nbgrader["points"] = stage.max_points  # points come from the manifest only
         release = course.format_path(course.release_directory, ".", known.name)
         drop_other_files(Path(release), notebook_names(known))
         source = course.format_path(course.source_directory, ".", known.name)
@@ -54,10 +54,10 @@ class StripModules(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class AnyNotebook(NotebookExporter):
-    """Reads the released notebook instead of a submitted one, and puts the submitted texts into it."""
+    """Reads the released notebook instead of a submitted one, and inserts the submitted texts."""
 
     def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> tuple[Any, Any]:
-        """Read a notebook that was handed in, whatever it is. A rebuilt notebook is read as it is."""
+        """Read any submitted notebook. A rebuilt notebook is read unchanged."""
         ids, course = resources["nbgrader"], self.parent.coursedir  # type: ignore[union-attr]
         path = Path(file_stream.name)
         if path.parent == Path(course.format_path(course.autograded_directory, ids["student"], ids["assignment"])):
@@ -66,7 +66,7 @@ class AnyNotebook(NotebookExporter):
             if is_linked(path, Path(course.root)):
                 raise ValueError("it is a symbolic link")
             cells = read_cells(file_stream)
-        except Exception as error:  # nbformat raises whatever goes wrong in it
+        except Exception as error:  # nbformat lets any exception escape
             self.log.warning("The notebook cannot be read, only the released cells are left: %s", error)
             cells = [nbformat.v4.new_markdown_cell(UNREADABLE)]
         release = Path(course.format_path(course.release_directory, ".", ids["assignment"]), path.name)
@@ -77,10 +77,10 @@ class AnyNotebook(NotebookExporter):
 
 
 class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
-    """Keeps a submission's files away from the process that grades it, and forgets the points of earlier ones."""
+    """Keeps a submission's files away from the grading process, and resets the points of earlier submissions."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Remove the files that nobody asked for (numpy.py would be imported as NumPy)."""
+        """Remove all unknown files (numpy.py would be imported as NumPy)."""
         ids, converter = resources["nbgrader"], self.parent.parent
         course, known = converter.coursedir, assignment(ids["assignment"])
         folder = course.format_path(course.autograded_directory, ids["student"], known.name)
@@ -88,7 +88,7 @@ class IsolateGrading(NbGraderPreprocessor):  # type: ignore[misc]
         drop_other_files(Path(folder), notebook_names(known) | modules | OF_NBGRADER)
         submitted = Path(course.format_path(course.submitted_directory, ids["student"], known.name))
         for file in modules:
-            if is_linked(submitted / file, Path(course.root)):  # nbgrader has copied what the link leads to
+            if is_linked(submitted / file, Path(course.root)):  # nbgrader has copied the target of the link
                 (Path(folder) / file).unlink(missing_ok=True)
         names = [Path(path).stem for path in converter.notebooks]
         forget_points(course, ids, names[names.index(ids["notebook"]) :])
@@ -105,18 +105,18 @@ def forget_points(course: Any, ids: dict[str, str], notebooks: Iterable[str]) ->
 
 
 def is_linked(path: Path, root: Path) -> bool:
-    """Whether a file that was handed in is a symbolic link, or lies in one: it leads to what was not handed in."""
+    """Whether a submitted file is a symbolic link, or inside one: it leads to a file that was not handed in."""
     return any(step.is_symlink() for step in (path, *path.parents) if step.is_relative_to(root) and step != root)
 
 
 class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
-    """Makes nbgrader report a grade cell that ended without points; nbgrader would give it all of them, or none."""
+    """Makes nbgrader report a grade cell that ended without points; nbgrader would give full or no points."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Fail unless every grade cell in the gradebook has run and ended with points.
+        """Fail unless every grade cell in the gradebook has run and returned points.
 
         Raises:
-            RuntimeError: if one has not. The student's own errors are part of the verdict and never end a cell.
+            RuntimeError: if a cell has not. The student's own errors are part of the verdict and never end a cell.
         """
         ids, course = resources["nbgrader"], self.parent.parent.coursedir
         cells = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if utils.is_grade(cell)}
@@ -132,11 +132,11 @@ class RefuseFaults(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 def without_points(cell: Any, no_module: bool) -> str:
-    """Why a grade cell did not end with points, or "".
+    """Return why a grade cell did not return points, or "".
 
     Args:
-        cell: after it has run.
-        no_module: whether the student handed in no module at all: then the cell ends in an error, and 0 points.
+        cell: the executed cell.
+        no_module: whether the student submitted no module at all: then the cell ends in an error, and 0 points.
     """
     outputs = [] if cell is None or cell.cell_type != "code" else cell.outputs
     for output in outputs:
@@ -164,23 +164,23 @@ def drop_other_files(folder: Path, kept: set[str]) -> None:
 
 
 def skipped(submitted: Path, assignment: str) -> list[str]:
-    """Those in the folder of submissions whom `nbgrader autograde` passes over without a word, and why."""
+    """Return the students whom `nbgrader autograde` skips silently, each with the reason."""
     reasons = []
     for path in sorted(submitted.iterdir()) if submitted.is_dir() else ():
         if path.name.startswith("."):
             continue
-        own = path / assignment
+        folder = path / assignment
         if path.is_file():
             reasons.append(f"{path.name}: nbgrader opens no archives (put it into downloaded/, then zip_collect)")
-        elif any(path.glob("*.py")) and not own.is_dir():
+        elif any(path.glob("*.py")) and not folder.is_dir():
             reasons.append(f"{path.name}: the files must lie in {path.name}/{assignment}")
-        elif own.is_dir() and not any(own.glob("*.ipynb")):
+        elif folder.is_dir() and not any(folder.glob("*.ipynb")):
             reasons.append(f"{path.name}: handed in no notebook")
     return reasons
 
 
 def warn_of_skipped(arguments: list[str], submitted: Path, names: Iterable[str]) -> None:
-    """Say on stderr whom the command `nbgrader autograde NAME` will not grade."""
+    """Warn on stderr about students whom the command `nbgrader autograde NAME` will not grade."""
     for name in names if "autograde" in arguments else ():
         if name in arguments and (reasons := skipped(submitted, name)):
             print(f"nbgrader autograde does not grade {len(reasons)} of those in {submitted}:", file=sys.stderr)

@@ -1,8 +1,8 @@
-"""Points and forbidden parts in texts: tables of the guides and introductions of notebooks say what the manifest says.
+"""Update points and forbidden parts in the guides' tables and the notebooks' introductions from the manifest.
 
 A table has a column "points" or "not allowed"; a row belongs to a stage if its first cell links to the stage's notebook
-or is the stage's name. In the introduction of a stage's notebook, "30 points" are those of the stage, and its last
-paragraph names what the stage forbids.
+or is the stage's name. In the introduction of a stage's notebook, "30 points" are the stage's, and the last paragraph
+lists the parts that the stage forbids.
 """
 
 import json
@@ -19,40 +19,40 @@ FORBIDDEN = "**Not allowed in this stage**"
 
 
 def with_right_points(root: Path, chosen: Iterable[Assignment]) -> Iterator[tuple[Path, str]]:
-    """The texts that name other points than the manifest, as they should be.
+    """Yield corrected versions of the texts that differ from the manifest.
 
     Args:
         root: the folder of the course.
     """
     known = list(chosen)
-    stages = {f"{one.name}/{stage.notebook}": stage for one in known for stage in one.stages}
+    stages = {f"{assignment.name}/{stage.notebook}": stage for assignment in known for stage in assignment.stages}
     names = [stage.name for stage in stages.values()]
     stages |= {f"`{stage.name}`": stage for stage in stages.values() if names.count(stage.name) == 1}
     for path in sorted(path for pattern in GUIDES for path in root.glob(pattern)):
         text = path.read_text(encoding="utf-8")
         if (right := in_tables(text, stages)) != text:
             yield path, right
-    for one in known:
-        for stage in one.stages:
-            path = root / "solutions" / one.name / stage.notebook
+    for assignment in known:
+        for stage in assignment.stages:
+            path = root / "solutions" / assignment.name / stage.notebook
             text = path.read_text(encoding="utf-8") if path.is_file() else ""
             if text and (right := in_introduction(text, stage)) != text:
                 yield path, right
 
 
 def in_tables(text: str, stages: dict[str, Stage]) -> str:
-    """A text in Markdown whose tables name the points of stages.
+    """Update the points of stages in the tables of a Markdown text.
 
     Args:
-        stages: by what the first cell of a row holds.
+        stages: by the text that marks the first cell of a row.
     """
     lines, columns = text.split("\n"), dict[str, int]()
     for number, line in enumerate(lines):
         cells = line.split("|")
         if len(cells) < 3:
             columns = {}
-        elif found := {cell.strip(): place for place, cell in enumerate(cells) if cell.strip() in COLUMNS}:
-            columns = found
+        elif headings := {cell.strip(): place for place, cell in enumerate(cells) if cell.strip() in COLUMNS}:
+            columns = headings
         elif len(stage := [stage for mark, stage in stages.items() if mark in cells[1]]) == 1:
             if 0 < columns.get("points", 0) < len(cells):
                 cells[columns["points"]] = re.sub(
@@ -65,12 +65,12 @@ def in_tables(text: str, stages: dict[str, Stage]) -> str:
 
 
 def forbidden(stage: Stage) -> str:
-    """What a stage forbids, as a list in Markdown."""
+    """Return the parts that a stage forbids, as a list in Markdown."""
     return ", ".join(f"`{written.replace(')', '=...)')}`" for written in stage.forbids)
 
 
 def in_introduction(text: str, stage: Stage) -> str:
-    """A notebook as JSON whose introduction names the points of its stage, and what it forbids."""
+    """Update the points and the forbidden parts of a stage in the introduction of its notebook (JSON)."""
     notebook = json.loads(text)
     right = f"{stage.max_points:g} points"
     for cell in notebook["cells"]:

@@ -1,7 +1,7 @@
-"""Make what students receive: strip the solutions from the modules, run nbgrader, see that no solution is left.
+"""Generate the students' version: strip solutions from the modules, run nbgrader, check that no solution is left.
 
-`python -m autograder release` writes notebooks/ anew, and the points of the manifest into the texts that name them;
-with `--check` it writes nothing and exits with 1 if something is not what it would write.
+`python -m autograder release` rewrites notebooks/, and the manifest's points in the texts that mention them; with
+`--check` it writes nothing and exits with 1 if a file is outdated.
 """
 
 import argparse
@@ -28,34 +28,34 @@ from course.errors import UserError
 SOURCE, RELEASE = "solutions", "notebooks"
 
 MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\s*")
-# What looks like a mark but is none would leave the solution in the release, so it is an error.
+# A misspelt mark would leave the solution in the release, so it is an error.
 LIKE_A_MARK = re.compile(r"#.*\b(begin|end)[\W_]*solution", re.IGNORECASE)
 
-# A line of a solution that says nothing about it.
+# A line of a solution that reveals nothing.
 TRIVIAL = re.compile(
     r"if \w+ is (not )?None:|if \w+ > self\.\w+:|for \w+ in self\.\w+:|return \w+|\w+ = \w+\.size\(\d\)"
     r"|loss\.backward\(\)|(optimizer|model)\.\w+\(\)"
 )
-# A shorter line of a solution ("break") may stand anywhere.
+# A shorter line of a solution ("break") may occur anywhere.
 SHORTEST_SECRET = 12
 CACHES = ("__pycache__", ".ipynb_checkpoints")
 
 
 @dataclass(frozen=True)
 class Region:
-    """A solution region by the line numbers of its two marks, counted from 1."""
+    """A solution region, by the line numbers of its two marks, counted from 1."""
 
     begin: int
     end: int
 
     def code(self, lines: list[str]) -> list[int]:
-        """The numbers of the lines inside that are neither blank nor a comment."""
+        """Return the numbers of the region's lines that are neither blank nor comments."""
         inside = enumerate(lines[self.begin : self.end - 1], start=self.begin + 1)
         return [number for number, line in inside if line.strip() and not line.lstrip().startswith("#")]
 
 
 def find_regions(lines: list[str], file: str) -> list[Region]:
-    """The solution regions of a module.
+    """Return the solution regions of a module.
 
     Raises:
         UserError: if a region is nested, not closed or not opened, or if a mark is misspelt.
@@ -88,7 +88,7 @@ def _parse(source: str, file: str) -> ast.Module:
 
 
 def _functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, range]]:
-    """The functions of a module and the methods of its classes by their dotted names, with their line numbers."""
+    """Yield the functions of a module and the methods of its classes by dotted name, with their line numbers."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             yield from _functions(node, f"{prefix}{node.name}.")
@@ -97,7 +97,7 @@ def _functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tu
 
 
 def _function_of(region: Region, lines: list[str], functions: list[tuple[str, range]], file: str) -> str:
-    """The function or method that a region stands in."""
+    """Return the function or method that contains a region."""
     place = f"{file}, line {region.begin}"
     code = region.code(lines)
     if not code:
@@ -111,17 +111,17 @@ def _function_of(region: Region, lines: list[str], functions: list[tuple[str, ra
 
 
 def functions_of(regions: list[Region], lines: list[str], file: str) -> list[str]:
-    """The function or method that each of a module's regions stands in, by its dotted name.
+    """Return the function or method that contains each region of a module, by dotted name.
 
     Raises:
-        UserError: if the module cannot be parsed or a region does not stand in one function.
+        UserError: if the module cannot be parsed or a region is not inside a single function.
     """
     functions = list(_functions(_parse("\n".join(lines), file)))
     return [_function_of(region, lines, functions, file) for region in regions]
 
 
 def _written(module: str, assignment: Assignment) -> list[str]:
-    """What students write in a module, by dotted names."""
+    """Return the functions that students write in a module, by dotted name."""
     written = [path.partition(".") for stage in assignment.stages for path in stage.writes]
     return [name for owner, _, name in written if owner == module]
 
@@ -131,13 +131,13 @@ def _indentation(line: str) -> str:
 
 
 def strip_module(source: str, module: str, assignment: Assignment, keep: Container[str] = ()) -> str:
-    """The stub of a module: every solution region replaced by a line that raises NotImplementedError.
+    """Return the stub of a module: every solution region is replaced by a line that raises NotImplementedError.
 
     Args:
-        keep: what stays as it is written, by the names of the manifest.
+        keep: functions whose solution stays, named as in the manifest.
 
     Raises:
-        UserError: if the regions are malformed or do not agree with what the manifest says that students write.
+        UserError: if the regions are malformed or do not match the functions in the manifest.
     """
     file = f"{module}.py"
     lines = source.split("\n")
@@ -147,15 +147,15 @@ def strip_module(source: str, module: str, assignment: Assignment, keep: Contain
         if name not in names:
             raise UserError(f"{file}: the manifest has students write {name}, but no solution region stands in it")
     stub: list[str] = []
-    copied, parts, seen = 0, Counter(names), Counter[str]()
+    copied, parts, counts = 0, Counter(names), Counter[str]()
     for region, name in zip(regions, names, strict=True):
         stage = assignment.stage_of(f"{module}.{name}")
         if stage is None:
             raise UserError(f"{file}, line {region.begin}: no stage of the manifest has students write {name}")
-        seen[name] += 1
+        counts[name] += 1
         if f"{module}.{name}" in keep:
             continue
-        part = f", part {seen[name]} of {parts[name]}," if parts[name] > 1 else ""
+        part = f", part {counts[name]} of {parts[name]}," if parts[name] > 1 else ""
         stub += lines[copied : region.begin - 1]
         indentation = _indentation(lines[region.begin - 1])
         stub.append(f'{indentation}raise NotImplementedError("Stage {stage.number}: {name}{part} is not written yet")')
@@ -166,14 +166,14 @@ def strip_module(source: str, module: str, assignment: Assignment, keep: Contain
 
 
 def _modules(folder: Path, assignment: Assignment) -> dict[str, str]:
-    """The source texts of the modules in a folder."""
+    """Return the source texts of the modules in a folder."""
     if missing := [f"{name}.py" for name in assignment.modules if not (folder / f"{name}.py").is_file()]:
         raise UserError(f"{folder} lacks {', '.join(missing)}")
     return {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in assignment.modules}
 
 
 def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
-    """The stubs of all modules of an assignment by file name.
+    """Return the stubs of all modules of an assignment by file name.
 
     Raises:
         UserError: if a module is missing or cannot be stripped.
@@ -188,17 +188,17 @@ def make_stubs(folder: Path, assignment: Assignment) -> dict[str, str]:
 
 
 def notebook_names(assignment: Assignment) -> set[str]:
-    """The file names of an assignment's notebooks."""
+    """Return the file names of an assignment's notebooks."""
     return set(assignment.notebooks)
 
 
 def _code(line: str) -> str:
-    """A line without indentation and without the comment behind its code."""
+    """Strip a line's indentation and trailing comment."""
     return line.strip() if line.lstrip().startswith("#") else line.partition("  #")[0].strip()
 
 
 def secret_lines(folder: Path, assignment: Assignment) -> set[str]:
-    """The lines inside the solution regions, but short ones and those that also stand outside."""
+    """Return the lines inside the solution regions, except short ones and those that also occur outside."""
     inside: set[str] = set()
     outside: list[str] = []
     for module, source in _modules(folder, assignment).items():
@@ -213,7 +213,7 @@ def secret_lines(folder: Path, assignment: Assignment) -> set[str]:
 
 
 def find_leaks(release: dict[str, str], secrets: set[str]) -> list[str]:
-    """The released files that hold a line of a solution, each with the line."""
+    """Return the released files that contain a line of a solution, each with the line."""
     leaks = []
     for name, text in release.items():
         readable = "\n".join(_strings(json.loads(text))) if name.endswith(".ipynb") else text
@@ -222,7 +222,7 @@ def find_leaks(release: dict[str, str], secrets: set[str]) -> list[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """All strings in a piece of JSON."""
+    """Yield all strings in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, dict)):
@@ -231,7 +231,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def read_release(folder: Path) -> dict[str, str]:
-    """The text of every file by its path, with "\\n" at the end of the lines; the caches of tools are left out."""
+    """Return the text of every file by path, with "\\n" line ends; the caches of tools are left out."""
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.rglob("*"))
@@ -240,7 +240,7 @@ def read_release(folder: Path) -> dict[str, str]:
 
 
 def generate(root: Path, chosen: Iterable[Assignment]) -> dict[str, str]:
-    """Generate the release of assignments of a course folder with nbgrader, without writing into the folder.
+    """Generate the release of some assignments with nbgrader, without writing into the course folder.
 
     Returns:
         The text of every file by its path in the release folder.
@@ -249,26 +249,26 @@ def generate(root: Path, chosen: Iterable[Assignment]) -> dict[str, str]:
         UserError: if a module cannot be stripped, nbgrader fails, a file is missing, or a solution is left.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        for one in chosen:
-            make_stubs(root / SOURCE / one.name, one)  # a mistake is found before nbgrader takes its seconds
-            _run_nbgrader(root, one.name, Path(scratch))
+        for assignment in chosen:
+            make_stubs(root / SOURCE / assignment.name, assignment)  # finds errors before the slow run of nbgrader
+            _run_nbgrader(root, assignment.name, Path(scratch))
         release = read_release(Path(scratch, RELEASE))
-    for one in chosen:
-        expected = {f"{module}.py" for module in one.modules} | notebook_names(one)
-        if missing := {f"{one.name}/{file}" for file in expected} - set(release):
+    for assignment in chosen:
+        expected = {f"{module}.py" for module in assignment.modules} | notebook_names(assignment)
+        if missing := {f"{assignment.name}/{file}" for file in expected} - set(release):
             raise UserError(f"{SOURCE} lacks {', '.join(sorted(missing))}")
-        secrets = secret_lines(root / SOURCE / one.name, one)
-        # In the notebooks of others, what anybody writes says nothing about this one.
+        secrets = secret_lines(root / SOURCE / assignment.name, assignment)
+        # In other assignments' notebooks, common lines reveal nothing about this one.
         telling = {line for line in secrets if not TRIVIAL.fullmatch(line)}
-        own = {name: text for name, text in release.items() if name.startswith(f"{one.name}/")}
-        others = {name: text for name, text in release.items() if name not in own}
-        if leaks := find_leaks(own, secrets) + find_leaks(others, telling):
+        in_own = {name: text for name, text in release.items() if name.startswith(f"{assignment.name}/")}
+        others = {name: text for name, text in release.items() if name not in in_own}
+        if leaks := find_leaks(in_own, secrets) + find_leaks(others, telling):
             raise UserError("the release would hold lines of the solution\n  " + "\n  ".join(leaks))
     return release
 
 
 def path_with_programs() -> str:
-    """The search path with the programs of this Python first: nbgrader calls `alembic` by its bare name."""
+    """Return the search path with this Python's programs first: nbgrader calls `alembic` by its bare name."""
     return os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")])
 
 
@@ -276,7 +276,7 @@ def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
     command = [sys.executable, "-m", "nbgrader", "generate_assignment", assignment, "--force", "--log-level=WARN"]
     command += [f"--CourseDirectory.release_directory={scratch / RELEASE}"]
     command += [f"--CourseDirectory.db_url=sqlite:///{(scratch / 'gradebook.db').as_posix()}"]
-    # The settings of this machine's user must not change what students get.
+    # The settings of this machine's user must not affect the release.
     environment = {**os.environ, "JUPYTER_NO_CONFIG": "1", "PATH": path_with_programs()}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, encoding="utf-8", errors="replace")
     if done.returncode:
@@ -285,7 +285,7 @@ def _run_nbgrader(root: Path, assignment: str, scratch: Path) -> None:
 
 
 def write_release(release: dict[str, str], folder: Path, replaced: Iterable[Path]) -> None:
-    """Write a release into its folder, in place of some folders. The bytes are the same on every system."""
+    """Write a release into its folder, replacing some folders. The bytes are the same on every system."""
     for old in replaced:
         if old.exists():
             shutil.rmtree(old)
@@ -296,10 +296,10 @@ def write_release(release: dict[str, str], folder: Path, replaced: Iterable[Path
 
 
 def differences(release: dict[str, str], folder: Path, of: str = "") -> list[str]:
-    """How a folder differs from a release, a line for each file.
+    """Return the differences between a folder and a release, one line per file.
 
     Args:
-        of: look only at the files whose paths begin with this.
+        of: compare only files whose paths begin with this.
     """
     present = {name: text for name, text in read_release(folder).items() if name.startswith(of)}
     states = {
@@ -311,9 +311,11 @@ def differences(release: dict[str, str], folder: Path, of: str = "") -> list[str
 
 
 def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m autograder release", description="Make what students receive.")
-    parser.add_argument("--assignment", metavar="NAME", help="this one only (all)")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if notebooks/ is not current")
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder release", description="Generate the students' version in notebooks/."
+    )
+    parser.add_argument("--assignment", metavar="NAME", help="only this assignment (default: all)")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if notebooks/ is outdated")
     return parser.parse_args(arguments)
 
 
@@ -329,10 +331,10 @@ def main(arguments: list[str] | None = None) -> int:
         write_release(release, folder, [folder / args.assignment if args.assignment else folder])
         print(f"wrote {len(release)} files to {RELEASE}/")
         return 0
-    found = [f"{path.relative_to(ROOT).as_posix()} names other points than the manifest" for path in texts]
-    found += differences(release, folder, f"{args.assignment}/" if args.assignment else "")
-    if found:
-        print("\n".join([*found, "Run `python -m autograder release` and commit the result."]))
+    problems = [f"{path.relative_to(ROOT).as_posix()} names other points than the manifest" for path in texts]
+    problems += differences(release, folder, f"{args.assignment}/" if args.assignment else "")
+    if problems:
+        print("\n".join([*problems, "Run `python -m autograder release` and commit the result."]))
         return 1
     print(f"{RELEASE}/ is current and holds no solution")
     return 0

@@ -1,21 +1,21 @@
-"""Correct code whose numbers of Python have names: what one person computes in one line, another one spells out.
+"""Rewrite correct code so that each part of an expression gets a name: some people write one line, some several.
 
-A followed call shows what statements make, and not the parts of an expression (`worker.tracing.traced_values`). Where
-no torch function is called, correct code is therefore followed a second time, each part in a statement of its own.
+A traced call shows the results of statements, not of the parts of an expression (`worker.tracing.traced_values`). So
+functions without torch calls are traced a second time, with each part in a separate statement.
 """
 
 import ast
 
 from autograder.submissions.syntax_tree import parse
 
-LIBRARIES = {"torch", "nn", "F"}  # what these make is seen anyhow
+LIBRARIES = {"torch", "nn", "F"}  # their results are traced anyway
 PARTS = (ast.BinOp, ast.Call, ast.UnaryOp)
-# What is not always computed, or not only once.
+# Expressions whose parts are evaluated conditionally or repeatedly.
 WHOLE = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def spelled_out(text: str) -> str:
-    """A module whose functions without torch compute each part in a statement; the same text if there are none."""
+    """Rewrite the functions without torch, with one statement per part; the text is unchanged if there are none."""
     tree, changed = parse(text), False
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not _names(node) & LIBRARIES:
@@ -26,7 +26,7 @@ def spelled_out(text: str) -> str:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 class _Editor:
@@ -35,28 +35,28 @@ class _Editor:
         self.parts = 0
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements of a block, each behind those that make its parts."""
-        found: list[ast.stmt] = []
+        """Return the statements of a block, each after the statements that compute its parts."""
+        statements: list[ast.stmt] = []
         for node in body:
             for field in ("value", "test", "iter"):
                 value = getattr(node, field, None)
                 if isinstance(value, ast.expr) and not isinstance(node, ast.While):
-                    setattr(node, field, self._inside(value, found))
+                    setattr(node, field, self._inside(value, statements))
             for field in () if isinstance(node, ast.FunctionDef) else ("body", "orelse"):
                 if inner := getattr(node, field, None):
                     setattr(node, field, self.block(inner))
-            found.append(node)
-        return found
+            statements.append(node)
+        return statements
 
     def _inside(self, node: ast.expr, before: list[ast.stmt]) -> ast.expr:
-        """An expression, whose parts are made by statements that are added to those before it."""
+        """Return an expression after moving its parts into new statements, appended to `before`."""
         if isinstance(node, WHOLE):
             return node
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr) and not (isinstance(node, ast.Call) and field == "func"):
                 setattr(node, field, self._part(value, before))
             elif isinstance(value, list):
-                parts = [self._part(one, before) if isinstance(one, ast.expr) else one for one in value]
+                parts = [self._part(item, before) if isinstance(item, ast.expr) else item for item in value]
                 setattr(node, field, parts)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             node.func.value = self._part(node.func.value, before)

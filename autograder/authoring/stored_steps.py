@@ -1,8 +1,8 @@
-"""What correct code computes in the calls of the visible tests, stored for the line that a verdict points at.
+"""Trace correct code in the calls of the visible tests, and store the results for locating faulty lines.
 
-A part of `python -m autograder expected`. The calls are those that the reference's own visible tests make. Each is
-followed once with the reference, whose steps have names, and once with every other correct submission that is known,
-since students take other roads than the reference.
+A part of `python -m autograder expected`. The calls are those of the reference's visible tests. Each is traced with
+the reference, whose steps have names, and with every other known correct submission, since students compute the same
+result in different ways.
 """
 
 from collections.abc import Iterable
@@ -26,12 +26,12 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
-SECONDS = 60.0  # for a call; there is time
-SELDOM = 4  # of so many programs one makes the calls too that are too long to be recorded
+SECONDS = 60.0  # for one call; no hurry here
+SELDOM = 4  # every fourth program also runs calls that are too long to be recorded completely
 
 
 def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, CallReplay]:
-    """The calls of the visible tests of a stage, by their digests."""
+    """Return the calls of a stage's visible tests, by digest."""
     student = Student(workers, code)
     student.noted = {}
     try:
@@ -44,8 +44,8 @@ def recipes(stage: Stage, code: Code, workers: Workers) -> dict[str, CallReplay]
 
 
 def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[str, Trace]:
-    """The records of calls with some code, as far as it can be followed and gives the same each time."""
-    found: dict[str, Trace] = {}
+    """Trace calls with some code; calls that fail or are not reproducible are left out."""
+    recorded: dict[str, Trace] = {}
     student = Student(workers, code)
     try:
         for recipe in wanted:
@@ -54,17 +54,18 @@ def traces(wanted: Iterable[CallReplay], code: Code, workers: Workers) -> dict[s
             except (StudentFault, Unreadable):
                 continue
             if twice[0].raised is None and (trace := steady(*twice)):
-                found[recipe.digest] = trace
+                recorded[recipe.digest] = trace
     finally:
         student.close()
-    return found
+    return recorded
 
 
 def steady(first: Trace, second: Trace) -> Trace | None:
-    """A record without the numbers that change from time to time; None if those of a result do, or the operations.
+    """Mask the signatures that differ between two runs; None if those of a result differ, or the operations.
 
-    Dropout draws random numbers, and the number of an object (`id`) is another one each time; so is a time, by little,
-    and therefore numbers of Python have to be the same.
+    Dropout draws random numbers, and an object's `id` differs in every run. Times differ slightly, so Python numbers
+    are
+    compared exactly.
     """
     if first.operations != second.operations:
         return None
@@ -76,39 +77,39 @@ def steady(first: Trace, second: Trace) -> Trace | None:
 
 
 def other_code(assignment: Assignment, stage: Stage) -> dict[str, Code]:
-    """The code of every correct submission that differs from the solution in this stage, by name; and that of all with
-    their numbers spelled out, where that is something else."""
+    """Return the code of every correct submission that differs from the solution in this stage, by name; also the
+    spelled-out version of each, if it is different."""
     correct = correct_submissions(assignment).items()
     others = {name: submission for name, (submission, written) in correct if written & set(stage.modules)}
     solution = read_submission(assignment.solution, assignment)
     for name, submission in {"solution": solution, **others}.items():
-        own = {module: submission.sources[module] for module in stage.modules}
-        if own != (spelled := {module: spelled_out(text) for module, text in own.items()}):
+        texts = {module: submission.sources[module] for module in stage.modules}
+        if texts != (spelled := {module: spelled_out(text) for module, text in texts.items()}):
             others[f"{name}, spelled out"] = Submission(submission.name, {**submission.sources, **spelled})
     return {name: code_of_stage(submission, stage, assignment, {}) for name, submission in others.items()}
 
 
 def known(assignment: Assignment, stage: Stage, workers: Workers) -> dict[str, ReferenceTrace]:
-    """What correct code computes in the calls of the visible tests of a stage."""
+    """Trace correct code in the calls of a stage's visible tests."""
     reference = named_reference(assignment, stage)
     calls = recipes(stage, reference, workers)
-    seen = traces(calls.values(), reference, workers)
-    right = {digest: one for digest, one in seen.items() if one.results or one.steps}
+    recorded = traces(calls.values(), reference, workers)
+    right = {digest: trace for digest, trace in recorded.items() if trace.results or trace.steps}
     calls = {digest: calls[digest] for digest in right}
     whole = [recipe for digest, recipe in calls.items() if right[digest].whole]
     others = [
         traces(calls.values() if number % SELDOM == 0 else whole, code, workers)
         for number, code in enumerate(other_code(assignment, stage).values())
     ]
-    given, written = given_functions(assignment), {path for one in assignment.stages for path in one.writes}
+    given, written = given_functions(assignment), {path for each in assignment.stages for path in each.writes}
     return {
-        digest: trace_of_reference(trace, [one[digest] for one in others if digest in one], given, written)
+        digest: trace_of_reference(trace, [traced[digest] for traced in others if digest in traced], given, written)
         for digest, trace in right.items()
     }
 
 
 def store_steps(assignment: Assignment, workers: Workers) -> None:
-    """Write what is known of every stage that has named steps; the file of one that has none is removed."""
+    """Write the traces of every stage with named steps; remove the files of all other stages."""
     from safetensors.numpy import save
 
     names = read_names(assignment.folder)
@@ -116,7 +117,7 @@ def store_steps(assignment: Assignment, workers: Workers) -> None:
         path = stored_file(assignment.expected, stage.name)
         if any(written in names for written in stage.writes):
             data = save(*pack(known(assignment, stage, workers)))
-            # Not by save_file, whose file nobody else may read.
+            # save_file would make the file unreadable for other users.
             path.write_bytes(data)
             print(f"  {stage.name}: {len(data):,} bytes of what correct code computes", flush=True)
         else:

@@ -1,10 +1,11 @@
-"""Make what the visible tests have stored: `python -m autograder expected [--check]`.
+"""Write the stored tensors of the visible tests: `python -m autograder expected [--check]`.
 
-A file is written where it is missing or differs beyond the last digits, in which processors differ.
+A file is written if it is missing or differs beyond the last digits, which differ between processors.
 
 The expected tensors come from the reference modules in solutions/, computed in float64 on one thread. Inputs are
-stored, not drawn again when grading, because torch's random numbers differ between processors in their last digits.
-With them go the signatures of the known mistakes, and of what correct code computes on the way (see `diagnosis`).
+stored instead of sampled during grading, because torch's random numbers differ between processors in their last
+digits. The signatures of the known mistakes, and of intermediate results of correct code, are stored with them
+(see `diagnosis`).
 """
 
 import argparse
@@ -19,7 +20,7 @@ from autograder.manifest import Assignment, assignment, every_assignment, packag
 
 
 def make(folder: Path, chosen: Assignment) -> list[str]:
-    """Write the stored tensors of all stages of an assignment into a folder; the names of the files that are new."""
+    """Write the stored tensors of all stages of an assignment into a folder; return the names of changed files."""
     import torch
     from safetensors.torch import save
 
@@ -31,18 +32,18 @@ def make(folder: Path, chosen: Assignment) -> list[str]:
     try:
         with torch.no_grad():
             for name, tensors in importlib.import_module(f"{package_of(chosen.name)}.make_expected").stored_tensors():
-                own = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
-                file, data = folder / f"{name}.safetensors", save(own)
+                stored = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
+                file, data = folder / f"{name}.safetensors", save(stored)
                 if not _same(file, data):
                     file.write_bytes(data)
                     written.append(file.name)
-    finally:  # an audit does other things in the same process
+    finally:  # an audit continues in the same process
         torch.set_default_dtype(before)
     return written
 
 
 def store_signatures(assignment: Assignment) -> None:
-    """Run every known mistake, and all correct code, through the visible tests of its stage and store what it shows."""
+    """Run every known mistake and all correct code through the visible tests of its stage; store the signatures."""
     from autograder.diagnosis.mistake_signatures import Signature, store
     from autograder.diagnosis.mistakes import all_mistakes
     from autograder.grading.find_mistakes import mistakes_on
@@ -66,26 +67,26 @@ def store_signatures(assignment: Assignment) -> None:
 
 
 def differences(made: Path, stored: Path) -> list[str]:
-    """What differs between two folders beyond the last digits, in which processors differ."""
+    """Return the differences between two folders beyond the last digits, which differ between processors."""
     from safetensors.numpy import load_file
 
-    found = [f"{name} is missing or not wanted" for name in _names(made) ^ _names(stored)]
+    problems = [f"{name} is missing or not wanted" for name in _names(made) ^ _names(stored)]
     for name in sorted(_names(made) & _names(stored)):
-        found += [f"{name}: {what}" for what in _different(load_file(made / name), load_file(stored / name))]
-    return found
+        problems += [f"{name}: {what}" for what in _different(load_file(made / name), load_file(stored / name))]
+    return problems
 
 
 def _different(new: dict[str, np.ndarray], old: dict[str, np.ndarray]) -> list[str]:
-    found = [f"{key} is missing or not wanted" for key in sorted(new.keys() ^ old.keys())]
+    problems = [f"{key} is missing or not wanted" for key in sorted(new.keys() ^ old.keys())]
     for key in sorted(new.keys() & old.keys()):
         same_form = new[key].shape == old[key].shape and new[key].dtype == old[key].dtype
         if not same_form or not np.allclose(new[key], old[key], rtol=0, atol=1e-9):
-            found.append(f"{key} differs")
-    return found
+            problems.append(f"{key} differs")
+    return problems
 
 
 def _same(file: Path, data: bytes) -> bool:
-    """Whether a file holds these tensors already."""
+    """Whether a file already contains these tensors."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -101,10 +102,10 @@ def _names(folder: Path) -> set[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder expected", description=__doc__)
-    parser.add_argument("--assignment", metavar="NAME", help="this one only (all)")
+    parser.add_argument("--assignment", metavar="NAME", help="only this assignment (default: all)")
     parser.add_argument("--check", action="store_true", help="only compare with the stored files")
     args = parser.parse_args(arguments)
-    found = []
+    problems = []
     for chosen in [assignment(args.assignment)] if args.assignment else every_assignment():
         folder = chosen.expected
         if not args.check:
@@ -116,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         with tempfile.TemporaryDirectory() as made:
             make(Path(made), chosen)
-            found += differences(Path(made), folder)
+            problems += differences(Path(made), folder)
     if args.check:
-        print("\n".join(found) or "the expected tensors are up to date")
-    return 1 if found else 0
+        print("\n".join(problems) or "the expected tensors are up to date")
+    return 1 if problems else 0

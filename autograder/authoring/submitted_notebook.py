@@ -1,4 +1,4 @@
-"""What nbgrader gets for a submitted notebook: the released graded cells, and the texts of the student's cells."""
+"""Rebuild a submitted notebook for nbgrader: the released graded cells, and the texts of the student's cells."""
 
 import copy
 import re
@@ -14,8 +14,8 @@ from nbgrader.utils import is_solution
 
 SKIP = "skip-execution"  # nbclient does not execute cells with this tag
 UNREADABLE = "*The notebook that was handed in cannot be read. What is graded is the modules.*"
-MAX_NOTEBOOK = 32_000_000  # characters; large ones of honest students hold pictures
-# Formatting time can grow with the square of the length. Longer texts are shown as they were typed.
+MAX_NOTEBOOK = 32_000_000  # characters; large notebooks of honest students contain pictures
+# Formatting time can grow with the square of the length. Longer texts are shown unformatted.
 MAX_FORMATTED = 10_000  # characters of a cell
 MAX_ALL_FORMATTED = 60_000  # characters of a notebook
 
@@ -30,19 +30,19 @@ HARMLESS = re.compile(r"https?:|[^:]*([/?#]|$)", re.IGNORECASE)
 
 
 def rebuilt(release: Any, submitted: list[Any]) -> Any:
-    """The released notebook with a student's cells between its graded cells, as texts that are never run.
+    """Insert a student's cells between the graded cells of the released notebook, as texts that are never run.
 
     Everything about the graded cells comes from the release: source, type, id, all metadata, and their order. So does
-    the metadata of the notebook, which names the kernel. In a cell that people grade, the text is the student's.
+    the metadata of the notebook, which names the kernel. A manually graded cell has the student's text.
 
     Args:
-        release: the notebook as it was released.
-        submitted: the cells that were handed in. If a graded cell occurs more than once, the last one counts.
+        release: the notebook as released.
+        submitted: the student's cells. If a graded cell occurs more than once, the last one counts.
     """
     graded = {cell.metadata.nbgrader.grade_id: cell for cell in release.cells if "nbgrader" in cell.metadata}
     texts = list(readable(submitted, {cell.source for cell in release.cells}))
     places = {name: index for index, cell in enumerate(submitted) if (name := grade_id(cell)) in graded}
-    after = defaultdict(list)  # place -> the graded cells that follow it
+    after = defaultdict(list)  # position -> the graded cells that follow it
     place = -1
     for name, cell in graded.items():
         place = max(place, places.get(name, len(submitted) - 1))
@@ -57,7 +57,7 @@ def rebuilt(release: Any, submitted: list[Any]) -> Any:
 
 
 def read_cells(file: TextIO) -> list[Any]:
-    """The cells of a notebook that was handed in, of any version.
+    """Read the cells of a submitted notebook, of any version.
 
     Raises:
         Exception: of any kind, if it cannot be read.
@@ -73,7 +73,7 @@ def read_cells(file: TextIO) -> list[Any]:
 
 
 def grade_id(cell: Any) -> str:
-    """The name by which nbgrader knows a cell, or "". The metadata may be damaged or forged."""
+    """Return nbgrader's id of a cell, or "". The metadata may be damaged or forged."""
     metadata = cell.get("metadata")
     given = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = given.get("grade_id") if isinstance(given, dict) else None
@@ -81,10 +81,10 @@ def grade_id(cell: Any) -> str:
 
 
 def readable(cells: Iterable[Any], ours: set[str]) -> Iterable[Any]:
-    """New cells that keep nothing of a student's cells but their texts.
+    """Yield new cells with nothing of a student's cells but their texts.
 
     Args:
-        cells: the student's.
+        cells: the student's cells.
         ours: the texts of the release, which are kept unchanged.
     """
     left = MAX_ALL_FORMATTED
@@ -101,29 +101,29 @@ def readable(cells: Iterable[Any], ours: set[str]) -> Iterable[Any]:
 
 
 def harmless(text: str) -> str:
-    """Markdown as HTML that does no harm in a reader's browser.
+    """Convert Markdown to HTML that is safe in a reader's browser.
 
-    Links keep http, https and relative addresses only. Other tags are shown as they were typed.
+    Links keep http, https and relative addresses only. Other tags are shown as text.
     """
     plugins = [import_plugin(name) for name in MarkdownWithMath.DEFAULT_PLUGINS if name != "task_lists"]
     renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
     try:
         html = MarkdownWithMath(renderer=renderer, plugins=plugins).render(text)
-    except Exception:  # for instance a picture that was pasted into the cell: it is not kept
+    except Exception:  # for instance a picture pasted into the cell, which is dropped
         html = f"<pre>{escape(text)}</pre>"
     return in_a_line(bleach.clean(html, tags=TAGS, attributes=allowed, protocols={"http", "https"}))
 
 
 def allowed(tag: str, name: str, value: str) -> bool:
-    """Whether an attribute is kept. bleach checks addresses too, but takes "javascript:1" for a host and a port."""
+    """Whether to keep an attribute. bleach checks addresses too, but takes "javascript:1" for a host and a port."""
     if name not in ATTRIBUTES.get(tag, ()):
         return False
-    address = re.sub(r"[\s\x00-\x20]", "", unescape(value))  # as browsers read it
+    address = re.sub(r"[\s\x00-\x20]", "", unescape(value))  # as browsers interpret it
     return name not in ("href", "src") or HARMLESS.match(address) is not None
 
 
 def in_a_line(html: str) -> str:
-    """HTML as a Markdown cell: one line in one block, in which a Markdown renderer finds nothing to format."""
+    """Wrap HTML for a Markdown cell: one line in one block, with nothing that a Markdown renderer would format."""
     for character in "\\$\r\n":
         html = html.replace(character, f"&#{ord(character)};")
     return f"<div>{html}</div>"

@@ -188,8 +188,7 @@ class Search:
         return [origin for origin in origins if origin and origin.split(".")[0] not in self.modules]
 
     def _value(self, node: ast.AST) -> None:
-        """Report a library stored as a value, since it can no longer be followed. Plain aliases are followed,
-        though."""
+        """Report a library stored as a value, since it can no longer be followed; plain aliases are followed."""
         _, _, parent, field = self.place
         if (
             (type(parent), field) in WITHOUT_VALUE
@@ -342,8 +341,7 @@ class Search:
             self.report(node, "globals() leads from strings to names")
 
     def _arguments(self, node: ast.Call, called: Set[str]) -> None:
-        """Check for arguments named in a manifest, of a torch function or of a wrapper around one: `partial(f,
-        x=1)`."""
+        """Check for arguments named in a manifest, of a torch function or of a wrapper: `partial(f, x=1)`."""
         for keyword in node.keywords:
             if not any(f"({keyword.arg})" in part for part in self.parts):
                 continue

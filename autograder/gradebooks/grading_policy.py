@@ -57,8 +57,7 @@ class Late:
         return Fraction(ceil(days)) if self.days == STARTED else days
 
     def _lateness(self, due: datetime, handed_in: datetime) -> timedelta:
-        """The time between two moments, or the difference of the zone's clock times if that is shorter for the
-        student."""
+        """The time between two moments; the difference of the zone's clock times if that is less."""
         real = handed_in - due
         if self.zone is None:
             return real

@@ -108,8 +108,7 @@ class CallHistory:
             self._called[target] = [*self._called.get(target, ())[-KEPT:], self._last]
 
     def made(self, handle: int) -> None:
-        """Record that the last request created an object. A method that returns its own object (`eval`) creates
-        nothing.
+        """Record that the last request created an object. A method that returns its own object creates nothing.
 
         An object depends only on older objects, which have smaller numbers, so the dependencies have no cycle.
         """

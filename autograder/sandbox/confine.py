@@ -138,8 +138,7 @@ def prepare() -> int:
 
 
 def packages() -> set[str]:
-    """The packages that a worker may import besides the standard library: those loaded now, and torch's late
-    imports."""
+    """The packages that a worker may import besides the standard library: loaded ones, and torch's late imports."""
     return {name.partition(".")[0] for name in sys.modules} | {*NEEDED_LATE}
 
 

@@ -36,8 +36,7 @@ class LastCall:
         return self._result
 
     def changing(self, equal: Callable[[Any, Any], bool], seed: Callable[[], object]) -> str:
-        """Return why a repeated call differs, on a new object or the same one: "random", "kept", "unfilled", or "" if
-        equal.
+        """Return why a repeated call gives a different result: "random", "kept" or "unfilled"; "" if it is equal.
 
         "unfilled" means that it differs even with the same random numbers: it reads uninitialised memory.
 

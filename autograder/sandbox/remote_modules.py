@@ -290,8 +290,7 @@ class ObjectProxy(Named):
         return ObjectProxy(self._student, self._handle, self._name, steady=True)
 
     def taking(self, shape: tuple[int, ...], columns: list[int] | None = None) -> "ObjectProxy":
-        """The same object; calls return ["taken", part] of scores of this shape: these columns, or each row's
-        maximum."""
+        """The same object; calls return ["taken", part] of scores of this shape: columns, or each row's argmax."""
         return ObjectProxy(self._student, self._handle, self._name, take={"shape": shape, "columns": columns})
 
     def counting(self, width: int) -> "ObjectProxy":
@@ -299,8 +298,7 @@ class ObjectProxy(Named):
         return ObjectProxy(self._student, self._handle, self._name, rows=width)
 
     def timed(self, method: str | None = None, **kwargs: Any) -> tuple[Any, float]:
-        """Call the object (or a method); return the result and the seconds of processor time; see
-        `Student.computed`."""
+        """Call the object (or a method); return the result and the seconds it took; see `Student.computed`."""
         before = self._student.computed()
         return self._function(method)(**kwargs), Seconds(self._student.computed() - before)
 

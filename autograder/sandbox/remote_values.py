@@ -43,8 +43,7 @@ class Foreign:
 
 @dataclass(frozen=True)
 class Gradients:
-    """The result of a differentiated call: its value, and the gradients of its floating-point arguments and
-    parameters."""
+    """The result of a differentiated call: its value, and the gradients of its arguments and parameters."""
 
     value: Any
     inputs: list[Any]

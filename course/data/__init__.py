@@ -1,4 +1,4 @@
-"""The data that students train on, each file with its licence and attribution in README.md."""
+"""The training data for students, each file with its licence and attribution in README.md."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Choose the pairs of `tatoeba-small`: `python -m course.data.select_pairs --corpus-dir DIR`.
 
-Any two runs choose the same pairs: a fixed seed draws them from tatoeba.train, and they keep its order.
+Every run chooses the same pairs: a fixed seed samples them from tatoeba.train, in their order there.
 """
 
 import argparse

@@ -16,7 +16,7 @@ from course.modules import ROOT
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course.figures", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "img", help="folder to write into (%(default)s)")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder for that of the documents")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder for the drawing of the architecture")
     args = parser.parse_args(arguments)
     write(args.out, ALL | ATTENTION)
     write(args.docs, {"architecture": architecture})

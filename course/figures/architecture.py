@@ -1,8 +1,8 @@
-"""The drawing of docs/architecture.md: the rooms of the autograder, each above what it uses."""
+"""The drawing of docs/architecture.md: the packages of the autograder, each above those that it uses."""
 
 from course.figures.drawing import Drawing
 
-# (name, what is in it, x, width), from the top floor to the ground.
+# (name, contents, x, width), from the top floor to the ground floor.
 FLOORS = [
     [
         ("authoring", "release, stored tensors, archives,\nnew and audit of assignments", 190, 400),

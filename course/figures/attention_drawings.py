@@ -1,4 +1,4 @@
-"""What is drawn for the assignment `attention`: a lookup, three scores, a bottleneck, the attention of Bahdanau."""
+"""The drawings of the assignment `attention`: a lookup, three scores, a bottleneck, Bahdanau's attention."""
 
 from course.figures.drawing import Drawing
 

@@ -3,7 +3,7 @@
 import re
 from xml.sax.saxutils import escape
 
-# One style for all drawings. A drawing has a ground of its own, since a page's theme and the system's may differ.
+# One style for all drawings. A drawing has its own background, since a page's theme and the system's may differ.
 STYLE = """
 .ground { fill: #ffffff; }
 text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif; fill: #1b1f24; }
@@ -42,25 +42,25 @@ text { font: 15px system-ui, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-
 }
 """.strip()
 ROLE = 'role="img" aria-labelledby="title desc"'
-LINE = 19  # from one line of text to the next
-# The size of an index. In pixels: some programs take a share of the letter size for a share of something larger.
+LINE = 19  # line height of text
+# The font size of an index. In pixels: some programs scale relative sizes wrongly.
 INDEX, SMALL_INDEX = 11, 10
 
 
 class Drawing:
-    """A drawing under way. Places are given in its own units, x to the right and y down."""
+    """A drawing under construction. Coordinates are in its own units, x to the right and y down."""
 
     def __init__(self, width: int, height: int, title: str, description: str) -> None:
         self.width, self.height, self.title, self.description = width, height, title, description
         self._parts: list[str] = []
 
     def box(self, x: float, y: float, width: float, height: float, text: str = "", kind: str = "") -> None:
-        """A box with text in its middle; `x` and `y` are its upper left corner."""
+        """Draw a box with centred text; `x` and `y` are its upper left corner."""
         self._add(f'<rect class="box {kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="5"/>')
         self.text(x + width / 2, y + height / 2, text)
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "middle") -> None:
-        """Lines of text around the height `y`. `_k` and `^T` (or `_{...}`) are set below and above the line."""
+        """Draw lines of text, centred vertically at `y`. `_k` and `^T` (or `_{...}`) are sub- and superscripts."""
         lines = text.split("\n") if text else []
         for number, line in enumerate(lines):
             height = y + (number - (len(lines) - 1) / 2) * LINE + 5
@@ -69,7 +69,7 @@ class Drawing:
             self._add(f'<text{name} x="{x:g}" y="{height:g}" text-anchor="{anchor}">{formula}</text>')
 
     def arrow(self, *points: tuple[float, float], kind: str = "", head: bool = True) -> None:
-        """A line through some points, with a head at the last one."""
+        """Draw a line through some points, with an arrowhead at the last one."""
         path = "M" + " L".join(f"{x:g} {y:g}" for x, y in points)
         self._add(f'<path class="line {kind}" d="{path}"/>')
         if head:
@@ -80,17 +80,17 @@ class Drawing:
             self._add('<path class="head" d="M' + " L".join(f"{x:.1f} {y:.1f}" for x, y in corners) + ' Z"/>')
 
     def frame(self, x: float, y: float, width: float, height: float, text: str) -> None:
-        """A dashed frame around several boxes, with its name at the upper left corner."""
+        """Draw a dashed frame around several boxes, with a name at its upper left corner."""
         self._add(f'<rect class="frame" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>')
         self.text(x + 10, y + 15, text, "small", "start")
 
     def plus(self, x: float, y: float) -> None:
-        """A circle with a plus sign, where two things are added."""
+        """Draw a circle with a plus sign, for an addition."""
         self._add(f'<circle class="box" cx="{x:g}" cy="{y:g}" r="11"/>')
         self._add(f'<path class="line" d="M{x - 6:g} {y:g} h12 M{x:g} {y - 6:g} v12"/>')
 
     def cell(self, x: float, y: float, width: float, height: float, weight: float) -> None:
-        """A cell of a heatmap, the darker the larger its weight between 0 and 1 is."""
+        """Draw a cell of a heatmap; the larger its weight between 0 and 1, the darker it is."""
         place = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
         self._add(f'<rect class="weight" {place} fill-opacity="{weight:.2f}"/>')
         self._add(f'<path class="line thin" d="M{x:g} {y:g} h{width:g} v{height:g} h{-width:g} Z"/>')
@@ -99,7 +99,7 @@ class Drawing:
         self._parts.append(part)
 
     def svg(self) -> str:
-        """The drawing as a file."""
+        """The drawing as an SVG file."""
         size, bounds = f"{self.width} {self.height}", f'width="{self.width}" height="{self.height}"'
         return "\n".join(
             [
@@ -115,9 +115,9 @@ class Drawing:
 
 
 def _formula(line: str, size: int) -> str:
-    """Text with its indices, `size` pixels high, as SVG: "d_k", "W_{out}", "K^T"."""
+    """Convert text with indices, `size` pixels high, to SVG: "d_k", "W_{out}", "K^T"."""
     parts = []
-    height = 0  # of the pen below the line
+    height = 0  # current offset below the line
     for sign, index, short, plain in re.findall(r"([_^])(?:\{([^}]*)\}|(\w))|([^_^]+|[_^])", line):
         wanted = {"_": 4, "^": -6}.get(sign, 0)
         move = f' dy="{wanted - height}"' if wanted != height else ""

@@ -1,4 +1,4 @@
-"""What is drawn: attention, multi-head attention, encoder, encoder-decoder, teacher forcing, inference."""
+"""The drawings of the assignment `transformer`: attention, encoder, decoder, teacher forcing, inference."""
 
 from course.figures.drawing import Drawing
 
@@ -87,14 +87,14 @@ def multihead() -> Drawing:
 
 
 def _dropout(d: Drawing, x: float, y: float) -> float:
-    """A dropout from `x` on the line `y`. The right end of it."""
+    """Draw a dropout box from `x` on the line `y`; return its right end."""
     d.box(x, y - 22, 44, 44)
     d.text(x + 22, y, "drop-\nout", "small")
     return x + 44
 
 
 def _sublayer(d: Drawing, x: float, y: float, text: str, kind: str) -> float:
-    """A sub-layer at the line `y`, its dropout, its residual connection above, the sum and the norm. The right end."""
+    """Draw a sub-layer on the line `y`: box, dropout, residual connection, sum and norm; return its right end."""
     d.arrow((x, y), (x + 28, y))
     d.box(x + 28, y - 30, 88, 60, text, kind)
     d.arrow((x + 116, y), (x + 132, y))
@@ -107,12 +107,12 @@ def _sublayer(d: Drawing, x: float, y: float, text: str, kind: str) -> float:
     return right + 106
 
 
-SUBLAYER = 282  # the width of one
-MIDDLE = 72  # from its left end to the middle of its first box
+SUBLAYER = 282  # the width of a sub-layer
+MIDDLE = 72  # from the left end of a sub-layer to the middle of its first box
 
 
 def _embedding(d: Drawing, y: float, name: str, tokens: str) -> float:
-    """Tokens, embedding, positional encoding and dropout at the line `y`. The right end of it."""
+    """Draw tokens, embedding, positional encoding and dropout on the line `y`; return their right end."""
     d.text(48, y - 11, name, "strong")
     d.text(48, y + 11, tokens, "small")
     d.arrow((90, y), (110, y))

@@ -1,1 +1,1 @@
-"""What the notebooks use: check, load, exploring, trained, verdicts, maps of errors, and the attention explorer."""
+"""The library behind the notebooks: check, load, exploring, trained, verdicts, error maps, attention explorer."""

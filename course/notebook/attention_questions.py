@@ -1,4 +1,4 @@
-"""The answers to the questions of the assignment `attention`. Their text stands in its notebooks."""
+"""The answers to the questions of the assignment `attention`. The questions themselves are in its notebooks."""
 
 from course.notebook.questions import Question
 

@@ -1,7 +1,7 @@
 """For the notebooks: grade a stage (`check`), and show where a wrong tensor differs (`show_errors`).
 
-Nothing of the student's code stays in the notebook's kernel: `check` grades the files as they are saved, in a process
-of its own, and `load` reads them anew each time. So there is never a reason to restart the kernel.
+No student code stays in the notebook's kernel: `check` grades the saved files in a separate process, and `load` reads
+them again each time. So the kernel never has to be restarted.
 """
 
 import contextlib
@@ -23,17 +23,17 @@ def check(stage: str, folder: str | Path = ".", assignment: str | None = None) -
 
     Args:
         stage: the name of the stage, for instance "mha".
-        folder: where the modules are.
-        assignment: the assignment that the stage belongs to; by default the one whose modules are in the folder.
+        folder: the folder of the modules.
+        assignment: the assignment of the stage; by default the one whose modules are in the folder.
 
     Returns:
-        The points, as a plain float: nbgrader takes the value of a cell as its points.
+        The points, as a plain float: nbgrader uses the value of a cell as its points.
 
     Raises:
-        UserError: if there is no such stage, or the folder holds none of the modules.
+        UserError: if there is no such stage, or the folder contains none of the modules.
         RuntimeError: if the grader itself fails; that says nothing about the modules.
     """
-    # nbgrader gives no points to a cell that writes anything to stderr, be it a warning.
+    # nbgrader gives no points to a cell that writes anything to stderr, not even a warning.
     with contextlib.redirect_stderr(io.StringIO()):
         desk = _desk(assignment, Path(folder))
         chosen = desk.assignment.stage(stage)
@@ -54,7 +54,7 @@ def check(stage: str, folder: str | Path = ".", assignment: str | None = None) -
 
 
 def _announce(stage: "Stage") -> Any:
-    """Say that grading goes on, which takes long where a loop does not end; the verdict takes its place."""
+    """Show that grading is in progress, since an endless loop takes long; the verdict replaces the text."""
     from IPython.display import display
 
     if "NBGRADER_EXECUTION" in os.environ:
@@ -64,10 +64,10 @@ def _announce(stage: "Stage") -> Any:
 
 
 def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Path, shown: Any) -> None:
-    """Show the verdict at once; then find out how the other stages stand, and show that above it.
+    """Show the verdict at once; then grade the other stages and show their progress above it.
 
     Args:
-        shown: the place of the announcement, or None.
+        shown: the handle of the announcement, or None.
     """
     from IPython.display import display
 
@@ -76,23 +76,23 @@ def show_in_notebook(desk: "Desk", stage: "Stage", report: "Report", folder: Pat
         shown = display(verdict, display_id=True)  # type: ignore[no-untyped-call]
     else:
         shown.update(verdict)
-    if "NBGRADER_EXECUTION" in os.environ:  # nbgrader wants the points of this stage only
+    if "NBGRADER_EXECUTION" in os.environ:  # nbgrader needs the points of this stage only
         return
-    # What fails here costs the strip above the verdict, not the verdict.
+    # An error here costs only the progress strip, not the verdict.
     with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):
         if desk.catch_up(folder):
             shown.update(desk.show(stage, report, folder))
 
 
 def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table":
-    """How all stages stand as they are saved: the notebook of each, the modules that are written, the points.
+    """Show all stages in their saved state: the notebook, the modules to write, the points.
 
     Args:
-        folder: where the modules are.
+        folder: the folder of the modules.
         assignment: its name; by default the one whose modules are in the folder.
 
     Raises:
-        UserError: if the folder holds none of the modules.
+        UserError: if the folder contains none of the modules.
     """
     from autograder.reports.short_verdict import points
     from course.notebook.display import Link, Table
@@ -102,22 +102,27 @@ def overview(folder: str | Path = ".", assignment: str | None = None) -> "Table"
         desk.catch_up(Path(folder))
         standings = desk.progress(Path(folder))
     rows = []
-    for one in standings:
-        modules = ", ".join(f"{module}.py" for module in one.stage.modules)
-        rows.append([f"{one.stage.number} {one.stage.title}", Link(one.stage.notebook), modules, one.words])
-    reached, most = sum(one.points or 0 for one in standings), sum(one.stage.max_points for one in standings)
+    for standing in standings:
+        modules = ", ".join(f"{module}.py" for module in standing.stage.modules)
+        rows.append(
+            [f"{standing.stage.number} {standing.stage.title}", Link(standing.stage.notebook), modules, standing.words]
+        )
+    reached, most = (
+        sum(standing.points or 0 for standing in standings),
+        sum(standing.stage.max_points for standing in standings),
+    )
     rows.append(["all", "", "", f"{points(reached)} of {points(most)}"])
     return Table(["stage", "notebook", "you write in", "points"], rows)
 
 
 def show_errors(stage: str | None = None) -> "AltFigure | None":
-    """Where the last `check` found wrong numbers: |got - expected| of the first wrong tensor of its visible tests.
+    """Draw |got - expected| of the first wrong tensor in the last `check` (visible tests).
 
     Args:
         stage: its name; by default the stage that was checked last.
 
     Returns:
-        the figure, or None (and a sentence) if there is nothing to draw.
+        The figure, or None (and a sentence) if there is nothing to draw.
     """
     from course.notebook.error_maps import error_figure
 
@@ -126,15 +131,15 @@ def show_errors(stage: str | None = None) -> "AltFigure | None":
     if desk is None or chosen is None:
         print("Nothing was checked yet in this notebook.")
         return None
-    found = desk.mistake(chosen)
-    if found is None:
+    mistake = desk.mistake(chosen)
+    if mistake is None:
         print(f"The last check of stage {chosen.number} found no tensor of the right shape with wrong numbers.")
         return None
-    return error_figure(found[1])
+    return error_figure(mistake[1])
 
 
 def in_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook, which can show HTML."""
+    """Whether this runs in a notebook kernel, which can show HTML."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -143,7 +148,7 @@ def in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
-_OPEN: dict[str, "Desk"] = {}  # by assignment; the one used last is the last
+_OPEN: dict[str, "Desk"] = {}  # by assignment; the last entry was used last
 
 
 def _desk(name: str | None, folder: Path) -> "Desk":
@@ -153,7 +158,7 @@ def _desk(name: str | None, folder: Path) -> "Desk":
 
 
 def desk_of(assignment: "Assignment") -> "Desk":
-    """The desk of an assignment in this kernel."""
+    """Return the desk of an assignment in this kernel."""
     from course.notebook.verdict import Desk
 
     desk = _OPEN.pop(assignment.name) if assignment.name in _OPEN else Desk(assignment)

@@ -1,4 +1,4 @@
-"""What the notebooks show with: tables, and figures with a description for those who cannot see them."""
+"""Output for the notebooks: tables, and figures with alternative text."""
 
 import html
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 class Link(str):
-    """A cell of a table that leads to the file of its name."""
+    """A table cell that links to the file of its name."""
 
 
 class Table:
-    """A table for the notebook: HTML where that can be shown, aligned text elsewhere."""
+    """A table for the notebook: HTML if supported, else aligned text."""
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> None:
         self.header = list(header)
@@ -48,12 +48,12 @@ def _html(cell: str) -> str:
 
 
 def show(figure: "Figure", description: str) -> None:
-    """Display a figure, light or dark as the page is, with a text for those who cannot see it."""
+    """Display a figure in the page's theme, with alternative text."""
     from IPython.display import HTML, display
     from matplotlib import pyplot as plt
 
     from course.figure_with_alt_text import image
 
     picture = image(figure, description, 110, bbox_inches="tight")
-    plt.close(figure)  # otherwise the notebook would show it a second time, without the description
+    plt.close(figure)  # otherwise the notebook would show it again, without the description
     display(HTML(picture))  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Where the tensor of a failed test differs from the expected one, as heatmaps."""
+"""Heatmaps of the differences between a failed test's tensor and the expected one."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,16 @@ CELLS = 64  # at most, along each axis of a panel
 
 
 def error_image(error: "Incorrect") -> Any:
-    """The figure as HTML that a template takes as it is, or "" if there is nothing to see."""
+    """The figure as HTML for a template, or "" if there is nothing to see."""
     from markupsafe import Markup
 
     return Markup(error_figure(error).image())
 
 
 def error_figure(error: "Incorrect") -> "AltFigure":
-    """The absolute differences of the last two axes: a panel for each head or sentence, up to four.
+    """Draw the absolute differences of the last two axes: a panel for each head or sentence, up to four.
 
-    The panels start at the first sentence with a wrong number. Elements that do not count, padding for instance, are
+    The panels start at the first sentence with a wrong number. Elements that do not count, such as padding, are
     hatched.
     """
     import numpy as np
@@ -35,13 +35,13 @@ def error_figure(error: "Incorrect") -> "AltFigure":
     counts = np.broadcast_to(np.True_ if error.where is None else error.where, difference.shape)
     difference = np.where(np.isfinite(difference), difference, np.nan)
     whole = not np.issubdtype(error.expected.dtype, np.floating)
-    if whole:  # between two tokens there is no large or small difference
+    if whole:  # two tokens are either equal or different
         difference = (difference != 0).astype(float)
     names = error.axes.split()
     while difference.ndim < 2:
         difference, counts, names = difference[None], counts[None], ["", *names]
     fixed: list[str] = []
-    while difference.ndim > 3:  # (B, H, T, d): the heads of one sentence
+    while difference.ndim > 3:  # (B, H, T, d): show the heads of one sentence
         index = int(np.argmax([np.nanmax(part, initial=0) > 0 for part in np.where(counts, difference, 0)]))
         fixed.append(f"{names[0]}={index}")
         difference, counts, names = difference[index], counts[index], names[1:]
@@ -58,7 +58,7 @@ def error_figure(error: "Incorrect") -> "AltFigure":
         f"{name} ({size} in {CELLS} cells)" if size > CELLS else name
         for name, size in zip(names[1:], difference.shape[1:], strict=True)
     ]
-    wide = columns > 2 * rows  # then the panels stand below each other
+    wide = columns > 2 * rows  # wide panels are stacked vertically
     across, down = (1, len(shown)) if wide else (len(shown), 1)
     scale = max(0.04, min(0.22, 7 / (columns * across), 5 / (rows * down)))
     return show_heatmaps(
@@ -75,7 +75,7 @@ def error_figure(error: "Incorrect") -> "AltFigure":
 
 
 def _coarse(panel: "np.ndarray", pool: Any) -> "np.ndarray":
-    """A panel with at most `CELLS` cells along each axis; a cell of a long axis stands for several elements."""
+    """Reduce a panel to at most `CELLS` cells along each axis; a cell then covers several elements."""
     import numpy as np
 
     for axis in (0, 1):

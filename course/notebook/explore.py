@@ -1,4 +1,4 @@
-"""A model at work on one sentence: its attention (`explore_attention`), or all that it computes (`explore_model`)."""
+"""A model at work on one sentence: its attention (`explore_attention`), or all its computations (`explore_model`)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,32 +9,32 @@ if TYPE_CHECKING:
 
 
 def explore_attention(model: Any, sentence: str) -> "LiveView":
-    """Attention of a translation with menus for kind, layer and head, and a slider for the decoding step.
+    """Show the attention of a translation with menus for kind, layer and head, and a slider for the decoding step.
 
     Args:
         model: a `Checkpoint`, or a `Transformer` with the course's vocabularies.
         sentence: German text.
 
     Returns:
-        HTML that works without a kernel too, with a still picture where no script runs. In a notebook there is a box
-        above it for another sentence.
+        HTML that also works without a kernel, with a still image if scripts are disabled. In a notebook, a text box
+        above it accepts other sentences.
 
     Raises:
         UserError: if the sentence is empty or too long.
-        NotImplementedError: if the encoder is not written yet. Without a decoder there is the encoder only.
+        NotImplementedError: if the encoder is not written yet. Without a decoder, only the encoder is shown.
     """
     return _view(model, sentence, ("attention",))
 
 
 def explore_model(model: Any, sentence: str) -> "LiveView":
-    """All that a model computes for one sentence: embeddings, positions, attention, residual stream, scores.
+    """Show all computations of a model for one sentence: embeddings, positions, attention, residual stream, scores.
 
     Args:
         model: a `Checkpoint`, or a `Transformer` with the course's vocabularies. Every number comes from its own code.
-        sentence: the text that it translates.
+        sentence: the text to translate.
 
     Returns:
-        as `explore_attention`.
+        As `explore_attention`.
 
     Raises:
         UserError, NotImplementedError: as `explore_attention`.

@@ -1,4 +1,4 @@
-"""A lab: train several models that differ in one thing, and set their curves and what they can do side by side."""
+"""A lab: train several models that differ in one setting, and compare their curves and results."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,12 +10,12 @@ from course.training.trainer import Trainer
 
 
 def compare(runs: Mapping[str, Trainer], test: Sequence[Pair], title: str) -> dict[str, Curve]:
-    """Train all runs, draw their curves, and show how many pairs that they have not seen they get exactly right.
+    """Train all runs, draw their curves, and count the held-out pairs that each gets exactly right.
 
-    An interrupt ends the run that is under way; called again, what is finished is not trained anew.
+    An interrupt stops the current run; when called again, finished runs are not trained again.
 
     Returns:
-        the curves of the runs that were begun.
+        The curves of the runs that have started.
     """
     from IPython.display import display
 
@@ -34,7 +34,7 @@ def compare(runs: Mapping[str, Trainer], test: Sequence[Pair], title: str) -> di
 
 
 def draw(curves: Mapping[str, Curve], title: str) -> None:
-    """The losses of runs over their steps."""
+    """Draw the losses of runs over their steps."""
     steps = next(iter(curves.values())).steps
     ends = ", ".join(f"{name} {curve.losses[-1]:.2f}" for name, curve in curves.items())
     show_curves(

@@ -1,6 +1,6 @@
-"""For the notebooks: try the modules out as they are saved now (`load`, `exploring`); the trained model (`trained`).
+"""For the notebooks: try out the saved modules (`load`, `exploring`), and load trained models (`trained`).
 
-Nobody is stuck: where a stage that the notebook builds on is missing or wrong, a stand-in helps out (`working_on`).
+Nobody gets stuck: if a stage that the notebook builds on is missing or wrong, a stand-in replaces it (`working_on`).
 """
 
 import contextlib
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 def working_on(stage: str | None, own_only: bool = False) -> None:
-    """Say which stage the notebook is about: for the stages that it builds on, stand-ins help out where it is needed.
+    """Set the stage of the notebook: stand-ins then replace unfinished stages that it builds on.
 
-    `load`, `own_modules` and `trained(own=True)` then take a stand-in for each of these stages that is not written or
-    does not pass its tests, and say so. What the stage itself writes is never replaced.
+    `load`, `own_modules` and `trained(own=True)` use a stand-in for each of these stages that is not written or does
+    not
+    pass its tests, and print a notice. The code of the stage itself is never replaced.
 
     Args:
         stage: its name; None for no stage, and no stand-ins.
-        own_only: no stand-ins: only what the student wrote.
+        own_only: use only the student's code, without stand-ins.
 
     Raises:
         UserError: if there is no such stage.
@@ -39,17 +40,17 @@ def working_on(stage: str | None, own_only: bool = False) -> None:
     _stage, _alone = (None if own_only else stage), stage is None
 
 
-_stage: str | None = None  # a notebook is about one stage
-_alone = False  # whether it has said that it is about none
-_said: tuple[int, str] = (0, "")  # the last notice of stand-ins, and the number of its cell
+_stage: str | None = None  # the stage of this notebook
+_alone = False  # whether the notebook has declared that it has no stage
+_said: tuple[int, str] = (0, "")  # the cell number and text of the last notice about stand-ins
 
 
 def load(module: str, folder: str | Path = ".") -> ModuleType:
-    """The student's module as it is saved now, read anew with all modules that it imports.
+    """Load the student's saved module, reading it and all modules that it imports again.
 
     Args:
         module: its name, for instance "mha" or "pooling".
-        folder: where the modules are.
+        folder: the folder of the modules.
 
     Raises:
         UserError: if it cannot be imported; the message says why, and in which line.
@@ -58,7 +59,7 @@ def load(module: str, folder: str | Path = ".") -> ModuleType:
 
 
 def own_modules(folder: str | Path = ".") -> SimpleNamespace:
-    """The student's modules as they are saved now: all of the assignment that the notebook's stage belongs to.
+    """Load the student's saved modules: all modules of the assignment to which the notebook's stage belongs.
 
     Without a stage (`working_on`) these are the five modules of the Transformer.
 
@@ -70,12 +71,14 @@ def own_modules(folder: str | Path = ".") -> SimpleNamespace:
 
 
 def _assignment(stage: str) -> Assignment:
-    """The assignment that a stage belongs to."""
-    return next(one for one in assignments().values() if any(known.name == stage for known in one.stages))
+    """Return the assignment of a stage."""
+    return next(
+        assignment for assignment in assignments().values() if any(known.name == stage for known in assignment.stages)
+    )
 
 
 def _standins(folder: Path) -> Replaced:
-    """What stand-ins replace in the notebook's stage; a printed sentence says it."""
+    """Return the parts that stand-ins replace in the notebook's stage, and print a notice."""
     if _stage is None:
         return NOTHING
     from course.notebook.standing import standings
@@ -97,7 +100,7 @@ def _standins(folder: Path) -> Replaced:
 
 
 def _say_once(replaced: str) -> None:
-    """Say once in a cell what stand-ins replace."""
+    """Print the notice about stand-ins once per cell."""
     global _said
     from IPython import get_ipython
 
@@ -110,11 +113,13 @@ def _say_once(replaced: str) -> None:
 
 @contextlib.contextmanager
 def exploring() -> Iterator[None]:
-    """Run cells that call the student's code: what is not written yet, fails, or is wrong becomes a sentence.
+    """Run code that calls the student's modules: unwritten, failing or wrong code becomes a sentence.
 
-    `with exploring(): ...` skips the rest of its body in that case, and the cells below can still be run. What is wrong
-    is what an `assert` of the cell says, or that the cell cannot go on with what the student's code returned. Any other
-    error of the cell itself is raised as usual.
+    `with exploring(): ...` then skips the rest of its body, and the cells below can still run. Code is wrong if an
+    `assert`
+    of the cell fails, or if the cell cannot continue with the returned value. Any other error of the cell itself is
+    raised
+    as usual.
     """
     try:
         yield
@@ -141,26 +146,26 @@ def exploring() -> Iterator[None]:
 
 
 def _unusable(error: Exception) -> str:
-    """Why a cell cannot go on with what the student's code returned, or "" if the error may be of another kind."""
+    """Explain why a cell cannot continue with a value from student code; "" for other kinds of errors."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     line = f"\n  {frames[0].line}\n{describe(error)}" if frames else ""
     if isinstance(error, (TypeError, AttributeError)) and "NoneType" in str(error):
         return f"Your code returns nothing (None) where this line needs its result: is there a `return`?{line}"
     if isinstance(error, ValueError) and "values to unpack" in str(error):
         return f"Your code returns another number of values than this line takes:{line}"
-    if type(error) in (RuntimeError, IndexError):  # above all shapes that do not fit
+    if type(error) in (RuntimeError, IndexError):  # mostly shapes that do not fit
         return f"This line cannot go on with what your code returned:{line}"
     return ""
 
 
 def trained(own: bool = False, folder: str | Path = ".", checkpoint: str = "de-en") -> "Checkpoint":
-    """A trained German-English model with its tokenizers.
+    """Load a trained German-English model with its tokenizers.
 
     Args:
-        own: in the student's modules of `folder`; otherwise in ready-made ones, the stand-ins. (Those of the
-            Transformer know everything but `inference`.)
+        own: load it into the student's modules in `folder`; otherwise into the ready-made stand-ins. (Those of the
+            Transformer support everything but `inference`.)
         checkpoint: the folder of the model in `checkpoints`: "de-en", the Transformer, or "gru-de-en", the recurrent
-            one.
+            model.
 
     Raises:
         UserError: if a file of the model is missing or damaged, or it does not fit the modules.

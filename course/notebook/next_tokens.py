@@ -1,4 +1,4 @@
-"""What a language model expects next, drawn: along a text, and after filters; and sampling with sliders."""
+"""Draw a language model's next-token predictions, along a text and after filters; sampling with sliders."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def expected_next(model: Any, tokenizer: "Tokenizer", text: str, most: int = 3) -> list[tuple[str, float]]:
-    """The likeliest tokens after a text, with their probabilities.
+    """Return the most likely tokens after a text, with their probabilities.
 
     Args:
         model: a language model, tokens (B, T) -> logits (B, T, V).
@@ -23,13 +23,13 @@ def expected_next(model: Any, tokenizer: "Tokenizer", text: str, most: int = 3) 
 
 
 def next_token_map(model: Any, tokenizer: "Tokenizer", text: str, most: int = 6) -> AltFigure:
-    """For each token of a text the likeliest next ones; the one that really comes next is framed.
+    """Draw the most likely next tokens after each token of a text; the true next token is framed.
 
-    The column at the right has the probability of the token that really comes next.
+    The column at the right has the probability of the true next token.
 
     Args:
         model: a language model, tokens (B, T) -> logits (B, T, V).
-        most: so many tokens in each row, the likeliest first.
+        most: number of tokens in each row, the most likely first.
     """
     from matplotlib.patches import Rectangle
 
@@ -65,12 +65,12 @@ def next_token_map(model: Any, tokenizer: "Tokenizer", text: str, most: int = 6)
 def distributions(
     panels: "Mapping[str, torch.Tensor]", pieces: Callable[[list[int]], list[str]], most: int = 20
 ) -> AltFigure:
-    """Distributions over the same tokens as bars side by side; a cross marks a probability of 0.
+    """Draw distributions over the same tokens as bars side by side; a cross marks a probability of 0.
 
     Args:
-        panels: probabilities, (V,), by title. The tokens are ordered by those of the first panel.
-        pieces: names tokens, for instance `tokenizer.pieces`.
-        most: so many tokens are shown, the likeliest of the first panel.
+        panels: probabilities, (V,), by title. The tokens are sorted by the first panel.
+        pieces: returns the names of tokens, for instance `tokenizer.pieces`.
+        most: number of tokens shown, the most likely of the first panel.
     """
     first = next(iter(panels.values()))
     chosen = first.topk(min(most, len(first))).indices
@@ -84,7 +84,7 @@ def distributions(
         axes.barh(range(len(names)), heights, color="C0")
         gone = [place for place, height in enumerate(heights) if height == 0]
         (crosses,) = axes.plot([0.0] * len(gone), gone, "x", color="0.5", markersize=4, clip_on=False)
-        crosses.set_in_layout(False)  # where there are none, matplotlib finds no room for them
+        crosses.set_in_layout(False)  # without crosses, matplotlib would fail to lay them out
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("probability")
         kept = int((probabilities > 0).sum())
@@ -96,7 +96,7 @@ def distributions(
 
 
 def in_lines(tokens: Iterable[int], tokenizer: "Tokenizer") -> str:
-    """Tokens as text; a slash stands for the end of a line."""
+    """Decode tokens to text; a slash marks the end of a line."""
     lines: list[list[int]] = [[]]
     for token in tokens:
         lines[-1].append(int(token))
@@ -106,12 +106,12 @@ def in_lines(tokens: Iterable[int], tokenizer: "Tokenizer") -> str:
 
 
 def sampling_sliders(write: Callable[[float, int, float, int], str]) -> Any:
-    """Sliders for the temperature, top-k, top-p and the seed, and the text that is written with them.
+    """Return sliders for temperature, top-k, top-p and seed, with the text that is sampled with them.
 
-    They need a running kernel. A page without one shows only that they are there.
+    They need a running kernel. A page without a kernel shows the sliders without effect.
 
     Args:
-        write: gets the four numbers and returns a text; it is called when a slider is let go.
+        write: receives the four numbers and returns a text; called when a slider is released.
     """
     import html
 
@@ -129,17 +129,17 @@ def sampling_sliders(write: Callable[[float, int, float, int], str]) -> Any:
     shown = ipywidgets.HTML()
 
     def update(_: Any = None) -> None:
-        text = write(*(one.value for one in sliders))
+        text = write(*(control.value for control in sliders))
         shown.value = f"<p style='max-width: 45em'>{html.escape(text)}</p>"
 
-    for one in sliders:
-        one.observe(update, names="value")
+    for control in sliders:
+        control.observe(update, names="value")
     update()
     return ipywidgets.VBox([*sliders, shown])
 
 
 def _probabilities(model: Any, tokens: Sequence[int]) -> "torch.Tensor":
-    """The softmax of the logits at each place, (T, V)."""
+    """Return the softmax of the logits at each position, (T, V)."""
     import torch
 
     with torch.no_grad():
@@ -148,5 +148,5 @@ def _probabilities(model: Any, tokens: Sequence[int]) -> "torch.Tensor":
 
 
 def _write(axes: Any, x: int, y: int, text: str, value: float) -> None:
-    """A word on a cell, in a colour that can be read there."""
+    """Write a word on a cell, in a readable colour."""
     axes.text(x, y, text, ha="center", va="center", fontsize=8, color="black" if value > 0.55 else "white")

@@ -1,4 +1,4 @@
-"""Drawing for the notebooks, so that a cell shows its idea: curves with the legend below, tables of words, clocks."""
+"""Plots for the notebooks: curves with the legend below, tables of words, clocks."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from course.notebook.display import show
 
-# Colour, line and marker differ together, so that curves can be told apart in grey as well.
+# Colour, line style and marker differ together, so that curves are distinguishable in grey too.
 STYLES: tuple[tuple[str, Any, str], ...] = (
     *(("C0", "-", "o"), ("C1", "--", "s"), ("C2", "-.", "v"), ("C3", ":", "D")),
     *(("C4", (0, (7, 2, 1, 2, 1, 2)), "^"), ("k", (0, (2, 4)), "x")),
@@ -18,8 +18,9 @@ STYLES: tuple[tuple[str, Any, str], ...] = (
 class Curves:
     """One panel: curves by name over common values of x.
 
-    `log` names the axes that are logarithmic: "", "x", "y" or "xy". `level` draws a dashed horizontal line, by name.
-    `points` are measured pairs, x and y, drawn as small circles.
+    `log` names the logarithmic axes: "", "x", "y" or "xy". `level` is a dashed horizontal line with its name. `points`
+    are
+    measured x and y values, drawn as small circles.
     """
 
     title: str
@@ -35,10 +36,10 @@ class Curves:
 
 
 def show_curves(*panels: Curves, description: str, size: tuple[float, float] | None = None) -> None:
-    """Draw panels side by side and display them, with a text for those who cannot see them.
+    """Draw panels side by side and display them, with alternative text.
 
     Args:
-        panels: what to draw.
+        panels: the panels to draw.
         description: the figure in words.
         size: of the whole figure, in inches.
     """
@@ -53,10 +54,10 @@ def show_curves(*panels: Curves, description: str, size: tuple[float, float] | N
 
 
 def draw_curves(axes: Any, panel: Curves) -> None:
-    """Draw one panel into given axes of matplotlib. The legend stands below, where it covers no curve."""
-    marked = len(panel.x) <= 12  # markers on every one of many points hide the curve
+    """Draw one panel into given axes of matplotlib. The legend is below, where it covers no curve."""
+    marked = len(panel.x) <= 12  # markers on many points would hide the curve
     for under, ((name, values), (colour, line, marker)) in enumerate(zip(panel.curves.items(), STYLES, strict=False)):
-        # A curve that another one covers is broader, so it is seen on both sides of that.
+        # Covered curves are wider, so that both edges remain visible.
         width = 1.5 + 0.4 * (len(panel.curves) - 1 - under)
         style = {"marker": marker, "markersize": 4} if marked else {"linewidth": width}
         axes.plot(panel.x, values, color=colour, linestyle=line, label=name, **style)
@@ -68,7 +69,7 @@ def draw_curves(axes: Any, panel: Curves) -> None:
     axes.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel)
     axes.set_xscale("log" if "x" in panel.log else "linear")
     axes.set_yscale("log" if "y" in panel.log else "linear")
-    if marked and "x" in panel.log:  # otherwise labels such as 2 x 10² stand one on the other
+    if marked and "x" in panel.log:  # otherwise labels such as 2 x 10² overlap
         axes.set_xticks(panel.x, [f"{x:g}" for x in panel.x], fontsize=8)
         axes.xaxis.minorticks_off()
     if panel.ylim is not None:
@@ -80,11 +81,11 @@ def draw_curves(axes: Any, panel: Curves) -> None:
 def show_words(
     panels: Mapping[str, Sequence[Sequence[str]]], xlabel: str, ylabel: str, description: str, cell: float = 0.55
 ) -> None:
-    """Draw tables of short words side by side, each word on a colour of its own, empty cells without one.
+    """Draw tables of short words side by side, with one colour per word; empty cells have none.
 
     Args:
         panels: rows of words, by title.
-        xlabel, ylabel: what columns and rows are.
+        xlabel, ylabel: labels of columns and rows.
         description: the figure in words.
         cell: the size of a cell in inches.
     """
@@ -92,7 +93,7 @@ def show_words(
     from matplotlib.patches import Rectangle
 
     words = list(dict.fromkeys(word for rows in panels.values() for row in rows for word in row if word))
-    colours = ("0.88", "#ffe3c2", "#d3e6fb", "#e4dcf6", "#d9f0d6")  # light: black text can be read on each
+    colours = ("0.88", "#ffe3c2", "#d3e6fb", "#e4dcf6", "#d9f0d6")  # light, so that black text is readable on each
     sizes = [(len(rows), len(rows[0])) for rows in panels.values()]
     width, height = sum(columns for _, columns in sizes) * cell + 1.2 * len(panels), max(sizes)[0] * cell + 1
     figure, grid = plt.subplots(1, len(panels), figsize=(width, height), layout="constrained", squeeze=False)
@@ -109,9 +110,9 @@ def show_words(
 
 
 def show_clocks(moments: Sequence[float], slowness: Sequence[float], description: str) -> None:
-    """Draw a row of clock faces for each slowness: at moment t the hand stands at the angle t / slowness.
+    """Draw a row of clock faces for each slowness: at time t the hand is at the angle t / slowness.
 
-    The angle is counted from the x axis, against the direction of a real clock.
+    The angle is measured from the x axis, counterclockwise.
     """
     import matplotlib.pyplot as plt
     from matplotlib.patches import Circle

@@ -1,4 +1,4 @@
-"""The answers to the questions that check themselves, by name. Their text stands in the notebooks."""
+"""The answers to the self-checking questions, by name. The questions themselves are in the notebooks."""
 
 import math
 from dataclasses import dataclass
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Question:
-    """A question with one right answer, a number or the letter of a choice. Its text stands in the notebook.
+    """A question with one right answer, a number or the letter of a choice. The question's text is in the notebook.
 
-    `wrong` are answers that a particular mistake gives, with what to say about it: (answer, remark).
+    `wrong` lists answers that result from a particular mistake, with a remark: (answer, remark).
     """
 
     answer: float | str
     because: str
     wrong: tuple[tuple[float | str, str], ...] = ()
-    tolerance: float = 0.0  # how far from `answer` a number may be
+    tolerance: float = 0.0  # accepted deviation from `answer`
 
     def matches(self, given: float | str, answer: float | str) -> bool:
-        """Whether a given answer is this one, but for rounding."""
+        """Whether a given answer equals this one, up to rounding."""
         if isinstance(given, str) or isinstance(answer, str):
             return str(given).strip().lower() == str(answer).lower()
         return math.isfinite(given) and abs(given - answer) <= self.tolerance + 1e-9 * abs(answer)
 
     def rounded_to(self, given: float | str) -> bool:
-        """Whether a wrong number is the right one, rounded to fewer digits than the question wants."""
+        """Whether a wrong number is the right answer rounded to too few digits."""
         if isinstance(given, str) or isinstance(self.answer, str) or given == 0 or not self.tolerance:
             return False
         return any(given == round(self.answer, digits) for digits in range(4))

@@ -1,4 +1,4 @@
-"""The answers to the questions of the last four notebooks of `variants`. Their text stands in the notebooks."""
+"""The answers to the questions of the last four notebooks of `variants`. The questions are in the notebooks."""
 
 from course.notebook.questions import Question
 

@@ -1,4 +1,4 @@
-"""Questions in the notebooks that check themselves: `ask("mha-weight", 0.73)`."""
+"""Self-checking questions in the notebooks: `ask("mha-weight", 0.73)`."""
 
 import html
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ KNOWN = QUESTIONS | ATTENTION_QUESTIONS | VARIANTS_QUESTIONS | MODEL_QUESTIONS
 
 @dataclass(frozen=True)
 class Reply:
-    """What is said to an answer; the right answer is folded."""
+    """The reply to an answer; the solution is folded."""
 
     right: bool | None  # None: not answered yet
     remark: str
@@ -34,11 +34,11 @@ class Reply:
 
 
 def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
-    """Say whether an answer is right, and if not, what may have gone wrong.
+    """Check an answer; if it is wrong, suggest the likely mistake.
 
     Args:
         name: of the question.
-        answer: a number, the letter of a choice, or `...` as long as there is none.
+        answer: a number, the letter of a choice, or `...` if there is none yet.
 
     Raises:
         UserError: if there is no such question, or the answer is neither a number nor a letter.
@@ -51,7 +51,7 @@ def ask(name: str, answer: SupportsFloat | str | EllipsisType) -> Reply:
     if answer is ...:
         return Reply(None, "Write your answer in place of the three dots.", question.because)
     try:
-        answer = float(answer)  # numbers of NumPy and torch as well
+        answer = float(answer)  # also for numbers of NumPy and torch
     except (TypeError, ValueError):
         if not isinstance(answer, str):
             raise UserError(f"the answer to this question is {kind}, not {type(answer).__name__}") from None

@@ -1,4 +1,4 @@
-"""Regressions by attention for the notebooks: estimates of a function, and below them the weights they come from."""
+"""Regressions by attention for the notebooks: estimates of a function, and the attention weights below."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -19,9 +19,9 @@ def show_regressions(
     """Draw estimates of one function side by side, and their weights as heatmaps on one scale.
 
     Args:
-        queries: (n_q, 1), in rising order.
+        queries: (n_q, 1), in ascending order.
         truth: the function at the queries, (n_q, 1).
-        data: what was measured: keys (n_k, 1) and values (n_k, 1).
+        data: the measurements: keys (n_k, 1) and values (n_k, 1).
         found: by name, estimates (n_q, 1) and weights (n_q, n_k).
     """
     from IPython.display import display
@@ -47,13 +47,13 @@ def show_regressions(
     show_curves(
         *panels, description=f"Estimates of one function. Mean squared error to it: {words}.", size=(width, 3.6)
     )
-    weights = [one for _, one in found.values()]
+    weights = [matrix for _, matrix in found.values()]
     figure = show_heatmaps(
         [weights],
         xlabel="key",
         ylabel="query",
         titles=list(found),
         figsize=(width, 3.8),
-        limits=(0, max(one.max().item() for one in weights)),
+        limits=(0, max(matrix.max().item() for matrix in weights)),
     )
     display(figure)  # type: ignore[no-untyped-call]

@@ -1,13 +1,13 @@
-"""How long a call takes, for the notebooks."""
+"""Time a call, for the notebooks."""
 
 import time
 from collections.abc import Callable
 
 
 def best_time(call: Callable[[], object], repeat: int = 10) -> float:
-    """The shortest of a few calls in milliseconds; the others were disturbed by something.
+    """Return the shortest time of a few calls in milliseconds; longer ones were disturbed.
 
-    A first call, which prepares things, does not count.
+    A first warm-up call does not count.
     """
     call()
     times = []

@@ -1,4 +1,4 @@
-"""The answers to the questions of the assignment `variants`, notebooks 1 to 4. Their text stands in the notebooks."""
+"""The answers to the questions of `variants`, notebooks 1 to 4. The questions themselves are in the notebooks."""
 
 from course.notebook.questions import Question
 

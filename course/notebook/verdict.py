@@ -1,4 +1,4 @@
-"""What `check` keeps in a kernel: the warm process, the last results, and the verdict as a table."""
+"""State that `check` keeps in a kernel (warm process, last results), and the verdict as a table."""
 
 import atexit
 import hashlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a stage stands in the progress strip."""
+    """The state of a stage in the progress strip."""
 
     stage: Stage
     points: float | None = None  # None: its modules have not been graded as they are now
@@ -41,7 +41,7 @@ class Standing:
 
 
 class Verdict:
-    """A verdict as a notebook shows it."""
+    """A verdict for display in a notebook."""
 
     def __init__(self, html: str, text: str) -> None:
         self.html, self.text = html, text
@@ -64,7 +64,7 @@ class Desk:
         atexit.register(self.session.close)
 
     def check(self, stage: Stage, folder: Path) -> Report:
-        """Grade a stage and remember the result."""
+        """Grade a stage and store the result."""
         self.last = stage
         return self._grade(stage, folder)
 
@@ -77,7 +77,7 @@ class Desk:
         return report
 
     def progress(self, folder: Path) -> list[Standing]:
-        """How all stages stand, as far as that is known."""
+        """Return the state of all stages, as far as known."""
         standings = []
         for stage in self.assignment.stages:
             known, begun, digest = self._results.get(stage.name, (None, False, ""))
@@ -86,14 +86,14 @@ class Desk:
         return standings
 
     def catch_up(self, folder: Path) -> bool:
-        """Grade the stages whose standing is not known; whether there were any."""
+        """Grade the stages with unknown state; return whether there were any."""
         unknown = [standing.stage for standing in self.progress(folder) if standing.points is None]
         for stage in unknown:
             self._grade(stage, folder)
         return bool(unknown)
 
     def is_right(self, stage: Stage, folder: Path) -> bool:
-        """Whether a stage passes all of its visible tests; what is not known is graded."""
+        """Whether a stage passes all of its visible tests; grade it if unknown."""
         known = next(standing.points for standing in self.progress(folder) if standing.stage is stage)
         if known is None:
             report = self._grade(stage, folder)
@@ -101,12 +101,12 @@ class Desk:
         return known == stage.max_points
 
     def mistake(self, stage: Stage) -> tuple[str, "Incorrect"] | None:
-        """The first failed test of a stage whose tensor can be compared with the expected one, element by element."""
-        found = self.session.mistakes.get(stage.name, [])
-        return next(((test, error) for test, error in found if error.expected is not None), None)
+        """Return the first failed test of a stage with a tensor that can be compared element by element."""
+        mistakes = self.session.mistakes.get(stage.name, [])
+        return next(((test, error) for test, error in mistakes if error.expected is not None), None)
 
     def show(self, stage: Stage, report: Report, folder: Path) -> Verdict:
-        """The verdict as a table, with the progress of all stages above it."""
+        """Render the verdict as a table, with the progress of all stages above it."""
         (result,) = for_student(report).stages
         errors = ""
         if (mistake := self.mistake(stage)) is not None:
@@ -117,7 +117,7 @@ class Desk:
             "verdict.html",
             stage=result,
             tests=result.tests,
-            # nbgrader grades one stage and nothing else: the others would stay "…".
+            # nbgrader grades a single stage: the others would stay "…".
             progress=[] if "NBGRADER_EXECUTION" in os.environ else self.progress(folder),
             errors=errors,
             failing=mistake[0] if mistake else "",

@@ -1,7 +1,7 @@
-"""Take one part out of a Transformer, whatever its code is, by hooks on the modules that it is built from.
+"""Remove one part of a Transformer, however it is written, by hooks on its modules.
 
-Each function changes a model in place and returns it. The model must be of the course's modules (their constructors
-are given, so the parts have known names).
+Each function changes a model in place and returns it. The model must consist of the course's modules (their
+constructors are given, so the names of the parts are known).
 """
 
 import math
@@ -10,36 +10,36 @@ from typing import Any
 
 
 def no_change(model: Any) -> Any:
-    """The model as it is, to compare with."""
+    """The unchanged model, for comparison."""
     return model
 
 
 def without_scaling(model: Any) -> Any:
-    """Scores are not divided by sqrt(d_k): the queries are multiplied by it, which takes the division back."""
+    """Do not divide scores by sqrt(d_k): the queries are multiplied by it, which cancels the division."""
     for attention in _attentions(model):
         attention.compute_scaled_dot_product_attention = _unscaled(attention.compute_scaled_dot_product_attention)
     return model
 
 
 def without_positions(model: Any) -> Any:
-    """Nothing is added to the embeddings."""
+    """Add no positional encoding to the embeddings."""
     model.positional_encoding.register_forward_hook(lambda module, args, output: args[0])
     return model
 
 
 def without_residuals(model: Any) -> Any:
-    """LayerNorm(Sublayer(x)) in place of LayerNorm(x + Sublayer(x)): the norms are given their input less x."""
+    """LayerNorm(Sublayer(x)) instead of LayerNorm(x + Sublayer(x)): x is subtracted from the norms' input."""
     for layer in (*model.encoder.layers, *model.decoder.layers):
         pairs = [("self_attn", "self_attn_layer_norm"), ("fc1", "final_layer_norm")]
         if getattr(layer, "encoder_attn", None) is not None:
             pairs.append(("encoder_attn", "encoder_attn_layer_norm"))
-        for first, norm in pairs:  # the module that a sub-layer begins with, and the norm behind it
+        for first, norm in pairs:  # the first module of a sub-layer, and the norm after it
             _cut_residual(getattr(layer, first), getattr(layer, norm))
     return model
 
 
 def without_causal_mask(model: Any) -> Any:
-    """The decoder's self-attention sees all positions of the target, those that it is to predict too."""
+    """Let the decoder's self-attention see all target positions, including those that it must predict."""
     for layer in model.decoder.layers:
 
         def unmasked(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -74,7 +74,7 @@ def _unscaled(attend: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _cut_residual(first: Any, norm: Any) -> None:
-    """Keep x, the first argument of `first`, and take it out of what `norm` is given."""
+    """Keep x, the first argument of `first`, and subtract it from the input of `norm`."""
     kept: list[Any] = []
 
     def keep(module: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The curves of a training run as a figure: the loss, and how good the model was where that was measured."""
+"""Plot the curves of a training run: the loss, and the quality where it was measured."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ def draw_curves(
     """Draw the logs of a run.
 
     Args:
-        folder: where the logs are (`--state`).
+        folder: the folder of the logs (`--state`).
         path: the figure, an SVG or a PNG file.
-        figure: what was measured beside the loss.
-        loss: what the loss is.
+        figure: a label for the metric besides the loss.
+        loss: a label for the loss.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def draw_curves(
         axis.set_xlabel("step")
         axis.grid(alpha=0.3)
         axis.spines[["top", "right"]].set_visible(False)
-    # The same logs give the same file.
+    # The same logs give the same file, byte for byte.
     with mpl.rc_context({"svg.hashsalt": "curves", "svg.fonttype": "path"}):
         drawing.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
 

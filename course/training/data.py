@@ -1,4 +1,4 @@
-"""Sentence pairs as tokens: the tokenizers of a run, and batches that are put together where the model is."""
+"""Sentence pairs as tokens: the tokenizers of a run, and batches assembled on the model's device."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def prepare_tokenizers(
     pairs: list[tuple[str, str]], folder: Path, vocab_size: int, init: Path | None = None
 ) -> tuple[Tokenizer, Tokenizer]:
-    """The tokenizers of both sides, which stay in `folder`: those of the checkpoint `init`, or trained once.
+    """Return the tokenizers of both sides, stored in `folder`: those of the checkpoint `init`, or newly trained ones.
 
     Raises:
-        UserError: if `folder` has others than `init`.
+        UserError: if `folder` has tokenizers other than those of `init`.
     """
     tokenizers = []
     for side, name in enumerate((SOURCE_TOKENIZER, TARGET_TOKENIZER)):
@@ -40,15 +40,15 @@ def prepare_tokenizers(
 def encode_pairs(
     pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, max_tokens: int = 100
 ) -> list[Pair]:
-    """The tokens of sentence pairs, without those of which a side has more than `max_tokens`."""
+    """Encode sentence pairs, leaving out those with more than `max_tokens` on either side."""
     encoded = [(source.encode(german), target.encode(english)) for german, english in pairs]
     return [pair for pair in encoded if max(map(len, pair)) <= max_tokens]
 
 
 class TokenTable:
-    """Sequences of tokens, one behind the other in a single tensor.
+    """Token sequences, concatenated in a single tensor.
 
-    A batch is read from it in a few operations. Making it from lists would take longer than the step on a GPU.
+    A batch is read from it in a few operations. Building it from lists would take longer than the step on a GPU.
     """
 
     def __init__(self, sequences: Sequence[Sequence[int]], device: str) -> None:
@@ -57,13 +57,13 @@ class TokenTable:
         self.lengths = [len(sequence) for sequence in sequences]
         self.tokens = torch.tensor([token for sequence in sequences for token in sequence], device=device)
         lengths = torch.tensor(self.lengths, device=device)
-        self.table = torch.stack([lengths.cumsum(0) - lengths, lengths])  # (2, N): where a sequence starts, its length
+        self.table = torch.stack([lengths.cumsum(0) - lengths, lengths])  # (2, N): start and length of each sequence
 
     def batch(self, rows: list[int]) -> "tuple[torch.Tensor, torch.Tensor]":
-        """The sequences with these numbers.
+        """Return a batch of the sequences with these numbers.
 
         Returns:
-            tokens: (B, T) with T = the largest length, filled up with PAD; lengths: (B,). Both LongTensors.
+            tokens: (B, T) with T = the largest length, padded with PAD; lengths: (B,). Both LongTensors.
         """
         import torch
 

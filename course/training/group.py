@@ -1,4 +1,4 @@
-"""The processes that train one model together, as `torchrun` starts them; without it, one process alone."""
+"""The processes that train one model together, as started by `torchrun`; without it, a single process."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Group:
-    """What a process knows about the others."""
+    """A process's place in its group."""
 
     rank: int = 0
     size: int = 1
@@ -22,7 +22,7 @@ class Group:
 
     @property
     def leads(self) -> bool:
-        """The first process writes the files and reports."""
+        """Whether this is the first process, which writes the files and reports."""
         return self.rank == 0
 
     @property
@@ -30,14 +30,14 @@ class Group:
         return self.device.startswith("cuda")
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait for all processes."""
         if self.size > 1:
             import torch.distributed as dist
 
             dist.barrier()
 
     def sum(self, values: "torch.Tensor") -> "torch.Tensor":
-        """The sum of a tensor over all processes, which replaces it."""
+        """Replace a tensor by its sum over all processes, and return it."""
         if self.size > 1:
             import torch.distributed as dist
 
@@ -45,7 +45,7 @@ class Group:
         return values
 
     def parallel(self, model: Any) -> Any:
-        """The model with gradients that are averaged over the processes."""
+        """Wrap the model so that gradients are averaged over the processes."""
         if self.size == 1:
             return model
         from torch.nn.parallel import DistributedDataParallel
@@ -55,10 +55,10 @@ class Group:
 
 @contextmanager
 def joined(device: str | None = None) -> Iterator[Group]:
-    """Join the processes that torchrun started, for the time of the `with` block.
+    """Join the processes started by torchrun, for the time of the `with` block.
 
     Args:
-        device: "cpu" or "cuda"; None means CUDA where there is one.
+        device: "cpu" or "cuda"; None means CUDA if available.
 
     Raises:
         UserError: if there is no such device for this process.
@@ -88,5 +88,5 @@ def joined(device: str | None = None) -> Iterator[Group]:
         dist.destroy_process_group()
 
 
-# What torchrun says to the processes that it starts, and what holds without it.
+# The variables that torchrun sets for its processes, with the defaults for a single process.
 TORCHRUN = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}

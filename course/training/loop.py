@@ -1,4 +1,4 @@
-"""The loop of a training run: a progress bar, two log files, and a state that is saved every two minutes."""
+"""The training loop: a progress bar, two log files, and a state that is saved every two minutes."""
 
 import csv
 import time
@@ -17,7 +17,7 @@ LOG, VALIDATION_LOG = "log.csv", "validation.csv"
 
 
 class Quality(Protocol):
-    """What a validation finds: the loss, and the figure by which this kind of model is judged."""
+    """The result of a validation: the loss, and a metric for this kind of model."""
 
     @property
     def loss(self) -> float: ...
@@ -26,9 +26,9 @@ class Quality(Protocol):
 
 
 class Validation(Protocol):
-    """Data that a model is measured on now and then."""
+    """Data for measuring a model at intervals."""
 
-    figure: str  # what `Quality.figure` is, in a word
+    figure: str  # the name of `Quality.figure`
 
     def measure(self, model: Any) -> Quality: ...
 
@@ -40,13 +40,13 @@ def train(
     stop: Callable[[Any], bool] | None = None,
     log_every: int | None = None,
 ) -> None:
-    """Train to the end, or until `stop` says so; the state is saved in both cases.
+    """Train to the end, or until `stop` returns true; the state is saved in both cases.
 
     Args:
         trainer: the run, at any step.
-        validation: what is measured every `validate_every` steps (None: once an epoch) and at the end.
-        stop: is asked before every step and after the last one.
-        log_every: the number of steps that a row of the log stands for (None: LOG_EVERY_STEPS).
+        validation: measured every `validate_every` steps (None: once an epoch) and at the end.
+        stop: called before every step and after the last one.
+        log_every: the number of steps per row of the log (None: LOG_EVERY_STEPS).
     """
     import torch
 
@@ -67,7 +67,7 @@ def train(
         loss_sum, tokens = torch.zeros((), device=group.device), 0
         while not (stop is not None and stop(trainer)) and trainer.step < trainer.total_steps:
             loss, count = trainer.train_step()
-            loss_sum += loss  # stays on the device: to look at it would make a GPU wait
+            loss_sum += loss  # stays on the device: reading it would make the GPU wait
             tokens += count
             step, last = trainer.step, trainer.step == trainer.total_steps
             if step % log_every == 0 or last:
@@ -94,7 +94,7 @@ def train(
 
 @contextmanager
 def csv_log(path: Path, columns: Iterable[str], step: int, group: Group) -> Iterator[Any]:
-    """A function that writes a row to a log. Rows of an earlier part of the run stay, up to `step`."""
+    """Yield a function that writes a row to a log. Rows from an earlier part of the run are kept up to `step`."""
     if not group.leads:
         yield lambda row: None
         return
@@ -113,7 +113,7 @@ def csv_log(path: Path, columns: Iterable[str], step: int, group: Group) -> Iter
 
 
 def read_log(path: Path) -> list[list[str]]:
-    """The rows of a log, without its heading; none if there is no log yet."""
+    """Return the rows of a log, without its header; none if there is no log yet."""
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:

@@ -11,9 +11,10 @@ from course.training.group import Group
 
 @contextmanager
 def progress_bar(group: Group) -> Iterator[Any]:
-    """A bar with the speed and the time left; the other processes of a group show nothing.
+    """Show a bar with the speed and the remaining time; only in the first process of a group.
 
-    The time left follows from the mean speed of the whole run: that of the last steps jumps on a busy machine.
+    The remaining time is computed from the mean speed of the whole run: that of the last steps varies on a busy
+    machine.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -36,7 +37,7 @@ def progress_bar(group: Group) -> Iterator[Any]:
 
 
 def _write_lines(progress: Any) -> None:
-    """Show each update as text, in place of the one before. A widget would stay blank where no kernel runs."""
+    """Show each update as text that replaces the previous one. A widget would be blank without a kernel."""
     from IPython.display import display
     from rich.console import Console
 
@@ -50,7 +51,7 @@ def _write_lines(progress: Any) -> None:
         line = {"text/plain": page.file.getvalue().rstrip()}  # type: ignore[attr-defined]
         if handles:
             handles[0].update(line, raw=True)
-        else:  # not before: a run that is at its end already shows no empty line
+        else:  # not earlier, so that a finished run shows no empty line
             handles.append(display(line, raw=True, display_id=True))  # type: ignore[no-untyped-call]
 
     progress.update = update_and_write

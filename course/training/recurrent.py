@@ -1,4 +1,4 @@
-"""A recurrent translator (`solutions/attention/seq2seq.py`) in training: first weights, a faster decoder, a lab."""
+"""A recurrent translator (`solutions/attention/seq2seq.py`) in training: initial weights, a faster decoder, a lab."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from course.text import Pair, pad
 
 
 def initialise_recurrent(model: Any) -> None:
-    """Xavier values for the linear maps and for each gate's input, orthogonal ones for each gate's state, biases 0;
-    N(0, 0.1^2) for the embeddings, which nothing has to be heard through."""
+    """Initialise: Xavier for the linear maps and each gate's input, orthogonal for each gate's state, biases 0;
+    N(0, 0.1^2) for the embeddings, to which no positional encoding is added."""
     from torch import nn
 
     for name, parameter in model.named_parameters():
@@ -27,10 +27,11 @@ def initialise_recurrent(model: Any) -> None:
 
 
 def precomputed_decoder(model: Any) -> None:
-    """Let teacher forcing compute outside its loop whatever does not depend on the state, with the same result.
+    """Move everything independent of the state out of the teacher-forcing loop, with the same result.
 
-    Outside are the keys of attention (W_k), the part of the gates that comes from the tokens and from the encoder's
-    outputs (the context is a mean of these, and the gates are linear in it), and the scores over the vocabulary.
+    Outside the loop are attention's keys (W_k), the parts of the gates that depend on the tokens and the encoder
+    outputs
+    (the context is a mean of these, and the gates are linear in it), and the scores over the vocabulary.
 
     Args:
         model: a `Seq2Seq` of the reference or of other modules with the same interface and parameters.
@@ -55,7 +56,8 @@ def precomputed_decoder(model: Any) -> None:
             padding = positions >= src_lengths[:, None]  # (B, T_e)
             forbidden = torch.zeros_like(padding, dtype=cell.weight_hh.dtype).masked_fill(padding, -torch.inf)
             states, weights = [], []
-            # In full precision, for rounding would add up along the sentence; there is little to save here anyway.
+            # In full precision, since rounding errors would add up along the sentence; there is little to save here
+            # anyway.
             with torch.autocast(state.device.type, enabled=False):
                 token_gates, source_gates, keys, state = (
                     x.to(forbidden.dtype) for x in (token_gates, source_gates, keys, state)
@@ -80,23 +82,23 @@ def precomputed_decoder(model: Any) -> None:
 
 
 def without_attention(model: Any) -> Any:
-    """Let the decoder of a model see nothing of the source but its own first state: it attends to zeros."""
+    """Hide the source from the decoder, except in its initial state: it attends to zeros."""
     model.encoder.register_forward_hook(lambda module, args, found: (found[0] * 0, found[1]))
     return model
 
 
 def accuracy_by_length(model: Any, pairs: Sequence[Pair], width: int = 4) -> dict[int, float]:
-    """The share of target tokens that are predicted right from the true tokens before them, by the target's length.
+    """The fraction of target tokens predicted correctly with teacher forcing, by the target's length.
 
-    BOS and EOS do not count, neither in the lengths nor in the shares.
+    BOS and EOS are excluded, both from the lengths and from the fractions.
 
     Args:
         model: a `Seq2Seq`, or another translator with the same `forward`.
         pairs: source and target tokens.
-        width: how many lengths make a group.
+        width: the number of lengths in a group.
 
     Returns:
-        for each group, by its largest length, the share of all its tokens.
+        For each group, by its largest length, the fraction of all its tokens.
     """
     import torch
 
@@ -105,8 +107,8 @@ def accuracy_by_length(model: Any, pairs: Sequence[Pair], width: int = 4) -> dic
     with torch.no_grad():
         logits = model(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
     right = logits.argmax(dim=-1) == tgt[:, 1:]  # (B, T_d)
-    found: dict[int, list[bool]] = {}
+    groups: dict[int, list[bool]] = {}
     for row, length in enumerate((tgt_lengths - 2).tolist()):
-        group = -(-length // width) * width  # up to the next multiple
-        found.setdefault(group, []).extend(right[row, :length].tolist())
-    return {group: sum(found[group]) / len(found[group]) for group in sorted(found)}
+        group = -(-length // width) * width  # rounded up to a multiple of width
+        groups.setdefault(group, []).extend(right[row, :length].tolist())
+    return {group: sum(groups[group]) / len(groups[group]) for group in sorted(groups)}

@@ -1,11 +1,11 @@
-"""How to train: the settings of a run, which are saved with its state."""
+"""The training settings of a run, which are saved with its state."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How to train. The learning rate rises linearly for `warmup_steps` and then falls linearly to zero.
+    """Training settings. The learning rate rises linearly for `warmup_steps` and then falls linearly to zero.
 
     The result is the mean of the weights after the last step, `average_every` steps before it, and so on, `average`
     times in all.
@@ -22,12 +22,12 @@ class TrainConfig:
     average_every: int = 100
 
     def rate(self, step: int, total_steps: int) -> float:
-        """The learning rate of a step, counted from 0."""
+        """Return the learning rate of a step, counted from 0."""
         rising = (step + 1) / self.warmup_steps
         falling = (total_steps - step) / max(1, total_steps - self.warmup_steps)
         return self.peak_rate * max(0.0, min(rising, falling))
 
     def averaged_steps(self, total_steps: int) -> list[int]:
-        """The numbers of steps after which the weights go into the mean."""
+        """Return the steps after which the weights are included in the mean."""
         steps = range(total_steps, 0, -self.average_every)
         return sorted(steps[: self.average])

@@ -1,6 +1,6 @@
-"""Small runs for a notebook, by the loop that made the checkpoint: stopped and gone on with as one likes.
+"""Small runs for a notebook, by the loop that trained the checkpoint; they can be stopped and continued.
 
-The task that needs no data is to reverse a sequence of letters: a model that can do it has learnt where to look.
+The example task, which needs no data, is to reverse a sequence of letters: it requires learning where to attend.
 """
 
 import hashlib
@@ -21,31 +21,31 @@ from course.training.loop import LOG, csv_log, read_log, train
 from course.training.trainer import STATE, Trainer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-FIRST = 4  # behind <unk>, <pad>, <s> and </s>
+FIRST = 4  # after <unk>, <pad>, <s> and </s>
 MEASURED, CODE = "measured.csv", "code.txt"
 
 
 class Letters:
-    """A tokenizer whose tokens are the small letters; it does what a `course.text.Tokenizer` does."""
+    """A tokenizer whose tokens are the lower-case letters, with the interface of `course.text.Tokenizer`."""
 
     vocab_size = FIRST + len(LETTERS)
 
     def encode(self, text: str) -> list[int]:
-        """Token indices, BOS and EOS included; what is no letter from a to z becomes UNK."""
+        """Return token indices with BOS and EOS; any character except a to z becomes UNK."""
         return [BOS, *(FIRST + LETTERS.index(letter) if letter in LETTERS else UNK for letter in text), EOS]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The letters of token indices; the special tokens are left out."""
+        """Return the letters of token indices, without special tokens."""
         return "".join(LETTERS[token - FIRST] for token in map(int, tokens) if token >= FIRST)
 
     def pieces(self, tokens: Sequence[int]) -> list[str]:
-        """The written form of each token, for the axes of a heatmap."""
+        """Return the string of each token, for the axes of a heatmap."""
         special = {UNK: "<unk>", PAD: "<pad>", BOS: "<s>", EOS: "</s>"}
         return [special[token] if token < FIRST else LETTERS[token - FIRST] for token in map(int, tokens)]
 
 
 def reversal_pairs(count: int, seed: int, longest: int = 10) -> list[Pair]:
-    """Random sequences of 1 to `longest` letters, and the same backwards; both with BOS and EOS."""
+    """Return random sequences of 1 to `longest` letters with their reversals; both with BOS and EOS."""
     draw = random.Random(seed)
     pairs = []
     for _ in range(count):
@@ -55,22 +55,22 @@ def reversal_pairs(count: int, seed: int, longest: int = 10) -> list[Pair]:
 
 
 def reversal_config(max_seq_length: int = 30) -> ModelConfig:
-    """A model that is large enough to reverse ten letters: two layers with four heads of 16 features."""
+    """Return a model size sufficient to reverse ten letters: two layers with four heads of 16 features."""
     letters = Letters.vocab_size
     config = ModelConfig(letters, letters, d_model=64, num_heads=4, num_layers=2, d_ff=256)
     return replace(config, max_seq_length=max_seq_length, dropout_prob=0.0)
 
 
 def count_exact(model: Any, pairs: Sequence[Pair]) -> int:
-    """How many sources are turned into exactly their targets by greedy decoding."""
+    """Count the sources that greedy decoding turns into exactly their targets."""
     from course.translation.decoding import greedy_decode
 
-    found = greedy_decode(model, [source for source, _ in pairs])
-    return sum(result == target[1:-1] for result, (_, target) in zip(found, pairs, strict=True))
+    decoded = greedy_decode(model, [source for source, _ in pairs])
+    return sum(result == target[1:-1] for result, (_, target) in zip(decoded, pairs, strict=True))
 
 
 def held_out_loss(model: Any, pairs: Sequence[Pair]) -> float:
-    """The loss per target token, without label smoothing."""
+    """Return the loss per target token, without label smoothing."""
     import torch
     import torch.nn.functional as F
 
@@ -82,7 +82,7 @@ def held_out_loss(model: Any, pairs: Sequence[Pair]) -> float:
 
 
 def new_model(config: ModelConfig, modules: SimpleNamespace, seed: int = 1) -> Any:
-    """A `Transformer` of these modules, with the first weights that a seed gives."""
+    """Build a `Transformer` of these modules, with weights initialised from a seed."""
     import torch
 
     from course.checkpoint import build_model
@@ -96,12 +96,12 @@ def new_model(config: ModelConfig, modules: SimpleNamespace, seed: int = 1) -> A
 
 @dataclass(frozen=True)
 class Curve:
-    """What a run has shown so far."""
+    """The results of a run so far."""
 
     steps: list[int]
-    losses: list[float]  # per target token, each the mean since the step before
-    measured: dict[int, float]  # step -> what `measure` gave
-    done: bool  # whether the run is at its end
+    losses: list[float]  # per target token, each the mean since the previous entry
+    measured: dict[int, float]  # step -> result of `measure`
+    done: bool  # whether the run is finished
 
 
 def train_small(
@@ -111,18 +111,18 @@ def train_small(
     keep: Sequence[int] = (),
     log_every: int = 10,
 ) -> Curve:
-    """Train to the end, or until the kernel is interrupted; then the next call goes on where this one stopped.
+    """Train to the end, or until the kernel is interrupted; the next call continues from there.
 
-    The run lies in the trainer's folder. It begins anew if the code of the modules has changed since.
+    The state is in the trainer's folder. The run restarts if the code of the modules has changed.
 
     Args:
-        trainer: a new one; an earlier state in its folder is taken up.
-        measure: what is measured of the model every `measure_every` steps, before the first and after the last.
+        trainer: a new trainer; an earlier state in its folder is resumed.
+        measure: called with the model every `measure_every` steps, before the first and after the last.
         keep: the weights after these steps stay in the folder (`weights_after`).
-        log_every: the number of steps that a point of the curve stands for.
+        log_every: the number of steps per point of the curve.
 
     Raises:
-        UserError: if the folder holds a run with other settings.
+        UserError: if the folder has a run with other settings.
     """
     from course.checkpoint import save_weights
 
@@ -157,10 +157,10 @@ def train_small(
 
 
 def weights_after(step: int, folder: Path) -> dict[str, Any]:
-    """The weights that `train_small` kept after a step.
+    """Return the weights that `train_small` kept after a step.
 
     Raises:
-        UserError: if the run has not come so far.
+        UserError: if the run has not reached this step.
     """
     from course.checkpoint import load_weights
 
@@ -173,12 +173,12 @@ def _weights(folder: Path, step: int | str) -> Path:
 
 @contextmanager
 def interrupt() -> Iterator[threading.Event]:
-    """An interrupt (Kernel, Interrupt in a notebook, Ctrl-C in a terminal) sets the event and stops nothing by itself.
+    """Turn an interrupt (Kernel, Interrupt in a notebook, Ctrl-C in a terminal) into an event.
 
-    So the step that is being computed is finished, and nothing of it is lost.
+    So the current step is finished, and nothing of it is lost.
     """
     asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():  # only there Python lets anyone listen
+    if threading.current_thread() is not threading.main_thread():  # signal handlers work only in the main thread
         yield asked
         return
     before = signal.signal(signal.SIGINT, lambda *_: asked.set())
@@ -189,7 +189,7 @@ def interrupt() -> Iterator[threading.Event]:
 
 
 def _begin_anew_if_changed(trainer: Trainer) -> None:
-    """Remove the state of a run that other code has trained."""
+    """Delete the state of a run that was trained with different code."""
     kinds = {type(module) for module in trainer.model.modules() if type(module).__module__ in students_modules()}
     texts = [Path(file).read_bytes() for file in sorted({kind.forward.__code__.co_filename for kind in kinds})]
     code, known = hashlib.sha256(b"\0".join(texts)).hexdigest(), trainer.folder / CODE

@@ -1,4 +1,4 @@
-"""What makes a training step faster without changing what is learnt, and the first weights."""
+"""Speed up a training step without changing what is learnt; initialise the weights."""
 
 import ctypes
 import sys
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def keep_freed_memory() -> None:
-    """Stop glibc from giving large tensors back to the system at every step.
+    """Stop glibc from returning large tensors to the system at every step.
 
-    Without this each step maps and clears the same pages again, which costs more than the arithmetic on a CPU.
-    Elsewhere (macOS, Windows, musl) this does nothing.
+    Otherwise each step maps and clears the same pages again, which costs more than the arithmetic on a CPU. Elsewhere
+    (macOS, Windows, musl) this does nothing.
     """
     try:
         libc = ctypes.CDLL("libc.so.6")
@@ -22,10 +22,11 @@ def keep_freed_memory() -> None:
 
 
 def fast_dropout(model: Any) -> None:
-    """Let every Dropout of the model draw one random byte instead of one random float for each element.
+    """Make every Dropout of the model sample one random byte instead of one random float per element.
 
-    Random numbers were a quarter of a training step on the CPU. The probability becomes a multiple of 1/256, and
-    the scale fits it exactly, so the expected value stays the same.
+    Random numbers took a quarter of a training step on the CPU. The probability is rounded to a multiple of 1/256, and
+    the
+    scale matches it exactly, so the expected value is unchanged.
     """
     import torch
     from torch import nn
@@ -45,7 +46,7 @@ def fast_dropout(model: Any) -> None:
 
 
 def fused_attention(model: Any, attention_class: type) -> None:
-    """Let every attention of the model call torch's `scaled_dot_product_attention`, which keeps no weights.
+    """Make every attention of the model call torch's `scaled_dot_product_attention`, which stores no weights.
 
     Args:
         model: a `Transformer`.
@@ -63,7 +64,7 @@ def fused_attention(model: Any, attention_class: type) -> None:
             key_padding_mask: torch.Tensor | None = None,
             attention_mask: torch.Tensor | None = None,
         ) -> torch.Tensor:
-            allowed = None  # (B or 1, 1, T_q or 1, T_k), true where a query may look
+            allowed = None  # (B or 1, 1, T_q or 1, T_k), true where a query may attend
             if key_padding_mask is not None:
                 allowed = (key_padding_mask == 0)[:, None, None, :]
             if attention_mask is not None:
@@ -78,14 +79,14 @@ def fused_attention(model: Any, attention_class: type) -> None:
 
 
 def importable(modules: SimpleNamespace) -> None:
-    """Let `import` find the five modules, for torch.compile looks code up by the name of its module."""
+    """Make the five modules importable, since torch.compile looks up code by its module's name."""
     sys.modules.update(vars(modules))
 
 
 def initialise(model: Any) -> None:
-    """Xavier values for the linear maps; N(0, 1) for the embeddings.
+    """Initialise: Xavier for the linear maps, N(0, 1) for the embeddings.
 
-    The embeddings are not scaled by sqrt(d_model), so smaller values would drown in the positional encoding.
+    The embeddings are not scaled by sqrt(d_model), so smaller values would vanish in the positional encoding.
     """
     from torch import nn
 

@@ -1,4 +1,4 @@
-"""A training run: the data, the model, the step, and the state that is saved between steps."""
+"""A training run: the data, the model, the step, and the state saved between steps."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -19,7 +19,7 @@ ALONE = Group()
 
 
 class Run:
-    """What every training run has: a model, an optimizer, the step, the mean of the last weights, and a saved state."""
+    """The common part of all training runs: model, optimizer, step, mean of the last weights, saved state."""
 
     def __init__(
         self, model: Any, optimizer: Any, config: TrainConfig, folder: Path, steps_per_epoch: int, group: Group = ALONE
@@ -33,24 +33,24 @@ class Run:
         self.weight_sum: dict[str, torch.Tensor] = {}
 
     def train_step(self) -> "tuple[torch.Tensor, int]":
-        """One update.
+        """Do one update.
 
         Returns:
-            the sum of the losses of this process's targets, and the number of targets of all processes.
+            The sum of the losses of this process's targets, and the number of targets of all processes.
         """
         raise NotImplementedError
 
     def begin_step(self) -> None:
-        """Set the learning rate, and start the random numbers of dropout: they depend on the step alone."""
+        """Set the learning rate, and seed dropout's random numbers from the step alone."""
         import torch
 
         for settings in self.optimizer.param_groups:
             settings["lr"] = self.config.rate(self.step, self.total_steps)
-        torch.manual_seed((self.config.seed * 1_000_003 + self.step) * 4096 + self.group.rank)  # a resumed run's too
+        torch.manual_seed((self.config.seed * 1_000_003 + self.step) * 4096 + self.group.rank)  # same in a resumed run
         self.model.train()
 
     def update(self, loss: "torch.Tensor") -> None:
-        """Change the weights by the clipped gradients of a loss."""
+        """Update the weights by the clipped gradients of a loss."""
         import torch
 
         self.optimizer.zero_grad()
@@ -62,9 +62,9 @@ class Run:
             self.add_to_average()
 
     def add_to_average(self) -> None:
-        """Add the weights as they are now to the sum, of which the mean is taken at the end."""
+        """Add the current weights to the sum whose mean is taken at the end."""
         wanted = self.config.averaged_steps(self.total_steps)
-        if not set(self.averaged) <= set(wanted):  # the run has become longer: what was its end is no longer
+        if not set(self.averaged) <= set(wanted):  # the run has been extended, so its end has moved
             self.averaged, self.weight_sum = [], {}
         for name, parameter in self.model.named_parameters():
             weights = parameter.detach()
@@ -72,12 +72,12 @@ class Run:
         self.averaged.append(self.step)
 
     def finish(self) -> None:
-        """Give the model the mean of the averaged weights. The state that was saved keeps those of the last step."""
+        """Load the mean of the averaged weights into the model. The saved state keeps those of the last step."""
         means = {name: total / len(self.averaged) for name, total in self.weight_sum.items()}
-        self.model.load_state_dict(means, strict=False)  # the buffers stay
+        self.model.load_state_dict(means, strict=False)  # buffers are unchanged
 
     def save(self) -> None:
-        """Write the state; the file is replaced in one go, so a stop at any moment leaves a whole one."""
+        """Write the state; the file is replaced atomically, so a stop at any time leaves a complete state."""
         import torch
 
         if not self.group.leads:
@@ -96,7 +96,7 @@ class Run:
         partial.replace(self.folder / STATE)
 
     def resume(self) -> bool:
-        """Go back to the saved state, if there is one.
+        """Load the saved state, if there is one; return whether there was.
 
         Raises:
             UserError: if the state is damaged or belongs to another configuration. The number of epochs may change.
@@ -125,7 +125,7 @@ class Run:
 
 
 class Trainer(Run):
-    """A translator on its way. All processes of a group have one, with the same weights after every step."""
+    """The run of a translator. Every process of a group has one, with the same weights after every step."""
 
     def __init__(
         self,
@@ -137,16 +137,16 @@ class Trainer(Run):
         bf16: bool = False,
         compiled: bool = False,
     ) -> None:
-        """Begin a run.
+        """Start a run.
 
         Args:
-            model: a `Transformer` with its first weights.
+            model: a `Transformer` with initialised weights.
             pairs: source and target tokens.
-            config: how to train.
-            folder: where the state is saved.
+            config: the training settings.
+            folder: the folder for the state.
             group: the processes that train together.
             bf16: multiply in bfloat16 (autocast); the weights stay in float32.
-            compiled: let torch.compile write the kernels. That takes minutes at the start.
+            compiled: use kernels from torch.compile, which takes minutes at the start.
         """
         import torch
 
@@ -162,7 +162,7 @@ class Trainer(Run):
         super().__init__(model, optimizer, config, folder, len(self.batches(0)), group)
 
     def batches(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch, cut to the number of the first epoch so that every epoch has as many."""
+        """Return the batches of an epoch, cut to the number of the first epoch so that all epochs are equally long."""
         if self.epoch_batches is None or self.epoch_batches[0] != epoch:
             batches = batch_by_length(self.pairs, self.config.batch_tokens, seed=self.config.seed * 1000 + epoch)
             self.epoch_batches = (epoch, batches)
@@ -175,28 +175,28 @@ class Trainer(Run):
         group = self.group
         epoch, index = divmod(self.step, self.steps_per_epoch)
         batches = self.batches(epoch)
-        # An epoch may come out a batch short; then its first batch serves again.
+        # An epoch may be a batch short; then its first batch is used again.
         batch = batches[index % len(batches)]
         count = sum(self.tables[1].lengths[pair] - 1 for pair in batch)
-        share = batch[group.rank :: group.size]  # batches are sorted by length, so the shares weigh the same
+        share = batch[group.rank :: group.size]  # batches are sorted by length, so the shares are equally large
         (src, src_lengths), (tgt, tgt_lengths) = (table.batch(share or batch[:1]) for table in self.tables)
         self.begin_step()
         with torch.autocast(group.device.partition(":")[0], dtype=torch.bfloat16, enabled=self.bf16):
             # Teacher forcing: the decoder reads all tokens but the last and predicts all but the first.
             logits = self.forward(src=src, tgt=tgt[:, :-1], src_lengths=src_lengths, tgt_lengths=tgt_lengths - 1)
         loss = self.loss(logits.float(), tgt[:, 1:])
-        if not share:  # more processes than pairs: this one takes part, and counts for nothing
+        if not share:  # more processes than pairs: this one takes part without weight
             loss = loss * 0
-        # The group averages the gradients over its processes; wanted is the mean over all tokens.
+        # The group averages the gradients over its processes; the goal is the mean over all tokens.
         self.update(loss * (group.size / count))
         return loss.detach(), count
 
     def loss(self, logits: "torch.Tensor", wanted: "torch.Tensor") -> "torch.Tensor":
-        """The sum of the losses of all tokens that are not padding.
+        """The sum of the losses of all tokens except padding.
 
         Args:
             logits: (B, T_d, vocabulary).
-            wanted: the tokens that are to be predicted, (B, T_d).
+            wanted: the target tokens, (B, T_d).
         """
         import torch.nn.functional as F
 

@@ -1,4 +1,4 @@
-"""How good a model is on sentences that it does not train on: the loss, and BLEU of greedy translations."""
+"""Measure a model on held-out sentences: the loss, and BLEU of greedy translations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ from course.errors import UserError
 from course.text import Tokenizer, batch_by_length
 from course.training.data import TokenTable, encode_pairs
 
-# The model, the sources, how many tokens at once, and whether to keep keys and values: the translations.
+# (model, sources, tokens per batch, whether to use a KV cache) -> translations
 Translate = Callable[[Any, list[list[int]], int, bool], list[list[int]]]
 
 
 @dataclass(frozen=True)
 class Quality:
-    """What one validation found."""
+    """The result of a validation."""
 
     loss: float  # per target token, without label smoothing
     bleu: float
 
     @property
     def figure(self) -> float:
-        """What the curves show beside the loss."""
+        """The metric that the curves show besides the loss."""
         return self.bleu
 
 
 class Validation:
-    """Sentence pairs with which a model is measured now and then."""
+    """Sentence pairs for measuring a model at intervals."""
 
     figure = "bleu"
 
@@ -46,13 +46,13 @@ class Validation:
         Args:
             pairs: German and English.
             source, target: the tokenizers of both sides.
-            longest: the largest number of tokens of a sentence.
-            device: where the model is.
-            cache: translate with the course's KV cache; without, with the model's own `forward_decoder`.
-            translate: how to translate; by default as a Transformer does.
+            longest: the maximum number of tokens of a sentence.
+            device: the device of the model.
+            cache: translate with the course's KV cache; otherwise with the model's own `forward_decoder`.
+            translate: the translation function; by default that of a Transformer.
 
         Raises:
-            UserError: if there are none, or one has more than `longest` tokens on a side.
+            UserError: if there are no pairs, or a side has more than `longest` tokens.
         """
         self.references = [english for _, english in pairs]
         self.target, self.batch_tokens, self.cache, self.translate = target, 4096, cache, translate
@@ -63,7 +63,7 @@ class Validation:
         self.batches = batch_by_length(self.pairs, self.batch_tokens, seed=0)
 
     def measure(self, model: Any) -> Quality:
-        """Translate all sentences."""
+        """Compute the loss and translate all sentences."""
         import torch
         import torch.nn.functional as F
         from sacrebleu.metrics.bleu import BLEU
@@ -80,6 +80,6 @@ class Validation:
         from course.translation.decoding import greedy_decode
 
         translate = self.translate or greedy_decode
-        found = translate(model, [source for source, _ in self.pairs], self.batch_tokens, self.cache)
-        bleu = BLEU().corpus_score([self.target.decode(result) for result in found], [self.references]).score
+        translations = translate(model, [source for source, _ in self.pairs], self.batch_tokens, self.cache)
+        bleu = BLEU().corpus_score([self.target.decode(result) for result in translations], [self.references]).score
         return Quality(loss.item() / tokens, bleu)

@@ -1,7 +1,8 @@
-"""Does cross-attention look where a person would? Word pairs of our own sentences, aligned by hand.
+"""Measure whether cross-attention agrees with a person, on word pairs of our own sentences, aligned by hand.
 
-Of a pair (German word, English word) a head agrees if, while the English word is predicted, it looks at the German
-word more than at any other word, sentence mark or end of the sentence. Target tokens are given (teacher forcing).
+A head agrees on a pair (German word, English word) if, while the English word is predicted, it attends to the German
+word more than to any other word, punctuation mark or the end of the sentence. Target tokens are given (teacher
+forcing).
 """
 
 import json
@@ -24,7 +25,7 @@ SPECIAL = ("<s>", "</s>")
 
 @dataclass(frozen=True)
 class Aligned:
-    """A sentence, its translation, and pairs of words that mean the same; each word stands once in its sentence."""
+    """A sentence, its translation, and pairs of corresponding words; each word is unique in its sentence."""
 
     german: str
     english: str
@@ -33,20 +34,20 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often each head of the decoder's cross-attention agrees."""
+    """How often each cross-attention head of the decoder agrees."""
 
     pairs: int
-    agreeing: "torch.Tensor"  # (layers, H), how many pairs
+    agreeing: "torch.Tensor"  # (layers, H), number of pairs
 
     @property
     def best(self) -> tuple[int, int]:
-        """Layer and head that agree most often, counted from 0."""
+        """The layer and head that agree most often, counted from 0."""
         layer, head = divmod(int(self.agreeing.argmax()), self.agreeing.size(1))
         return layer, head
 
     @property
     def share(self) -> float:
-        """The share of the pairs on which the best head agrees."""
+        """The fraction of pairs on which the best head agrees."""
         return int(self.agreeing.max()) / self.pairs
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,10 +82,10 @@ def _cross_attention(model: Any, src: "torch.Tensor", tgt: "torch.Tensor") -> "t
 def agreement(
     checkpoint: "Checkpoint", sentences: list[Aligned] | None = None, weigh: Callable[..., Any] | None = None
 ) -> Agreement:
-    """Count on how many pairs each head agrees.
+    """Count the pairs on which each head agrees.
 
     Args:
-        weigh: gives the weights (layers, H, T_d, T_e) for a model, a source and a target; by default a Transformer's
+        weigh: returns the weights (layers, H, T_d, T_e) for a model, a source and a target; by default a Transformer's
             cross-attention.
 
     Raises:
@@ -97,22 +98,22 @@ def agreement(
     hits = []
     for sentence in sentences:
         src, tgt = checkpoint.source.encode(sentence.german), checkpoint.target.encode(sentence.english)
-        # The last target token is only predicted.
+        # The last target token is predicted, but not read.
         cross = weigh(checkpoint.model, torch.tensor([src]), torch.tensor([tgt[:-1]]))
         german, english = words(checkpoint.source.pieces(src)), words(checkpoint.target.pieces(tgt))
         others = sorted(set(range(len(src))) - {place for places in german for place in places})
-        groups = [*german, *([place] for place in others)]  # what a head can look at
+        groups = [*german, *([place] for place in others)]  # everything that a head can attend to
         looks = torch.stack([cross[..., places].sum(-1) for places in groups], dim=-1)  # (layers, H, T_d, groups)
         for source_word, target_word in sentence.pairs:
-            # A row predicts the token behind it.
+            # A row predicts the next token.
             rows = [place - 1 for place in english[number_of(target_word, sentence.english)]]
-            seen = looks[:, :, rows].mean(dim=2).argmax(dim=-1)  # (layers, H)
-            hits.append(seen == number_of(source_word, sentence.german))
+            attended = looks[:, :, rows].mean(dim=2).argmax(dim=-1)  # (layers, H)
+            hits.append(attended == number_of(source_word, sentence.german))
     return Agreement(len(hits), torch.stack(hits).sum(dim=0))
 
 
 def words(pieces: list[str]) -> list[list[int]]:
-    """For each word the numbers of its pieces, without those of sentence marks. A word starts with "▁"."""
+    """Return the piece numbers of each word, without punctuation. A word starts with "▁"."""
     places: list[list[int]] = []
     for number, piece in enumerate(pieces):
         if piece.startswith("▁"):
@@ -123,10 +124,10 @@ def words(pieces: list[str]) -> list[list[int]]:
 
 
 def number_of(word: str, sentence: str) -> int:
-    """Which word of the sentence this is, counted from 0.
+    """Return the position of a word in the sentence, counted from 0.
 
     Raises:
-        UserError: if it does not stand there exactly once.
+        UserError: if it does not occur exactly once.
     """
     numbers = [number for number, text in enumerate(sentence.split()) if text.strip(punctuation) == word]
     if len(numbers) != 1:

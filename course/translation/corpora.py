@@ -1,7 +1,7 @@
-"""German-English sentence pairs for training and evaluation: where they come from, fetching and reading them.
+"""German-English sentence pairs for training and evaluation: their sources, fetching and reading them.
 
 A corpus is a file `<name>.tsv.gz` of lines "German<TAB>English" in UTF-8. The checksums are those of the text, not of
-the compressed file, because gzip programs differ in the bytes that they write.
+the compressed file, because gzip programs write different bytes.
 """
 
 import gzip
@@ -30,8 +30,8 @@ CHALLENGE_LICENCE = "CC BY-NC-SA 4.0, see github.com/Helsinki-NLP/Tatoeba-Challe
 class Corpus:
     """A known corpus.
 
-    The two sides are files with one sentence a line, plain or gzipped. A corpus without them is a selection, cleaned
-    and split for this course, that upstream does not offer: it cannot be fetched.
+    The two sides are files with one sentence per line, plain or gzipped. A corpus without these files is a selection,
+    cleaned and split for this course, that upstream does not offer: it cannot be fetched.
     """
 
     pairs: int
@@ -55,7 +55,7 @@ CORPORA = {
     "tatoeba.train_overlap_external_tests": Corpus(
         10_246, "3808f8436c77f3d8dbed942bbdc543d8502573be97db859f886c938d0149b022", TATOEBA_LICENCE
     ),
-    # Upstream's training file with 15 rows left out: duplicates, misaligned rows, rows that are also in a test set.
+    # Upstream's training file without 15 rows: duplicates, misaligned rows, rows that are also in a test set.
     "multi30k.train": Corpus(
         28_985, "b2a2219b745d08b2ddfbb95796b98649c1040d0c381473725d28a607038ba4b1", MULTI30K_LICENCE
     ),
@@ -82,12 +82,12 @@ CORPORA = {
     ),
 }
 
-# A tab separates the columns; the others are what str.splitlines() takes for the end of a line.
+# A tab separates the columns; str.splitlines() treats the others as line ends.
 SEPARATORS = re.compile("[\t\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 def read_pairs(corpus_dir: Path, name: str) -> list[tuple[str, str]]:
-    """Read (German, English) pairs from `<name>.tsv.gz`: one pair a line, separated by a tab, UTF-8.
+    """Read (German, English) pairs from `<name>.tsv.gz`: one pair per line, separated by a tab, UTF-8.
 
     Raises:
         UserError: if the file is missing or damaged, or a line does not have two columns.
@@ -109,7 +109,7 @@ def read_pairs(corpus_dir: Path, name: str) -> list[tuple[str, str]]:
 
 
 def load_pairs(name: str, corpus_dir: Path | None) -> list[tuple[str, str]]:
-    """Read a corpus from a folder of the user's, or, without one, from upstream (fetched once, then kept)."""
+    """Read a corpus from a folder, or without one from upstream (downloaded once, then cached)."""
     if corpus_dir is None:
         import pooch
 
@@ -118,15 +118,15 @@ def load_pairs(name: str, corpus_dir: Path | None) -> list[tuple[str, str]]:
 
 
 def fetch(name: str, folder: Path, corpora: Mapping[str, Corpus] = CORPORA, base_url: str | None = None) -> Path:
-    """Download a corpus from upstream and write it to `<folder>/<name>.tsv.gz`, unless it is there already.
+    """Download a corpus from upstream and write it to `<folder>/<name>.tsv.gz`, unless it exists already.
 
-    The file appears only if its text has the right checksum.
+    The file is written only if its text has the right checksum.
 
     Args:
         name: the name of the corpus.
-        folder: where corpora are kept; it is made if it does not exist.
+        folder: the folder of the corpora; created if needed.
         corpora: the known corpora.
-        base_url: another address of the files of the two sides, with "/" at its end.
+        base_url: a different address for the two files, ending in "/".
 
     Raises:
         UserError: if the corpus is unknown or cannot be fetched, the download fails, or the checksum is wrong.
@@ -166,13 +166,13 @@ def _text_sha256(path: Path) -> str | None:
 
 
 def _download(url: str) -> bytes:
-    """The content of an address, unpacked if it is gzipped."""
+    """Download the content of an address, unpacked if it is gzipped."""
     import pooch
 
     pooch.get_logger().setLevel("WARNING")
     try:
         with tempfile.TemporaryDirectory() as temporary:
-            # Upstream names no checksums; `fetch` checks what comes out of both sides.
+            # Upstream has no checksums; `fetch` checks the result of both sides.
             path = pooch.retrieve(url, known_hash=None, fname="download", path=temporary)
             content = Path(path).read_bytes()
         return gzip.decompress(content) if url.endswith(".gz") else content
@@ -181,7 +181,7 @@ def _download(url: str) -> bytes:
 
 
 def _sentences(content: bytes) -> list[str]:
-    """The lines of one side, with what would break the table made a space, and without blanks around them."""
+    """Return the lines of one side, stripped, with characters that would break the table replaced by spaces."""
     lines = content.decode("utf-8", errors="replace").split("\n")
     if lines[-1] == "":
         lines.pop()

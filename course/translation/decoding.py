@@ -1,4 +1,4 @@
-"""Decoding of whole batches, greedy and with beams, for evaluation. The graded way is `Transformer.inference`."""
+"""Decode whole batches, greedily and with beams, for evaluation. The graded code is `Transformer.inference`."""
 
 import math
 from typing import Any
@@ -11,16 +11,16 @@ from course.translation.kv_cache import CachedDecoder
 
 
 class OwnDecoder:
-    """The model's own `forward_decoder` over all tokens so far, at every step; called as a `CachedDecoder` is."""
+    """The model's own `forward_decoder` over all tokens so far, at every step; used like a `CachedDecoder`."""
 
     def __init__(self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor) -> None:
         self.model, self.memory, self.padding_mask = model, memory, padding_mask
         self.tgt = torch.empty(memory.size(0), 0, dtype=torch.long, device=memory.device)
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The scores of the tokens that follow, (B, vocabulary), from the newest tokens, (B,)."""
+        """Return the scores of the next tokens, (B, vocabulary), from the newest tokens, (B,)."""
         self.tgt = torch.cat([self.tgt, tokens[:, None]], dim=1)
-        # Without padding among the tokens so far, the lengths are all the same.
+        # The tokens so far have no padding, so all lengths are equal.
         lengths = torch.full_like(tokens, self.tgt.size(1))
         return self.model.forward_decoder(self.memory, self.padding_mask, self.tgt, lengths)[:, -1]
 
@@ -29,7 +29,7 @@ class OwnDecoder:
 
 
 def longest_translation(model: Any, source: list[int], limit: int | None = None) -> int:
-    """How many tokens a translation may have: `limit`, or one and a half times the source and 10 more."""
+    """The maximum number of tokens of a translation: `limit`, or one and a half times the source, plus 10."""
     return min(limit or len(source) * 3 // 2 + 10, model.positional_encoding.pe.size(1) - 1)
 
 
@@ -42,17 +42,17 @@ def greedy_decode(
     Args:
         model: a `Transformer`.
         sources: token indices with BOS and EOS.
-        max_tokens: the padded size of one batch; with 1 each sentence is a batch of its own.
-        cache: keep keys and values (`CachedDecoder`); otherwise the model's own decoder does everything anew.
-        limit: the largest number of tokens of a translation; None is 1.5 times the source + 10.
+        max_tokens: the padded size of one batch; with 1 each sentence is its own batch.
+        cache: use a KV cache (`CachedDecoder`); otherwise the model's own decoder recomputes everything.
+        limit: the maximum number of tokens of a translation; None is 1.5 times the source + 10.
 
     Returns:
-        predicted token indices without BOS and EOS, in the order of `sources`.
+        Predicted token indices without BOS and EOS, in the order of `sources`.
     """
     device = next(model.parameters()).device
     model.eval()
     results: list[list[int]] = [[] for _ in sources]
-    for rows in in_batches(sources, max_tokens):  # the sentences that are not finished
+    for rows in in_batches(sources, max_tokens):  # the unfinished sentences
         memory, padding_mask = model.forward_encoder(*_padded([sources[index] for index in rows], device))
         decoder = (CachedDecoder if cache else OwnDecoder)(model, memory, padding_mask)
         limits = {index: longest_translation(model, sources[index], limit) for index in rows}
@@ -84,42 +84,44 @@ def beam_search(
     max_tokens: int = 4096,
     limit: int | None = None,
 ) -> list[list[int]]:
-    """Translate many sentences at once, and follow the `beam` most probable beginnings of each.
+    """Translate many sentences at once, following the `beam` most probable prefixes of each.
 
-    A finished translation of n tokens is worth its log-probability divided by ((5 + n) / 6) ** length_penalty, as in
-    section 6.1 of the paper, because every token makes the log-probability smaller. The search for a sentence ends
-    when none of its beginnings can become worth more than the best finished translation.
+    The score of a finished translation of n tokens is its log-probability divided by ((5 + n) / 6) ** length_penalty,
+    as
+    in section 6.1 of the paper, because every token lowers the log-probability. The search for a sentence ends when
+    none
+    of its prefixes can exceed the best finished translation.
 
     Args:
         model: a `Transformer`.
         sources: token indices with BOS and EOS.
-        beam: the number of beginnings; with 1 this is greedy decoding.
-        length_penalty: 0 compares log-probabilities; the larger, the longer are the translations. Not negative.
+        beam: the number of prefixes; 1 is greedy decoding.
+        length_penalty: 0 compares log-probabilities; larger values favour longer translations. Not negative.
         max_tokens: the padded size of one batch, all beams together.
         limit: as in `greedy_decode`.
 
     Returns:
-        token indices without BOS and EOS, in the order of `sources`.
+        Token indices without BOS and EOS, in the order of `sources`.
     """
     if beam == 1:
         return greedy_decode(model, sources, max_tokens, cache=True, limit=limit)
     device = next(model.parameters()).device
     model.eval()
     results: list[list[int]] = [[] for _ in sources]
-    for rows in in_batches(sources, max(1, max_tokens // beam)):  # the sentences that are not finished
+    for rows in in_batches(sources, max(1, max_tokens // beam)):  # the unfinished sentences
         memory, padding_mask = model.forward_encoder(*_padded([sources[index] for index in rows], device))
         decoder = CachedDecoder(model, memory, padding_mask, width=beam)
         limits = [longest_translation(model, sources[index], limit) for index in rows]
-        finished: dict[int, tuple[float, list[int]]] = {}  # the best of each sentence, and its worth
+        finished: dict[int, tuple[float, list[int]]] = {}  # sentence -> best score, tokens
         tgt = torch.full((len(rows) * beam, 1), BOS, device=device)
         totals = torch.full((len(rows), beam), -torch.inf, dtype=memory.dtype, device=device)
-        totals[:, 0] = 0  # the first rows are all the same: one of each sentence counts
+        totals[:, 0] = 0  # at first all rows of a sentence are equal: only one counts
         while rows:
             log_probs = decoder(tgt[:, -1]).log_softmax(dim=-1)
             log_probs[:, PAD] = -torch.inf
             vocabulary, length = log_probs.size(1), tgt.size(1)
             candidates = (totals.view(-1, 1) + log_probs).view(len(rows), -1)  # (B, beam * vocabulary)
-            # Each beginning can end in one way, so among twice as many candidates there are enough that do not.
+            # Each prefix can end in only one way, so twice as many candidates contain enough that continue.
             values, places = candidates.topk(2 * beam, dim=1)
             first = torch.arange(len(rows), device=device)[:, None] * beam
             origins, tokens = first + places // vocabulary, places % vocabulary  # (B, 2 * beam)
@@ -133,11 +135,11 @@ def beam_search(
             tgt = torch.cat([tgt[origin], tokens.gather(1, chosen).view(-1, 1)], dim=1)
             going = []
             for group, (index, longest, total) in enumerate(zip(rows, limits, totals[:, 0].tolist(), strict=True)):
-                # A log-probability never grows, so this is the most that the best beginning can be worth.
+                # A log-probability never grows, so this is the maximum score of the best prefix.
                 hope = total * _factor(longest, length_penalty)
                 worth, text = finished.get(index, (-math.inf, tgt[group * beam, 1:].tolist()))
                 if length == longest or worth >= hope:
-                    results[index] = text  # the best beginning, where nothing is finished
+                    results[index] = text  # the best prefix, if nothing is finished
                 else:
                     going.append(group)
             if len(going) == len(rows):

@@ -1,7 +1,7 @@
-"""Decoding in two other ways than stage 5: all positions anew at every step, and with a true KV cache.
+"""Decoding in two other ways than stage 5: recomputing all positions at every step, and with a true KV cache.
 
-The layers and weights are those of a `Transformer`; how they are called is written anew here, for many sentences at
-once. B sentences have R rows: one each in greedy decoding, as many as there are beams in beam search.
+The layers and weights are those of a `Transformer`; the calls are rewritten here, for many sentences at once. B
+sentences have R rows: one each in greedy decoding, and one per beam in beam search.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ class Step:
 
 
 def next_log_probs(model: Any, memory: torch.Tensor, tokens: list[int]) -> torch.Tensor:
-    """Logarithms of the probabilities of the token that follows, (vocabulary,).
+    """Return the log-probabilities of the next token, (vocabulary,).
 
     Args:
         model: a `Transformer`.
@@ -42,14 +42,14 @@ def next_log_probs(model: Any, memory: torch.Tensor, tokens: list[int]) -> torch
 def full_steps(
     model: Any, source: list[int], limit: int, beginning: Sequence[int] = (), endless: bool = False
 ) -> Iterator[Step]:
-    """Decode one sentence and keep nothing: every step runs all layers and the output layer at all positions.
+    """Decode one sentence without a cache: every step runs all layers and the output layer at all positions.
 
     Args:
         model: a `Transformer`.
         source: token indices with BOS and EOS.
-        limit: the largest number of steps.
-        beginning: what the translation must begin with, without BOS.
-        endless: go on after EOS, as a measurement of long translations needs it.
+        limit: the maximum number of steps.
+        beginning: the required start of the translation, without BOS.
+        endless: continue after EOS, for measurements of long translations.
     """
     memory, _ = model.forward_encoder(torch.tensor([source]), torch.tensor([len(source)]))
     tokens = [model.sos_idx, *beginning]
@@ -65,7 +65,7 @@ def full_steps(
 
 @torch.no_grad()
 def kv_steps(model: Any, source: list[int], limit: int, endless: bool = False) -> Iterator[Step]:
-    """Decode one sentence with a KV cache: a layer is given the newest position only and keeps its key and value.
+    """Decode one sentence with a KV cache: each layer receives only the newest position and keeps its key and value.
 
     The arguments are those of `full_steps`.
     """
@@ -81,31 +81,31 @@ def kv_steps(model: Any, source: list[int], limit: int, endless: bool = False) -
 
 
 class CachedDecoder:
-    """The decoder with a KV cache. Each call appends a token to every row and gives the scores of the next ones."""
+    """The decoder with a KV cache. Each call appends a token to every row and returns the scores of the next ones."""
 
     def __init__(
         self, model: Any, memory: torch.Tensor, padding_mask: torch.Tensor | None = None, width: int = 1
     ) -> None:
-        """Begin with empty rows.
+        """Start with empty rows.
 
         Args:
             model: a `Transformer`.
             memory: the encoder's output, (B, T_e, d_model).
             padding_mask: (B, T_e), non-zero where the source is padding, or None.
-            width: the number of rows of each sentence; they stand one after the other.
+            width: the number of consecutive rows of each sentence.
         """
         self.model, self.length = model, 0
         allowed = None if padding_mask is None or not padding_mask.any() else padding_mask == 0
         self.layers = [CachedLayer(layer, memory, allowed, width) for layer in model.decoder.layers]
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The scores of the tokens that follow, (R, vocabulary), from the newest tokens, (R,)."""
+        """Return the scores of the next tokens, (R, vocabulary), from the newest tokens, (R,)."""
         x = outputs(self.model, self.layers, tokens[:, None], start=self.length)
         self.length += 1
         return self.model.decoder.output_layer(x[:, -1])
 
     def select(self, rows: torch.Tensor, sentences: torch.Tensor | None = None) -> None:
-        """Go on with these rows, in this order, and with these sentences (None: all of them)."""
+        """Continue with these rows, in this order, and with these sentences (None: all of them)."""
         for layer in self.layers:
             layer.keys, layer.values = layer.keys[rows], layer.values[rows]
             if sentences is not None:
@@ -114,7 +114,7 @@ class CachedDecoder:
 
 
 def outputs(model: Any, layers: "list[CachedLayer]", tokens: torch.Tensor, start: int) -> torch.Tensor:
-    """Give the tokens from position `start` on, (R, T_new), to the layers: outputs there, (R, T_new, d_model)."""
+    """Run the layers on the tokens from position `start` on, (R, T_new); return the outputs, (R, T_new, d_model)."""
     x = model.decoder_embedding(tokens) + model.positional_encoding.pe[:, start : start + tokens.size(1)]
     for layer in layers:
         x = layer(x)
@@ -122,19 +122,19 @@ def outputs(model: Any, layers: "list[CachedLayer]", tokens: torch.Tensor, start
 
 
 class CachedLayer:
-    """A decoder layer in evaluation, with the keys and values that it has seen."""
+    """A decoder layer in evaluation mode, with a cache of keys and values."""
 
     def __init__(self, layer: Any, memory: torch.Tensor, allowed: torch.Tensor | None = None, width: int = 1) -> None:
         self.layer = layer
-        own, cross = layer.self_attn, layer.encoder_attn
-        self.keys = self.values = memory.new_empty(memory.size(0) * width, own.num_heads, 0, own.d_k)
+        attention, cross = layer.self_attn, layer.encoder_attn
+        self.keys = self.values = memory.new_empty(memory.size(0) * width, attention.num_heads, 0, attention.d_k)
         # The source does not change: its keys and values are computed once for the whole translation.
         self.memory_keys = heads(cross, cross.W_k(memory))  # (B, H, T_e, d_k)
         self.memory_values = heads(cross, cross.W_v(memory))
         self.allowed = None if allowed is None else allowed[:, None, None, :]  # (B, T_e) -> (B, 1, 1, T_e)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """The outputs at new positions from the inputs there, (R, T_new, d_model).
+        """Compute the outputs at new positions from their inputs, (R, T_new, d_model).
 
         Either all positions are new, or one.
         """
@@ -144,11 +144,11 @@ class CachedLayer:
         return layer.final_layer_norm(x + layer.fc2(F.relu(layer.fc1(x))))
 
     def self_attention(self, x: torch.Tensor) -> torch.Tensor:
-        own = self.layer.self_attn
-        self.keys = torch.cat([self.keys, heads(own, own.W_k(x))], dim=2)  # (R, H, T, d_k)
-        self.values = torch.cat([self.values, heads(own, own.W_v(x))], dim=2)
-        several = x.size(1) > 1  # a single new position may look at everything: nothing later is there
-        return attend(own, x, self.keys, self.values, causal=several)
+        attention = self.layer.self_attn
+        self.keys = torch.cat([self.keys, heads(attention, attention.W_k(x))], dim=2)  # (R, H, T, d_k)
+        self.values = torch.cat([self.values, heads(attention, attention.W_v(x))], dim=2)
+        several = x.size(1) > 1  # a single new position may attend to everything: there is nothing later
+        return attend(attention, x, self.keys, self.values, causal=several)
 
     def cross_attention(self, x: torch.Tensor) -> torch.Tensor:
         # The rows of a sentence read the same memory, so they are its queries: (R, T_new, d) -> (B, R/B * T_new, d).
@@ -170,7 +170,7 @@ def attend(
     allowed: torch.Tensor | None = None,
     causal: bool = False,
 ) -> torch.Tensor:
-    """Attention of the positions of x to kept keys and values, (B, H, T, d_k): (B, T_new, d_model)."""
+    """Attend from the positions of x to cached keys and values, (B, H, T, d_k); returns (B, T_new, d_model)."""
     queries = heads(attention, attention.W_q(x))
     mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed, is_causal=causal)
     return attention.W_o(mixed.transpose(1, 2).flatten(2))

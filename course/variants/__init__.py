@@ -1,1 +1,1 @@
-"""The data and the trained models of the assignment `variants`: fairy tales, digits, German in small letters."""
+"""The data and the trained models of the assignment `variants`: fairy tales, digits, lower-case German."""

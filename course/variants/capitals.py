@@ -1,41 +1,41 @@
-"""German in small letters: words, which of them are written large, and what counting alone says about it."""
+"""Lower-case German: words, which of them are capitalised, and a frequency baseline."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Words of letters and digits, and single other characters.
+# Words of letters and digits, and other single characters.
 UNIT = re.compile(r"[^\W_]+|[^\w\s]|_")
 
 
 def units(sentence: str) -> list[str]:
-    """The words and the other characters of a sentence, without spaces."""
+    """Return the words and the other characters of a sentence, without spaces."""
     return UNIT.findall(sentence)
 
 
 def capital(unit: str) -> bool | None:
-    """Whether a unit begins with a capital letter; None if that cannot be asked (numbers, full stops)."""
+    """Whether a unit begins with a capital letter; None if it has no case (numbers, full stops)."""
     first = unit[0]
     return first.isupper() if first.lower() != first.upper() else None
 
 
 def restore(sentence: str, capitals: Iterable[bool]) -> str:
-    """A sentence in which the units for which it is True begin with a capital letter."""
+    """Capitalise the units of a sentence for which `capitals` is True."""
     wanted = iter(capitals)
     return UNIT.sub(lambda found: found[0][0].upper() + found[0][1:] if next(wanted) else found[0], sentence)
 
 
 @dataclass(frozen=True)
 class Score:
-    """How well capitals were told, first words left out."""
+    """The quality of predicted capitals, without first words."""
 
     accuracy: float  # in % of the words
     f1: float  # of capitals, in %
 
 
 def score(sentences: Iterable[list[str]], predicted: Iterable[list[bool]]) -> Score:
-    """Compare predictions, one for each unit, with the units as they are written."""
+    """Compare predictions, one for each unit, with the units as written."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for sentence, guesses in zip(sentences, predicted, strict=True):
         asked = [(bool(capital(unit)), guess) for unit, guess in zip(sentence, guesses, strict=True) if _asked(unit)]
@@ -50,7 +50,7 @@ def _asked(unit: str) -> bool:
 
 
 class MostFrequentForm:
-    """Writes every word as it is written most often, first words left out; an unknown word large."""
+    """Writes every word in its most frequent form, not counting first words; unknown words get a capital."""
 
     def __init__(self, sentences: Iterable[list[str]]) -> None:
         self.seen: Counter[str] = Counter()
@@ -59,5 +59,5 @@ class MostFrequentForm:
                 self.seen[unit.lower()] += 1 if capital(unit) else -1
 
     def predict(self, sentence: list[str]) -> list[bool]:
-        """Whether each unit is large."""
+        """Return whether each unit is capitalised."""
         return [_asked(unit) and self.seen.get(unit.lower(), 1) > 0 for unit in sentence]

@@ -1,4 +1,4 @@
-"""Handwritten digits, 8 x 8 pixels: reading them, a fixed split, and a larger noisy canvas to hide them on."""
+"""Handwritten digits, 8 x 8 pixels: reading them, a fixed split, and placing them on a larger noisy canvas."""
 
 import gzip
 import zlib
@@ -17,14 +17,14 @@ SPLIT_SEED = 20170612
 
 @dataclass(frozen=True)
 class Digits:
-    """Images (N, 1, 8, 8) from 0 (paper) to 1 (ink), and what they show, (N,)."""
+    """Images (N, 1, 8, 8) from 0 (paper) to 1 (ink), and their digits, (N,)."""
 
     images: np.ndarray
     labels: np.ndarray
 
 
 def read_digits(folder: Path = DATA) -> tuple[Digits, Digits]:
-    """The 1,297 digits to train on, and the 500 that are held out, drawn by a fixed seed.
+    """Return the 1,297 training digits and the 500 held-out digits, split by a fixed seed.
 
     Raises:
         UserError: if the file is missing or damaged.
@@ -44,16 +44,16 @@ def read_digits(folder: Path = DATA) -> tuple[Digits, Digits]:
 
 
 def on_canvas(images: np.ndarray, side: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Each image at a random place of a larger square, covered with noise.
+    """Place each image at a random position on a larger square with noise.
 
-    The noise is uniform from 0 to 0.4, drawn for each pixel; where there is ink, the larger number stays.
+    The noise is uniform from 0 to 0.4 for each pixel; where there is ink, the larger number is kept.
 
     Args:
         images: (N, 1, 8, 8).
         side: the height and width of the canvas.
 
     Returns:
-        canvases, (N, 1, side, side), and places, (N, 2): row and column of the upper left pixel of each image.
+        Canvases, (N, 1, side, side), and positions, (N, 2): row and column of the upper left pixel of each image.
     """
     N = len(images)
     canvases = rng.random((N, 1, side, side), dtype=np.float32) * np.float32(0.4)

@@ -1,4 +1,4 @@
-"""Pictures: images cut into patches, what a Vision Transformer looks at, and attention of several models."""
+"""Pictures: images cut into patches, the attention of a Vision Transformer, and attention of several models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def show_patches(image: Any, patch_size: int, title: str = "the image") -> "AltFigure":
-    """Draw an image with the borders of its patches, and the patches one after the other as the model reads them.
+    """Draw an image with the borders of its patches, and the patches in the order in which the model reads them.
 
     Args:
         image: (height, width), from 0 (paper) to 1 (ink).
         patch_size: the side of a patch in pixels.
-        title: what the image is.
+        title: of the image.
     """
     import numpy as np
 
@@ -55,14 +55,14 @@ def show_looking(
     boxes: Sequence[tuple[int, int, int]] | None = None,
     label: str = "attention weight",
 ) -> "AltFigure":
-    """Draw images, and beside each of them the weights that its patches get, all on one scale.
+    """Draw images, each with maps of the weights of its patches beside it, all on one scale.
 
     Args:
         images: (N, height, width).
         weights: (N, panels, rows of patches, columns of patches).
         titles: of the panels; row_titles: of the images.
-        boxes: for each image the row and column of the upper left pixel and the side of a square that is marked.
-        label: what the weights are.
+        boxes: for each image a square to mark: row and column of its upper left pixel, and its side.
+        label: a name for the weights.
     """
     import numpy as np
     from matplotlib.patches import Rectangle
@@ -79,7 +79,7 @@ def show_looking(
         grid[i, 0].set_ylabel(row_titles[i])
         for j in range(panels):
             axes: Any = grid[i, 1 + j]
-            extent = (-0.5, width - 0.5, height - 0.5, -0.5)  # on the axes of the pixels
+            extent = (-0.5, width - 0.5, height - 0.5, -0.5)  # in pixel coordinates
             drawn = axes.imshow(maps[i, j], cmap="cividis", vmin=0, vmax=maps.max(), extent=extent)
             if i == 0:
                 axes.set_title(titles[j])
@@ -98,24 +98,24 @@ def show_looking(
 
 
 def _place(weights: "np.ndarray") -> str:
-    """Where the largest weight is."""
+    """Describe the position of the largest weight."""
     row, column = divmod(int(weights.argmax()), weights.shape[1])
     return f"row {row}, column {column} of the patches"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One map of attention with its own tokens."""
+    """An attention map with its own tokens."""
 
     title: str
     weights: Any  # (queries, keys)
     queries: Sequence[str]
     keys: Sequence[str]
-    forbidden: Any = None  # (queries, keys), True where a query may not look
+    forbidden: Any = None  # (queries, keys), True where a query may not attend
 
 
 def show_side_by_side(panels: Sequence[Panel]) -> "AltFigure":
-    """Draw maps of attention of different models beside each other, on one scale; forbidden cells are hatched."""
+    """Draw attention maps of different models side by side, on one scale; masked cells are hatched."""
     import numpy as np
     from matplotlib.collections import PolyCollection
 

@@ -1,7 +1,7 @@
-"""Read the attention weights of the models of `variants` through the code of their attention, whatever it is.
+"""Read the attention weights of the models of `variants` through their code, however it is written.
 
-As in `course.read_attention`: the output of attention is linear in the values, so with columns of the identity matrix
-as values the outputs are columns of the attention matrix. What is read is what the code really does, mistakes included.
+As in `course.read_attention`: the output of attention is linear in the values. With columns of the identity matrix as
+values, the outputs are columns of the attention matrix. So the weights are those of the real code, mistakes included.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class SelfAttention:
     """The self-attention of all layers.
 
-    weights: (layers, B, H, T, T), a row for each query. forbidden: (1 or B, T, T), True where the mask of the first
-    layer forbids a key.
+    weights: (layers, B, H, T, T), a row for each query. forbidden: (1 or B, T, T), True for the keys masked in the
+    first
+    layer.
     """
 
     weights: "torch.Tensor"
@@ -26,15 +27,15 @@ class SelfAttention:
 
 
 def self_attention(model: Any, *inputs: "torch.Tensor") -> SelfAttention:
-    """The attention weights of `model(*inputs)`. Dropout is left out, whatever the model's mode.
+    """The attention weights of `model(*inputs)`. Dropout is off, whatever the model's mode.
 
     Args:
-        model: a language model, a tagger or a Vision Transformer: its `blocks` have an `attention` each, a
+        model: a language model, a tagger or a Vision Transformer: each of its `blocks` has an `attention`, a
             `MultiHeadAttentionEfficient`.
         inputs: the arguments of its `forward`.
 
     Raises:
-        UserError: if the layers do not call their attention, or that does not call its `W_qkv` and `W_o`.
+        UserError: if the layers do not call their attention, or the attention does not call its `W_qkv` and `W_o`.
     """
     import torch
 
@@ -69,13 +70,13 @@ def attention_weights(attention: Any, x: "torch.Tensor", mask: "torch.Tensor | N
 
     Args:
         attention: the module.
-        x, mask: what its `forward` was called with; x is (B, T, d_model).
+        x, mask: the arguments of its `forward`; x is (B, T, d_model).
 
     Returns:
         (B, H, T, T).
 
     Raises:
-        UserError: if the module does not call its `W_qkv` and `W_o`, through which values are put in and read.
+        UserError: if the module does not call its `W_qkv` and `W_o`, through which values are inserted and read.
     """
     import torch
 
@@ -105,6 +106,6 @@ def attention_weights(attention: Any, x: "torch.Tensor", mask: "torch.Tensor | N
         last.remove()
     if len(read) != -(-T // d_head):
         raise UserError("the attention must call self.W_o once, or its weights cannot be read")
-    # What W_o is given: (B, T, H * d_head) -> (B, H, T, d_head)
+    # The input of W_o: (B, T, H * d_head) -> (B, H, T, d_head)
     blocks = [merged.reshape(len(x), T, H, d_head).transpose(1, 2) for merged in read]
     return torch.cat(blocks, dim=-1)[..., :T]

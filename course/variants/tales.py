@@ -1,4 +1,4 @@
-"""Grimms' fairy tales in English: reading them, and what the best counting of characters makes of them."""
+"""Grimms' fairy tales in English: reading them, and an n-gram baseline."""
 
 import gzip
 import math
@@ -12,8 +12,8 @@ from typing import Literal
 from course.errors import UserError
 
 DATA = Path(__file__).resolve().parent.parent / "data"
-BEGINNING = 16  # line ends before each tale, the context of its first characters; n may not be larger
-UNKNOWN_BITS = 7.0  # what a character costs that is in no tale of the training text: it is one of some 128
+BEGINNING = 16  # newlines before each tale, the context of its first characters; the maximum n
+UNKNOWN_BITS = 7.0  # the cost of a character that is not in the training tales: one of about 128
 
 
 @dataclass(frozen=True)
@@ -25,17 +25,17 @@ class Tale:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Title and paragraphs."""
+        """The title and the paragraphs."""
         return (self.title, *self.paragraphs)
 
     @property
     def characters(self) -> int:
-        """The length of the text, with one character for the end of each line."""
+        """The length of the text, counting one character for the end of each line."""
         return sum(len(line) + 1 for line in self.lines)
 
 
 def read_tales(split: Literal["train", "val"], folder: Path = DATA) -> list[Tale]:
-    """The 58 tales to train on, or the four that are held out.
+    """Return the 58 training tales, or the four held-out ones.
 
     Raises:
         UserError: if the file is missing or damaged.
@@ -57,9 +57,10 @@ def read_tales(split: Literal["train", "val"], folder: Path = DATA) -> list[Tale
 def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> float:
     """Bits per character of an interpolated n-gram model of characters (Witten and Bell, 1991) on held-out tales.
 
-    The probability after a context is that of the counts, mixed with the probability after the context without its
-    first character; the share of the latter is d / (d + c), where the context was seen c times with d different
-    successors. After the empty context it is mixed with one over the number of characters.
+    The probability after a context is estimated from counts and mixed with the probability after the context without
+    its
+    first character. The latter has the weight d / (d + c), if the context occurred c times with d different successors.
+    After the empty context it is mixed with one over the number of characters.
     """
     counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     known = set("\n")
@@ -80,13 +81,13 @@ def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> fl
                 context = text[place - length : place]
                 if context in totals:
                     successors, total = counts[context], totals[context]
-                    seen = successors.get(text[place], 0)
-                    probability = (seen + len(successors) * probability) / (total + len(successors))
+                    count = successors.get(text[place], 0)
+                    probability = (count + len(successors) * probability) / (total + len(successors))
             bits -= math.log2(probability)
         characters += tale.characters
     return bits / characters
 
 
 def _text(tale: Tale) -> str:
-    """A tale with a beginning that serves as the context of its first character."""
+    """Return a tale with a prefix that is the context of its first character."""
     return "\n" * BEGINNING + "\n".join(tale.lines) + "\n"

@@ -15,7 +15,7 @@ from course.text import Tokenizer
 MODULES = ("layers", "heads", "language_model", "generate", "tagger", "vit", "training", "modern")
 TOKENIZER = "tokenizer.model"
 STANDINS = ROOT / "autograder" / "assignments" / "variants" / "standins"  # the models on torch's own functions
-MODEL = "model"  # the entry of the configuration that names the class, as "module.Class"
+MODEL = "model"  # the configuration entry with the class, "module.Class"
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class TrainedModel:
 
     model: Any
     sizes: dict[str, Any]  # the arguments of its constructor
-    tokenizer: Tokenizer | None  # of models that read text
+    tokenizer: Tokenizer | None  # for models that read text
 
 
 def load_variants(folder: Path | None = None) -> SimpleNamespace:
-    """Import the eight modules: from a folder, or the reference where there is one, else the students' modules."""
+    """Import the eight modules: from a folder; by default the reference, if it exists, else the students' modules."""
     if folder is None:
         reference = ROOT / "solutions" / "variants"
         folder = reference if reference.is_dir() else ROOT / "notebooks" / "variants"
@@ -36,12 +36,12 @@ def load_variants(folder: Path | None = None) -> SimpleNamespace:
 
 
 def load_standins() -> SimpleNamespace:
-    """Import the stand-ins: ready-made models for what runs before anything is written."""
+    """Import the stand-ins: ready-made models for cells that run before anything is written."""
     return load_modules(STANDINS, MODULES)
 
 
 def build(model_class: str, sizes: dict[str, Any], modules: SimpleNamespace) -> Any:
-    """A model with its first weights.
+    """Build a model with fresh weights.
 
     Args:
         model_class: "module.Class".
@@ -52,16 +52,16 @@ def build(model_class: str, sizes: dict[str, Any], modules: SimpleNamespace) -> 
 
 
 def save_sizes(model_class: str, sizes: dict[str, Any], folder: Path) -> None:
-    """Write what `build` needs beside the weights."""
+    """Write the configuration that `build` needs beside the weights."""
     text = json.dumps({MODEL: model_class, **sizes}, indent=2) + "\n"
     (folder / CONFIG).write_text(text, encoding="utf-8", newline="\n")
 
 
 def load_trained(name: str | Path, modules: SimpleNamespace | None = None) -> TrainedModel:
-    """Load a trained model into the reference modules, or into other modules of the same interface.
+    """Load a trained model into the reference modules, or into other modules with the same interface.
 
     Args:
-        name: the folder of a checkpoint, below checkpoints/ or anywhere.
+        name: the folder of a checkpoint, below checkpoints/ or anywhere else.
 
     Raises:
         UserError: if a file is missing or damaged, or names or shapes of the weights do not fit the modules.

@@ -1,6 +1,6 @@
-"""What must hold of every assignment: a file for each check, and the command that makes one table of them.
+"""Checks that every assignment must pass: a file for each check, and a command that shows them in one table.
 
-A check is a module with a promise, the items that it looks at, and a function that says what is wrong with one item
-(see `check.Check`). `python -m autograder audit NAME` runs them all; the project's own tests run each of them for each
+A check is a module with a promise, a list of items, and a function that returns the problems of an item (see
+`check.Check`). `python -m autograder audit NAME` runs them all; the project's own tests run each check for each
 assignment.
 """

@@ -1,4 +1,4 @@
-"""The interface of a check, how it is made, and how a few of its items are chosen where time is short."""
+"""The interface of a check, how to run it, and how to sample its items for a quick run."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -7,33 +7,33 @@ from autograder.authoring.audit.subject import Subject
 
 
 class Check(Protocol):
-    """A module of this folder."""
+    """A check: a module of this folder."""
 
     @property
     def PROMISE(self) -> str:
-        """What holds, in a few words."""
+        """What must hold, in a few words."""
 
     @property
     def QUICK(self) -> int | None:
-        """So many items are looked at where time is short; None: all."""
+        """The number of items in a quick run; None for all."""
 
     def items(self, subject: Subject) -> Iterable[str]:
-        """What is looked at, one after the other, by name. Quick: tests ask for it before they run anything."""
+        """Return the names of the items to check. Must be fast: tests call it before they run anything."""
 
     def problems(self, subject: Subject, item: str) -> Iterable[str]:
-        """What is wrong with an item, a sentence each."""
+        """Return the problems of an item, one sentence each."""
 
 
 def look_at(check: Check, subject: Subject, item: str) -> list[str]:
-    """What is wrong with an item; an assignment can be so broken that a check cannot be made."""
+    """Return the problems of an item; a crash of the check itself is also a problem."""
     try:
         return list(check.problems(subject, item))
-    except Exception as error:  # whatever it is, it is said
+    except Exception as error:  # reported, whatever it is
         return [f"the check could not be made: {type(error).__name__}: {error}"]
 
 
 def sample(items: Sequence[str], number: int | None) -> list[str]:
-    """So many items, evenly spread; the same ones each time."""
+    """Return a number of items, evenly spread; always the same ones."""
     if number is None or number >= len(items):
         return list(items)
     return [items[index * len(items) // number] for index in range(number)]

@@ -1,4 +1,4 @@
-"""The command `python -m autograder audit NAME`: all checks as one table, and what is wrong below it."""
+"""The command `python -m autograder audit NAME`: run the checks, print a table and the problems."""
 
 import argparse
 import contextlib
@@ -21,18 +21,18 @@ HOLDS, BROKEN = 0, 1
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found."""
+    """The result of a check."""
 
     name: str
     check: Check
     looked_at: int
     left_out: int
     seconds: float
-    problems: list[tuple[str, str]]  # the item, what is wrong with it
+    problems: list[tuple[str, str]]  # (item, problem)
 
 
 def audit(subject: Subject, names: list[str], quick: bool, jobs: int) -> Iterator[Finding]:
-    """Make some checks, one after the other, with a progress bar."""
+    """Run the named checks one by one, with a progress bar."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -51,8 +51,8 @@ def audit(subject: Subject, names: list[str], quick: bool, jobs: int) -> Iterato
             chosen = sample(items, CHECKS[name].QUICK) if quick else items
             task = progress.add_task(name, total=len(chosen), item="")
             problems = []
-            found = pool.map(functools.partial(look_at, CHECKS[name], subject), chosen)
-            for item, wrong in zip(chosen, found, strict=True):
+            results = pool.map(functools.partial(look_at, CHECKS[name], subject), chosen)
+            for item, wrong in zip(chosen, results, strict=True):
                 problems += [(item, what) for what in wrong]
                 progress.update(task, advance=1, item=item)
             progress.remove_task(task)
@@ -61,7 +61,7 @@ def audit(subject: Subject, names: list[str], quick: bool, jobs: int) -> Iterato
 
 
 def show(title: str, findings: list[Finding]) -> None:
-    """Print the table, and what is wrong below it."""
+    """Print the table and the problems."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -76,31 +76,33 @@ def show(title: str, findings: list[Finding]) -> None:
     }.items():
         table.add_column(heading, justify="right" if justify == "right" else "left")
     table.add_column("")
-    for found in findings:
-        left_out = f" of {found.looked_at + found.left_out}" if found.left_out else ""
-        if found.problems:
-            mark = Text(f"{len(found.problems)} wrong", style="bold red")
+    for finding in findings:
+        left_out = f" of {finding.looked_at + finding.left_out}" if finding.left_out else ""
+        if finding.problems:
+            mark = Text(f"{len(finding.problems)} wrong", style="bold red")
         else:
-            mark = Text("holds", style="green") if found.looked_at else Text("left out", style="yellow")
-        looked_at = f"{found.looked_at}{left_out}"
-        table.add_row(found.name, Text(found.check.PROMISE), looked_at, f"{found.seconds:.0f}", mark)
+            mark = Text("holds", style="green") if finding.looked_at else Text("left out", style="yellow")
+        looked_at = f"{finding.looked_at}{left_out}"
+        table.add_row(finding.name, Text(finding.check.PROMISE), looked_at, f"{finding.seconds:.0f}", mark)
     console.print(table)
-    for found in findings:
-        for item, what in found.problems:
-            console.print(Text.assemble((f"{found.name}: {item}: ", "bold"), what))
+    for finding in findings:
+        for item, what in finding.problems:
+            console.print(Text.assemble((f"{finding.name}: {item}: ", "bold"), what))
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m autograder audit",
-        description="See whether everything holds that must hold of an assignment.",
-        epilog="exit status: 0 everything holds, 1 something does not, 2 wrong usage",
+        description="Check everything that must hold for an assignment.",
+        epilog="exit status: 0 all checks passed, 1 there are problems, 2 wrong usage",
     )
     parser.add_argument("name", metavar="NAME", help="the assignment")
-    parser.add_argument("check", nargs="*", help=f"checks to make (all): {', '.join(CHECKS)}")
-    parser.add_argument("--quick", action="store_true", help="look at a sample where a check takes long")
+    parser.add_argument("check", nargs="*", help=f"checks to run (default: all): {', '.join(CHECKS)}")
+    parser.add_argument("--quick", action="store_true", help="check only a sample of the slow checks' items")
     cores = os.cpu_count() or 1
-    parser.add_argument("--jobs", type=int, default=cores, metavar="N", help="look at N things at a time (%(default)s)")
+    parser.add_argument(
+        "--jobs", type=int, default=cores, metavar="N", help="check N items in parallel (default: %(default)s)"
+    )
     return parser.parse_args(arguments)
 
 
@@ -114,13 +116,15 @@ def main(arguments: list[str]) -> int:
     names = [name for name in CHECKS if name in args.check] or list(CHECKS)
     findings = []
     with contextlib.closing(Subject(chosen)) as subject:
-        for found in audit(subject, names, args.quick, args.jobs):
-            findings.append(found)
-            if not sys.stdout.isatty():  # where there is no progress bar
+        for finding in audit(subject, names, args.quick, args.jobs):
+            findings.append(finding)
+            if not sys.stdout.isatty():  # there is no progress bar
                 print(
-                    f"{found.name}: {len(found.problems)} problems, {found.seconds:.0f} s", file=sys.stderr, flush=True
+                    f"{finding.name}: {len(finding.problems)} problems, {finding.seconds:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
                 )
     show(f"{chosen.name}: {chosen.title}", findings)
-    wrong = sum(len(found.problems) for found in findings)
+    wrong = sum(len(finding.problems) for finding in findings)
     print(f"{wrong} thing(s) do not hold." if wrong else "Everything that was looked at holds.")
     return BROKEN if wrong else HOLDS

@@ -1,4 +1,4 @@
-"""A mistake costs points in its own stage only."""
+"""A mistake costs points only in its own stage."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Correct code gets full marks, however it is written."""
+"""Correct code gets full marks, in whatever style it is written."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,6 +23,6 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     report = subject.graded(submission.sources, *(() if whole else stages))
     extra = {stage.name for stage in report.stages if stage.extra_credit}
     for test in (*report.tests, *([report.end_to_end] if report.end_to_end else [])):
-        # Nobody has to write the extra credit.
+        # Extra credit is optional.
         if test.status != "passed" and not (test.status == "not started" and test.stage in extra):
             yield f"{'hidden ' if test.hidden else ''}{test.name}: {test.status}, {test.message}"

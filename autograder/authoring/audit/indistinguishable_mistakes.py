@@ -1,4 +1,4 @@
-"""Mistakes look different in the visible tests, but for those that say that they do not."""
+"""Different mistakes look different in the visible tests, unless they declare otherwise."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,11 +14,11 @@ def items(subject: Subject) -> Iterable[str]:
 
 
 def problems(subject: Subject, item: str) -> Iterator[str]:
-    """What two mistakes show is the same if and only if the later one names the earlier one."""
-    visible = [one for one in subject.mistakes.values() if one.stage == item and one.seen_by == "visible"]
+    """Two mistakes may look the same if and only if the later one names the earlier one."""
+    visible = [other for other in subject.mistakes.values() if other.stage == item and other.seen_by == "visible"]
     for number, mistake in enumerate(visible):
         shown = subject.run_mistake(mistake.id)
-        alike = tuple(one.id for one in visible[:number] if look_alike(subject.run_mistake(one.id), shown))
+        alike = tuple(other.id for other in visible[:number] if look_alike(subject.run_mistake(other.id), shown))
         if mistake.same_as != alike:
             yield f"{mistake.id} looks the same as {', '.join(alike) or 'no other'}, but declares {mistake.same_as}"
     for mistake in subject.mistakes.values():
@@ -28,7 +28,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 def look_alike(some: tuple[Ran, ...], others: tuple[Ran, ...]) -> bool:
     for a, b in zip(some, others, strict=True):
-        # An exception is told apart by its message too.
+        # Exceptions are also compared by their messages.
         if a.result.status != b.result.status or (a.result.status == "error" and a.result.message != b.result.message):
             return False
         if a.shown != b.shown and not (a.shown and b.shown and same(a.shown, b.shown, "float64")):

@@ -1,4 +1,4 @@
-"""The manifest names what is there, and what is there fits together."""
+"""The manifest is complete, and everything that it names exists."""
 
 import sys
 from collections.abc import Iterable, Iterator

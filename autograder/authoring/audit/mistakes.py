@@ -1,4 +1,4 @@
-"""A known mistake is one change of what its stage writes; the tests catch it, and its name is said."""
+"""Each known mistake changes only code of its stage; the tests detect it and name it."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -39,9 +39,9 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[str]:
-    """What a warning says is so: the hidden test of the same name takes points, or it takes none.
+    """Check the warnings: each must say correctly whether the hidden test of the same name takes points.
 
-    Beside a test that fails, warnings of the same function are not told; see `run_test`.
+    If a test fails, the warnings of the same function are not shown; see `run_test`.
     """
     if not all(ran.passed for ran in visible):
         return
@@ -54,7 +54,7 @@ def _warned(subject: Subject, item: str, visible: tuple[Ran, ...]) -> Iterator[s
 
 
 def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
-    """It changes what its stage writes, and nothing else."""
+    """Check that the mistake changes code that its stage writes, and nothing else."""
     try:
         changed = mistake.apply(subject.solution)[mistake.module]
         before, after = (code_of(mistake.module, text) for text in (subject.solution[mistake.module], changed))
@@ -72,14 +72,14 @@ def _change(subject: Subject, mistake: Mistake) -> Iterator[str]:
 
 
 def code_of(module: str, source: str) -> dict[str, str]:
-    """The code of each function and method, without comments, by its name in the manifest."""
+    """Return the code of each function and method, without comments, by its name in the manifest."""
     return {name: ast.dump(function) for name, function in functions(module, source).items()}
 
 
 def _named(subject: Subject, mistake: Mistake) -> Iterator[str]:
-    """By its own name, or by that of an earlier mistake that looks the same in all visible tests.
+    """Check the name that the grader gives: the mistake's own, or that of an earlier mistake with the same results.
 
-    What ends in an exception of other code is not named, since that code may be to blame.
+    An exception raised in other code is not named, since that code may be the cause.
     """
     results = subject.run_mistake(mistake.id)
     failed = {ran.result.name: ran.shown for ran in results if not ran.passed and ran.shown}

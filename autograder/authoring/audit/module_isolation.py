@@ -1,4 +1,4 @@
-"""A stage can be written alone, and a stage that is missing costs nothing in the others."""
+"""Each stage can be written alone, and a missing stage costs nothing in the others."""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,7 +18,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     written = [stage for stage in subject.assignment.stages if (stage.name == name) == (kind == "only")]
     sources = subject.partly(*(path for stage in written for path in stage.writes))
     for stage in subject.graded(sources, *subject.assignment.stages).stages:
-        right = "passed" if any(one.name == stage.name for one in written) else "not started"
+        right = "passed" if any(other.name == stage.name for other in written) else "not started"
         for test in stage.tests:
             if test.status != right:
                 yield f"{test.name} should be {right}, but is {test.status}: {test.message}"

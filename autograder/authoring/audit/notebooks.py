@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom in a fresh kernel: as students get them, and with the solution."""
+"""The notebooks run from top to bottom in a fresh kernel, both as released and with the solution."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from autograder.manifest import ROOT, Assignment, Stage
 
 PROMISE = "notebooks run, without code and with it"
 QUICK = 0
-SECONDS = 2400  # for a cell that trains, on a busy machine
+SECONDS = 2400  # for a training cell on a busy machine
 EXCUSES = ("Not started:", "Not right yet:", "Your code raised", "This needs your code", "Not all of this is your code")
 RELEASED, SOLVED = "as released", "with the solution"
 
@@ -30,7 +30,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     stage = next((stage for stage in chosen.stages if stage.notebook == name), None)
     try:
         cells = run(source / name, source, chosen)
-    except Exception as error:  # whatever a notebook can end with
+    except Exception as error:  # whatever a notebook can raise
         yield f"it does not run to its end: {type(error).__name__}: {str(error).strip()[-500:]}"
         return
     for cell in cells:
@@ -57,22 +57,22 @@ def _verdict(graded: list[Any], stage: Stage, how: str) -> Iterator[str]:
 
 
 def run(notebook: Path, modules: Path, chosen: Assignment) -> list[Any]:
-    """Run a notebook in a copy of its folder; its code cells with their outputs."""
+    """Run a notebook in a copy of its folder; return its code cells with their outputs."""
     import nbformat
     from nbclient import NotebookClient
 
     content = nbformat.read(notebook, as_version=4)
-    # Without the folder of the project's own modules in the path: the copies are meant.
+    # The project's own modules are not on the path, so that the copies are imported.
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with tempfile.TemporaryDirectory() as folder:
         for module in chosen.modules:
             shutil.copy(modules / f"{module}.py", folder)
         client = NotebookClient(content, timeout=SECONDS, resources={"metadata": {"path": folder}})
-        client.execute(env=environment, stderr=subprocess.DEVNULL)  # warnings about its connection
+        client.execute(env=environment, stderr=subprocess.DEVNULL)  # hides warnings about the connection
     return [cell for cell in content.cells if cell.cell_type == "code"]
 
 
 def outputs(cell: Any, kind: str) -> list[str]:
-    """The streams of a name, or the pieces of a MIME type, that a cell gave."""
+    """Return a cell's output in a stream, or of a MIME type."""
     streams = [output.text for output in cell.outputs if output.get("name") == kind]
     return streams + [output.data[kind] for output in cell.outputs if kind in output.get("data", {})]

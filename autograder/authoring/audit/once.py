@@ -1,4 +1,4 @@
-"""A mistake costs once: the points of the function that it changes, and not too many of its stage."""
+"""A mistake costs the points of the function that it changes, and no more than a fraction of its stage."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,7 +7,7 @@ from autograder.authoring.audit.subject import SEED, Subject
 
 PROMISE = "a mistake costs only the function that it changes"
 QUICK = 5
-MOST = 0.6  # of the points of a stage with several functions
+MOST = 0.6  # the fraction of a stage's points, if the stage has several functions
 
 
 def items(subject: Subject) -> Iterable[str]:
@@ -27,7 +27,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def changed_by(subject: Subject, name: str) -> list[str]:
-    """The functions that a mistake changes."""
+    """Return the functions that a mistake changes."""
     mistake = subject.mistakes[name]
     texts = subject.solution[mistake.module], mistake.apply(subject.solution)[mistake.module]
     before, after = (code_of(mistake.module, text) for text in texts)
@@ -35,11 +35,11 @@ def changed_by(subject: Subject, name: str) -> list[str]:
 
 
 def points_lost(subject: Subject, name: str) -> dict[str, float]:
-    """The points that a mistake costs in its stage, visible and hidden tests together, by "test" or "test.part"."""
+    """Return the points that a mistake costs in its stage, visible and hidden tests combined, by test and part."""
     hidden = {ran.result.name: ran.result for ran in subject.run_mistake(name, SEED)}
-    found = {}
+    lost = {}
     for ran in subject.run_mistake(name):
         both = ran.result.guarded_by(hidden[ran.result.name]) if ran.result.points else ran.result
         for part in both.parts or (both,):
-            found[f"{both.name}.{part.name}" if both.parts else both.name] = part.max_points - part.points
-    return {name: points for name, points in found.items() if points}
+            lost[f"{both.name}.{part.name}" if both.parts else both.name] = part.max_points - part.points
+    return {name: points for name, points in lost.items() if points}

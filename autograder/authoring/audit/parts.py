@@ -1,4 +1,4 @@
-"""What the manifest forbids in a stage is refused there by any name that torch has for it; what it allows is not."""
+"""Parts that a stage forbids are refused under all their names in torch; parts that it allows are not."""
 
 import difflib
 import inspect
@@ -18,7 +18,7 @@ from autograder.sandbox.remote_modules import Student
 
 PROMISE = "what the manifest forbids in a stage is refused there by any name"
 QUICK = None
-# Runs in a worker of the stage: which of these names of torch are refused there. The search of the text sees none.
+# Runs in a worker of the stage and returns which names of torch are refused. The text search detects none of them.
 PROBE = """
 import torch
 def refused():
@@ -70,14 +70,17 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def searched(text: str, subject: Subject, stage: Stage) -> bool:
-    """Whether a text as the first module of a stage costs the points of the stage."""
+    """Whether a text as the first module of a stage costs the stage's points."""
     module, assignment = stage.modules[0], subject.assignment
-    found, _ = check_modules({module: text}, {}, parts_of(assignment))
-    return any(is_forbidden(one, stage) and stage in stages_of(module, one.scope, assignment) for _, one in found)
+    findings, _ = check_modules({module: text}, {}, parts_of(assignment))
+    return any(
+        is_forbidden(finding, stage) and stage in stages_of(module, finding.scope, assignment)
+        for _, finding in findings
+    )
 
 
 def uses(path: str, argument: str, stage: Stage) -> Iterator[str]:
-    """Modules that use a part of torch in what the stage has students write, by several ways to name it."""
+    """Yield modules in which the stage's code uses a part of torch, with different forms of import."""
     module, _, name = path.rpartition(".")
     given = f"(x, {argument}=0.5)" if argument else "(x)"
     *owners, function = stage.writes[0].split(".")[1:]
@@ -99,7 +102,7 @@ def uses(path: str, argument: str, stage: Stage) -> Iterator[str]:
 
 @cache
 def public() -> dict[str, Any]:
-    """What students find in torch, by its path; private names lead to the same things."""
+    """Return the public names of torch by path; private names refer to the same objects."""
     import torch
     import torch.masked  # noqa: F401
 
@@ -115,18 +118,20 @@ def public() -> dict[str, Any]:
 
 
 def names_of(written: str) -> list[str]:
-    """The paths in torch of what can be called of a part."""
-    argument, found = part(written).argument, []
+    """Return the callable paths in torch of a part."""
+    argument, paths = part(written).argument, []
     private = written.rpartition(".")[2].startswith("_")
     for path, value in public().items():
         if private != path.rpartition(".")[2].startswith("_"):
             continue
         if argument:
             if named_arguments(path, argument, [written]) and argument in inspect.signature(value).parameters:
-                found.append(path)
+                paths.append(path)
         elif named(path, [written]) and isinstance(value, ModuleType):
-            own = [name for name, one in vars(value).items() if str(getattr(one, "__module__", "")).startswith(path)]
-            found += [f"{path}.{name}" for name in own if not name.startswith("_")]
+            members = [
+                name for name, member in vars(value).items() if str(getattr(member, "__module__", "")).startswith(path)
+            ]
+            paths += [f"{path}.{name}" for name in members if not name.startswith("_")]
         elif named(path, [written]) and callable(value):
-            found.append(path)
-    return sorted(found)
+            paths.append(path)
+    return sorted(paths)

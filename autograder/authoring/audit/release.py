@@ -1,4 +1,4 @@
-"""What students get is what the sources give now, and no line of a solution is in it."""
+"""The release is generated from the current sources and contains no line of a solution."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _graded(cells: list[dict[str, Any]], stage: Stage) -> Iterator[str]:
-    """One graded cell, that asks for the verdict, with nbgrader's metadata as they have to be."""
+    """Check that there is a single graded cell, that it calls check(), and that its nbgrader metadata are right."""
     if len(cells) != 1:
         yield f"{len(cells)} cells have metadata of nbgrader; it should be the graded cell alone"
         return

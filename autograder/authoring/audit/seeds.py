@@ -1,4 +1,4 @@
-"""The hidden tests accept the solution whatever the seed, and take their inputs from the seed alone."""
+"""The hidden tests accept the solution for every seed, and depend on nothing but the seed."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -32,7 +32,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _deterministic(subject: Subject, name: str) -> Iterator[str]:
-    """What the reference gives is the same for one seed, and something else for another."""
+    """Check that the reference results are equal for equal seeds and different for different seeds."""
     stage = subject.assignment.stage(name)
     for test in stage.points:
         books = [AnswerBook(subject.assignment, subject.workers, seed) for seed in (SAME, SAME, OTHER)]
@@ -40,7 +40,7 @@ def _deterministic(subject: Subject, name: str) -> Iterator[str]:
         if first is None or again is None or other is None:
             yield f"the solution fails {test}"
         elif not (first or again or other):
-            continue  # the test needs no reference: what is right follows from its inputs
+            continue  # the test needs no reference: the expected result follows from its inputs
         elif not same(first, again):
             yield f"{test} is not the same twice with one seed: take random numbers from self.rng only"
         elif same(first, other):
@@ -48,12 +48,12 @@ def _deterministic(subject: Subject, name: str) -> Iterator[str]:
 
 
 def same(some: Answers, others: Answers) -> bool:
-    """Whether the reference gave the same in all calls of a test."""
+    """Whether the reference returned the same in all calls of a test."""
     return some.keys() == others.keys() and all(equal(some[part], others[part]) for part in some)
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same, tensors and what holds them included; measured times need not be."""
+    """Whether two values are equal, including nested tensors; measured times are not compared."""
     if isinstance(one, Seconds):
         return isinstance(other, Seconds)
     if isinstance(one, np.ndarray):

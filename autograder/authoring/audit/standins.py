@@ -1,4 +1,4 @@
-"""What other stages build on is the same as in the solution, so that it makes no difference which of them is there."""
+"""Stand-ins behave like the solution in all calls between stages."""
 
 import ast
 import copy
@@ -14,7 +14,7 @@ from autograder.submissions.syntax_tree import functions
 
 PROMISE = "stand-ins equal the solution on the calls of the stages"
 QUICK = None
-# A student's module that is its stand-in.
+# Makes a student module a copy of its stand-in.
 AS_MODULE = """
 import {} as standin
 
@@ -49,9 +49,9 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     if kind == "stand-ins as":
         sources = standins(subject)
         if not all(written in signatures(sources, written.partition(".")[0]) for written in stage.writes):
-            return  # nothing builds on it, see the check of the manifest
+            return  # no stage builds on it; see the manifest check
     code: Code = code_of_all(Submission("audit", sources), subject.assignment)
-    if kind == "stand-ins as":  # only as stand-ins may they use ready-made parts
+    if kind == "stand-ins as":  # ready-made parts are allowed in stand-ins only
         code = replace(code, sources=code.sources | {STANDIN + module: text for module, text in sources.items()})
         code = replace(code, sources=code.sources | {module: AS_MODULE.format(STANDIN + module) for module in sources})
     for seed in (None, SEED):
@@ -61,7 +61,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _interface(subject: Subject, module: str) -> Iterator[str]:
-    """Whatever a stand-in has in common with the solution takes the same arguments."""
+    """Check that a stand-in's functions take the same arguments as the solution's."""
     theirs, ours = (signatures(sources, module) for sources in (subject.solution, standins(subject)))
     for name, arguments in ours.items():
         if name in theirs and arguments != theirs[name]:
@@ -69,18 +69,18 @@ def _interface(subject: Subject, module: str) -> Iterator[str]:
 
 
 def standins(subject: Subject) -> dict[str, str]:
-    """The stand-ins, as if a student had handed them in."""
+    """Return the stand-ins as a student's submission."""
     folder = subject.assignment.standins
     return {module: (folder / f"{module}.py").read_text(encoding="utf-8") for module in subject.assignment.modules}
 
 
 def signatures(sources: dict[str, str], module: str) -> dict[str, str]:
-    """The names of the arguments, with their defaults, of each function and method of a module."""
+    """Return the argument names and defaults of each function and method of a module."""
     return {name: _arguments(function.args) for name, function in functions(module, sources[module]).items()}
 
 
 def _arguments(arguments: ast.arguments) -> str:
-    """Arguments without their types."""
+    """Format arguments without their types."""
     arguments = copy.deepcopy(arguments)
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         argument.annotation = None

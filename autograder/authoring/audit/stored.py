@@ -1,4 +1,4 @@
-"""What is generated for the visible tests is what the reference and the mistakes give now."""
+"""The files generated for the visible tests match the current reference and mistakes."""
 
 import json
 import tempfile
@@ -35,7 +35,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def _signatures(subject: Subject, stage: str) -> Iterator[str]:
-    wanted = [one for one in subject.mistakes.values() if one.stage == stage and not one.random]
+    wanted = [known for known in subject.mistakes.values() if known.stage == stage and not known.random]
     for number, test in enumerate(subject.assignment.stage(stage).points):
         stored = dict(known_signatures(subject.assignment.name, test))
         for mistake in wanted:

@@ -1,4 +1,4 @@
-"""The stubs get no points, and every function that is not written says which stage it belongs to."""
+"""The stubs get no points, and each unwritten function names its stage."""
 
 from collections.abc import Iterable, Iterator
 
@@ -21,7 +21,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
         return
     stage = subject.assignment.stage_of(item)
     assert stage is not None
-    others = [name for one in subject.assignment.stages for name in one.writes if name != item]
+    others = [name for other in subject.assignment.stages for name in other.writes if name != item]
     message = f"Stage {stage.number}: {item.partition('.')[2]}"
     tests = subject.graded(subject.partly(*others), stage).tests
     missed = [test for test in tests if test.status != "passed"]

@@ -1,4 +1,4 @@
-"""An assignment under audit: its sources, its workers, and what was run already, since several checks look at it."""
+"""An assignment under audit: its sources, its workers, and cached runs, which several checks share."""
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
@@ -22,19 +22,19 @@ from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
-SEED = 1  # of the hidden tests where one seed will do
-DTYPES = ("float64", "float32")  # the second for code that cannot run in the first
+SEED = 1  # of the hidden tests, if one seed is enough
+DTYPES = ("float64", "float32")  # the second is for code that cannot run in the first
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A test that was run."""
+    """The result of a test run."""
 
     result: TestResult
-    shown: Signature | None  # what it shows of a mistake
+    shown: Signature | None  # the signature of its failure
     dtype: str
-    shares: tuple[float, ...]  # deviations of all tensors that were compared, as shares of their limits
+    shares: tuple[float, ...]  # deviations of all compared tensors, relative to their limits
 
     @property
     def passed(self) -> bool:
@@ -45,7 +45,7 @@ class Ran:
 
 
 class Subject:
-    """An assignment under audit. Several threads may ask for different things at the same time."""
+    """An assignment under audit. Several threads may use it at the same time."""
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
@@ -54,7 +54,7 @@ class Subject:
         self._lock = threading.Lock()
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What `make` gives, made once for a key."""
+        """Return the cached value of a key; compute it once by `make`."""
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
@@ -63,7 +63,7 @@ class Subject:
             value: Value = self._kept[key]
             return value
 
-    # The code
+    # Source code
 
     @cached_property
     def solution(self) -> dict[str, str]:
@@ -77,19 +77,19 @@ class Subject:
 
     @cached_property
     def correct(self) -> dict[str, tuple[Submission, set[str]]]:
-        """The other correct submissions, each with the modules that were written anew."""
+        """The correct submissions besides the solution, each with its rewritten modules."""
         return correct_submissions(self.assignment)
 
     def partly(self, *keep: str) -> dict[str, str]:
-        """The reference modules in which only some of what students write is written."""
+        """Return the reference modules with only some of the students' functions written, the rest as stubs."""
         sources = self.solution.items()
         return {module: strip_module(text, module, self.assignment, keep) for module, text in sources}
 
-    # Running it
+    # Runs
 
     @property
     def workers(self) -> Any:
-        """The workers, which start when they are first needed."""
+        """The workers, started on first use."""
         return self.once("workers", make_workers)
 
     def close(self) -> None:
@@ -98,34 +98,34 @@ class Subject:
             self._kept.pop("workers").close()
 
     def graded(self, sources: Mapping[str, str], *stages: Stage, seed: int | None = SEED) -> Report:
-        """The report of some modules, hidden tests included."""
+        """Grade some modules, by default with hidden tests, and return the report."""
         book = None if seed is None else self.book(seed)
         submission = Submission("audit", dict(sources))
         return grade(submission, self.assignment, self.workers, stages or None, hidden_seed=seed, book=book)
 
     def book(self, seed: int) -> AnswerBook:
-        """What the reference gives in the hidden tests of a seed."""
+        """Return the reference answers to the hidden tests of a seed."""
         return self.once(("book", seed), lambda: AnswerBook(self.assignment, self.workers, seed))
 
     def answers(self, stage: Stage, test: str, dtype: str, seed: int | None) -> Answers | None:
-        """What the reference gives in a hidden test."""
+        """Return the reference answers to a hidden test."""
         if seed is None:
             return None
         return self.once(("answers", test, dtype, seed), lambda: self.book(seed).of(stage, test, dtype))
 
     def code(self, sources: Mapping[str, str], stage: Stage) -> Code:
-        """The modules of a stage with stand-ins for what it builds on."""
+        """Return the modules of a stage with stand-ins for the stages that it builds on."""
         return code_of_stage(Submission("audit", dict(sources)), stage, self.assignment, {})
 
     def run(self, code: Code, stage: Stage, seed: int | None = None, ask: bool = False) -> tuple[Ran, ...]:
         """Run the visible tests of a stage; with a seed, the hidden ones.
 
         Args:
-            ask: ask the reference in each hidden test, instead of finding its answers out once for all code.
+            ask: query the reference in each hidden test, instead of caching its answers for all code.
         """
         reference = self.code(self.solution, stage)
         pairs = [(Student(self.workers, code, dtype), Student(self.workers, reference, dtype)) for dtype in DTYPES]
-        found = []
+        runs = []
         try:
             for name, case in stage_tests(stage, hidden=seed is not None).items():
                 case.seed, case.explains = seed or 0, False
@@ -136,15 +136,15 @@ class Subject:
                     if not is_dtype_conflict(error):
                         break
                 shares = tuple(deviation / limit for deviation, limit in case.measured or [])
-                found.append(Ran(result, signature(error, case.checks), dtype, shares))
+                runs.append(Ran(result, signature(error, case.checks), dtype, shares))
         finally:
             for student, twin in pairs:
                 student.close()
                 twin.close()
-        return tuple(found)
+        return tuple(runs)
 
     def run_mistake(self, name: str, seed: int | None = None) -> tuple[Ran, ...]:
-        """The same for a known mistake in its stage, once."""
+        """Run a known mistake in its stage; cached."""
         mistake = self.mistakes[name]
         stage = self.assignment.stage(mistake.stage)
         return self.once(
@@ -152,7 +152,7 @@ class Subject:
         )
 
     def run_correct(self, name: str, stage: Stage, seed: int | None = None) -> tuple[Ran, ...]:
-        """The same for a correct submission, once."""
+        """Run a correct submission in a stage; cached."""
         submission, _ = self.correct[name]
         return self.once(
             ("correct", name, stage.name, seed), lambda: self.run(self.code(submission.sources, stage), stage, seed)

@@ -1,4 +1,4 @@
-"""Ids and hints of mistakes, ids of notebook cells: complete, unique, and fit for students."""
+"""Ids and hints of mistakes and ids of notebook cells are complete, unique and suitable for students."""
 
 import json
 import re

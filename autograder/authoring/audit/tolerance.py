@@ -1,4 +1,4 @@
-"""Correct code stays far below the limits of the grader, and known mistakes go far beyond them: measured."""
+"""Correct code stays well below the grader's tolerance, and known mistakes well above it, as measured."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -10,17 +10,17 @@ from autograder.manifest import Stage
 PROMISE = "correct code is 10 times below the limits, mistakes 10 times above"
 QUICK = 0
 FAR = 10.0
-TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # at the end of a module; workers have one thread
+TWO_THREADS = "\n\nimport torch\n\ntorch.set_num_threads(2)\n"  # appended to a module; workers use one
 
 
 @dataclass
 class Measured:
-    """The largest deviation of correct code and the smallest of mistakes, as shares of the limit, by precision."""
+    """The largest deviation of correct code and the smallest of mistakes, relative to the limit, by precision."""
 
     correct: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    largest: dict[str, str] = field(default_factory=dict)  # the code that deviates most
+    largest: dict[str, str] = field(default_factory=dict)  # precision -> the code with the largest deviation
     mistaken: dict[str, float] = field(default_factory=lambda: defaultdict(lambda: float("inf")))
-    smallest: dict[str, str] = field(default_factory=dict)  # the mistake that deviates least
+    smallest: dict[str, str] = field(default_factory=dict)  # precision -> the mistake with the smallest deviation
 
 
 def items(subject: Subject) -> Iterable[str]:
@@ -38,32 +38,32 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
 
 
 def measure(subject: Subject, stage: Stage) -> Measured:
-    """Run all correct code and all mistakes of a stage, as far as that has not been done."""
-    found = Measured()
+    """Run all correct code and all mistakes of a stage, unless cached."""
+    measured = Measured()
     for name, (_, modules) in subject.correct.items():
         if modules & set(stage.modules):
             for seed in (None, SEED):
                 twice = _with_two_threads(subject, name, stage, seed)
                 for ran in (*subject.run_correct(name, stage, seed), *twice):
                     share = max(ran.shares, default=0.0)
-                    if share >= found.correct[ran.dtype]:
-                        found.correct[ran.dtype], found.largest[ran.dtype] = share, name
+                    if share >= measured.correct[ran.dtype]:
+                        measured.correct[ran.dtype], measured.largest[ran.dtype] = share, name
     for name, mistake in subject.mistakes.items():
         if mistake.stage == stage.name:
             for dtype, share in _best(ran for seed in (None, SEED) for ran in subject.run_mistake(name, seed)):
-                if share < found.mistaken[dtype]:
-                    found.mistaken[dtype], found.smallest[dtype] = share, name
-    return found
+                if share < measured.mistaken[dtype]:
+                    measured.mistaken[dtype], measured.smallest[dtype] = share, name
+    return measured
 
 
 def _with_two_threads(subject: Subject, name: str, stage: Stage, seed: int | None) -> tuple[Ran, ...]:
-    """Run correct code with two threads, which sum in another order."""
+    """Run correct code with two threads, which sum in a different order."""
     sources = {module: text + TWO_THREADS for module, text in subject.correct[name][0].sources.items()}
     return subject.run(subject.code(sources, stage), stage, seed)
 
 
 def _best(runs: Iterable[Ran]) -> Iterator[tuple[str, float]]:
-    """The check that sees a mistake best, by precision; a mistake may also show in another way than by a deviation."""
+    """Return a mistake's largest deviation by precision; mistakes may also fail without any deviation."""
     best: dict[str, float] = defaultdict(float)
     for ran in runs:
         best[ran.dtype] = max(best[ran.dtype], *ran.shares, 0.0)

@@ -1,4 +1,4 @@
-"""`python -m autograder tolerance`: how far correct code and mistakes deviate, for the documentation."""
+"""`python -m autograder tolerance`: measure how far correct code and mistakes deviate, for the documentation."""
 
 import argparse
 import contextlib
@@ -30,32 +30,32 @@ HEADING = """
 
 
 def table(chosen: Assignment, jobs: int) -> str:
-    """The part of the page that is about an assignment."""
+    """Return the section of the page on an assignment."""
     import torch
 
     with contextlib.closing(Subject(chosen)) as subject, ThreadPoolExecutor(jobs) as pool:
         measured = pool.map(lambda stage: measure(subject, stage), chosen.stages)
-        rows = [row for stage, found in zip(chosen.stages, measured, strict=True) for row in _rows(stage.name, found)]
+        rows = [row for stage, result in zip(chosen.stages, measured, strict=True) for row in _rows(stage.name, result)]
         numbers = f"{len(subject.correct)} correct formulations and {len(subject.mistakes)} known mistakes"
     return f"\n## {chosen.title}\n\n{numbers}, torch {torch.__version__}.\n{HEADING}" + "".join(rows)
 
 
-def _rows(stage: str, found: Measured) -> list[str]:
+def _rows(stage: str, measured: Measured) -> list[str]:
     rows = []
-    for dtype in sorted(found.correct.keys() | found.mistaken.keys()):
-        right = f"{1 / found.correct[dtype]:,.0f}" if found.correct[dtype] else "no deviation"
-        wrong = f"{found.mistaken[dtype]:,.0f}" if dtype in found.smallest else "-"
-        rows.append(f"| {stage} | {dtype} | {right} | {wrong} | {found.smallest.get(dtype, '-')} |\n")
+    for dtype in sorted(measured.correct.keys() | measured.mistaken.keys()):
+        right = f"{1 / measured.correct[dtype]:,.0f}" if measured.correct[dtype] else "no deviation"
+        wrong = f"{measured.mistaken[dtype]:,.0f}" if dtype in measured.smallest else "-"
+        rows.append(f"| {stage} | {dtype} | {right} | {wrong} | {measured.smallest.get(dtype, '-')} |\n")
     return rows
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder tolerance", description=__doc__)
-    parser.add_argument("--assignment", metavar="NAME", help="this one only (all)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the page there too")
+    parser.add_argument("--assignment", metavar="NAME", help="only this assignment (default: all)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write the page to this file")
     args = parser.parse_args(arguments)
     chosen = [assignment(args.assignment)] if args.assignment else every_assignment()
-    text = BEGINNING + "".join(table(one, os.cpu_count() or 1) for one in chosen)
+    text = BEGINNING + "".join(table(each, os.cpu_count() or 1) for each in chosen)
     print(text)
     if args.out:
         args.out.write_text(text, encoding="utf-8", newline="\n")

@@ -1,1 +1,1 @@
-"""Archives to hand on: the autograder for Gradescope, the course for students."""
+"""Archives for others: the autograder for Gradescope, the course for students."""

@@ -1,14 +1,14 @@
-"""Make the autograder for Gradescope: `python -m autograder gradescope build/transformer.zip`.
+"""Build the autograder for Gradescope: `python -m autograder gradescope build/transformer.zip`.
 
-Upload the archive in "Configure Autograder". It holds what grading needs, the solutions and hidden tests included, so
-it is as secret as they are. The seed of the hidden tests is in it too: all students get the same tests, and the same
-command for the same file keeps the seed, so that grades stay comparable after a correction.
+Upload the archive in "Configure Autograder". It contains everything for grading, including solutions and hidden tests,
+so keep it secret. The seed of the hidden tests is in it too: all students get the same tests, and running the command
+again for the same file keeps the seed, so that grades stay comparable after a correction.
 
-In the container root grades, and the code of a submission runs confined. Where the kernel has no Landlock (as in
-gVisor), it runs as the user "nobody" behind seccomp: it can read what everybody may read there, but neither write nor
-reach a network or another process; solutions, tests and seed are for root only. Where that is impossible as well, every
-submission gets a result that says that the grader failed, unless the archive was made with `--unconfined`. Then the
-code runs without any hold, and each result says so: a hostile submission can read the solution and change its grade.
+In the container the grader runs as root and the code of a submission runs confined. If the kernel has no Landlock (as
+in gVisor), the code runs as the user "nobody" with seccomp: it can read public files, but neither write nor reach a
+network or another process; solutions, tests and seed are readable by root only. If that is impossible too, every
+submission gets a result that says that the grader failed, unless the archive was built with `--unconfined`. Then the
+code runs unconfined, and each result says so: a hostile submission can read the solution and change its grade.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from autograder.reports.verdict import RELEASES, as_text, fault_report, verdict
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 
-# What grading imports. Their versions are those of constraints.txt.
+# The imports of the grader. Their versions are in constraints.txt.
 PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rapidfuzz", "rich", "tomli")
 TIME_LIMIT = 240.0  # seconds; Gradescope gives a container half a processor and 10 minutes
 MAX_TIME_LIMIT = 480.0
@@ -59,20 +59,22 @@ PACKING = "autograder/authoring/packing"
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m autograder gradescope", description="Make the autograder archive for Gradescope."
+        prog="python -m autograder gradescope", description="Build the autograder archive for Gradescope."
     )
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="zip file to write")
-    parser.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the hidden tests (as in ARCHIVE, or new)")
+    parser.add_argument("--assignment", metavar="NAME", help="default: the first assignment")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of the hidden tests (default: that of ARCHIVE, else random)"
+    )
     parser.add_argument(
         "--time-limit",
         type=float,
         default=TIME_LIMIT,
         metavar="SECONDS",
-        help="for all that the code of one submission does (%(default)g)",
+        help="time limit for the code of one submission (default: %(default)g)",
     )
     parser.add_argument(
-        "--unconfined", action="store_true", help="grade even where the container cannot confine submissions"
+        "--unconfined", action="store_true", help="grade even if the container cannot confine submissions"
     )
     parser.add_argument(
         "--hidden-results",
@@ -80,7 +82,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         default=RELEASES[0],
         help="when students see the tests that hidden tests decide, and their points (%(default)s)",
     )
-    parser.add_argument("--settings", type=Path, metavar="FILE", help="these options as a TOML file: seed = 7")
+    parser.add_argument("--settings", type=Path, metavar="FILE", help="TOML file with these options, such as seed = 7")
     given = parser.parse_args(arguments)
     if given.settings:
         parser.set_defaults(**from_file(given.settings))
@@ -88,21 +90,21 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def from_file(path: Path) -> dict[str, Any]:
-    """The options that a file gives in place of their defaults.
+    """Read options from a settings file, to replace the defaults.
 
     Raises:
-        UserError: if it cannot be read, or there is no such option.
+        UserError: if it cannot be read, or has an unknown option.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        options = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
-    for name, value in found.items():
+    for name, value in options.items():
         if name not in OPTIONS:
             raise UserError(f"{path}: there is no {name}; there are {', '.join(OPTIONS)}")
         if type(value) not in OPTIONS[name] or (name == "hidden_results" and value not in RELEASES):
             raise UserError(f"{path}: {name} cannot be {value!r}")
-    return found
+    return options
 
 
 def run(args: argparse.Namespace) -> int:
@@ -124,10 +126,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
-    """The seed of the archive that is there already; else the one that is wanted, or a fresh one.
+    """Return the seed of the existing archive; else the wanted seed, or a random one.
 
     Raises:
-        UserError: if the file is something else, or has another seed than the one that is wanted.
+        UserError: if the file is no such archive, or has a seed other than the wanted one.
     """
     if not archive.exists():
         return secrets.randbits(63) if wanted is None else wanted
@@ -147,7 +149,7 @@ def seed_of(archive: Path, chosen: Assignment, wanted: int | None) -> int:
 
 
 def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
-    """Everything in the archive by path.
+    """Return all files of the archive by path.
 
     Raises:
         UserError: if a part of the project is missing.
@@ -191,7 +193,7 @@ def engine_files(chosen: Assignment) -> dict[str, bytes]:
 
 
 def requirements() -> list[str]:
-    """The dependencies of the project that grading imports, as pip takes them."""
+    """Return the project's dependencies that grading imports, in pip's format."""
     from course.dependencies import requirements as all_requirements
 
     lines = all_requirements(ROOT / "pyproject.toml")

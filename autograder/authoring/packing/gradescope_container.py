@@ -1,7 +1,7 @@
-"""Inside Gradescope's container: grade the submission and write results.json (run_autograder calls this).
+"""Inside Gradescope's container: grade the submission and write results.json (called by run_autograder).
 
-Whoever calls has put a results.json in place that says that the grader failed, so an exception needs no handling here:
-what is printed about it is for instructors, and Gradescope shows it to them only.
+The caller has already written a results.json that reports a failed grader, so exceptions need no handling here: their
+output is for instructors, and Gradescope shows it to them only.
 """
 
 import sys

@@ -1,7 +1,7 @@
-"""Make what students get: `python -m autograder handout` writes build/transformer-student.zip; `--all` a whole course.
+"""Build the student handout: `python -m autograder handout` writes build/transformer-student.zip; `--all`, one course.
 
-The list below says which files these are; what it does not name stays here. Before the archive is written, its stubs
-are compared with the solutions, and every file is searched for lines of the solution.
+The lists below name its files; all others stay here. Before the archive is written, its stubs are compared with the
+solutions, and every file is searched for lines of the solution.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
 from course.update import RECORD, digest
 
-# The rooms of the engine that `python grade.py` and `check` use, and what of them is for instructors only.
+# The packages of the engine that `python grade.py` and `check` use, and their files for instructors only.
 ROOMS = (
     *(
         "manifest",
@@ -51,26 +51,29 @@ INSTRUCTORS = (
     *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py"),
     "reports/term_page.py",
 )
-SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # what `check` shows in a notebook
+SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # used by `check` in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
-# What of an assignment's folder is for students.
+# The files of an assignment's folder for students.
 OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
-# What only instructors' code needs. Without nbgrader, students have neither Formgrader nor Create Assignment in their
-# Lab, nor a complaint about an exchange directory.
+# Packages that only instructors' code needs. Without nbgrader, students' Lab has neither Formgrader nor Create
+# Assignment, and no warning about an exchange directory.
 NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient", "pygments")
 PACKING = "autograder/authoring/packing"
 DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
-# Sections of pyproject.toml without which the course can be installed.
+# Sections of pyproject.toml that installing the course does not need.
 FOR_DEVELOPERS = ("project.optional-dependencies", "tool.ruff", "tool.mypy", "tool.pytest")
 
 
 def shipped(chosen: Assignment) -> list[str]:
-    """The patterns of everything that is taken as it is.
+    """Return the patterns of all files that are copied unchanged.
 
-    A model that belongs to an earlier assignment comes with the stand-ins of that one, in which notebooks load it.
+    A model of an earlier assignment is shipped with that assignment's stand-ins, in which notebooks load it.
     """
-    owners = {next(one.name for one in every_assignment() if name in one.checkpoints) for name in chosen.checkpoints}
+    owners = {
+        next(assignment.name for assignment in every_assignment() if name in assignment.checkpoints)
+        for name in chosen.checkpoints
+    }
     return [
         *FILES,
         *DOCS,
@@ -85,7 +88,7 @@ def shipped(chosen: Assignment) -> list[str]:
     ]
 
 
-# For a repository on GitHub, of which each student gets a copy: by path, where it lies here.
+# For a GitHub repository that is copied for each student: target path -> path here.
 GITHUB = {
     ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml",
     ".gitignore": "autograder/authoring/packing/github/gitignore",
@@ -94,22 +97,22 @@ GITHUB = {
 
 
 def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> dict[str, bytes]:
-    """Everything that students get for some assignments, by path. The texts speak of the first of them.
+    """Return all files of the handout by path. Its texts are about the first of the assignments.
 
     Args:
         root: the folder of the project.
-        github: with what a repository on GitHub needs beside it.
+        github: whether to add the files for a GitHub repository.
 
     Raises:
-        UserError: if a file is missing, a stub or a notebook is not as it was released, or a solution is in it.
+        UserError: if a file is missing, a stub or a notebook was changed since the release, or a solution is included.
     """
-    files = collect(root, list(dict.fromkeys(pattern for one in chosen for pattern in shipped(one))))
+    files = collect(root, list(dict.fromkeys(pattern for assignment in chosen for pattern in shipped(assignment))))
     for name in INSTRUCTORS:
         del files[f"autograder/{name}"]
-    for one in chosen:
-        del files[f"autograder/assignments/{one.name}/make_expected.py"]
-        check_release(root, one, files)
-        mistakes = f"autograder/assignments/{one.name}/expected/mistakes.json"
+    for assignment in chosen:
+        del files[f"autograder/assignments/{assignment.name}/make_expected.py"]
+        check_release(root, assignment, files)
+        mistakes = f"autograder/assignments/{assignment.name}/expected/mistakes.json"
         files[mistakes] = as_visible(files[mistakes])
     files["environment.yml"] = without_packages(files["environment.yml"])
     files["pyproject.toml"] = for_students(collect(root, ["pyproject.toml"])["pyproject.toml"])
@@ -122,17 +125,17 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> 
         files["README.md"] += others(more).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
     files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
-    names = ", ".join(one.name for one in chosen)
+    names = ", ".join(assignment.name for assignment in chosen)
     record = {"assignment": names, "files": {name: digest(data, name) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
-    secrets = {line for one in chosen for line in secret_lines(root / "solutions" / one.name, one)}
+    secrets = {line for assignment in chosen for line in secret_lines(root / "solutions" / assignment.name, assignment)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
         raise UserError("the archive would hold lines of the solution\n  " + "\n  ".join(leaks))
     return files
 
 
 def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> None:
-    """See that the modules are the stubs, and that nobody has worked in the notebooks.
+    """Check that the modules are the stubs, and that the notebooks have no outputs.
 
     Raises:
         UserError: if not.
@@ -151,15 +154,15 @@ def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> No
 
 
 def as_visible(data: bytes) -> bytes:
-    """The stored mistakes without the hints for those that only hidden tests find."""
+    """Remove the hints for mistakes that only hidden tests find from the stored mistakes."""
     stored: dict[str, Any] = json.loads(data)
-    seen = {entry["mistake"] for entries in stored["signatures"].values() for entry in entries}
-    stored["hints"] = {mistake: texts for mistake, texts in stored["hints"].items() if mistake in seen}
+    visible = {entry["mistake"] for entries in stored["signatures"].values() for entry in entries}
+    stored["hints"] = {mistake: texts for mistake, texts in stored["hints"].items() if mistake in visible}
     return (json.dumps(stored) + "\n").encode()
 
 
 def for_students(pyproject: bytes) -> bytes:
-    """The pyproject.toml without the sections that are for those who develop the course."""
+    """Remove the developers' sections from pyproject.toml."""
     sections = re.split(r"^(?=\[)", pyproject.decode(), flags=re.MULTILINE)
     return without_packages(
         "".join(part for part in sections if not part.lstrip("[").startswith(FOR_DEVELOPERS)).encode()
@@ -167,17 +170,18 @@ def for_students(pyproject: bytes) -> bytes:
 
 
 def without_packages(text: bytes) -> bytes:
-    """A list of dependencies, in pyproject.toml or environment.yml, without the lines of what students do not need."""
+    """Remove the packages that students do not need from pyproject.toml or environment.yml."""
     lines = re.compile(rf"^  (- |\")({'|'.join(NOT_NEEDED)})[ >].*\n", re.MULTILINE)
     return lines.sub("", text.decode()).encode()
 
 
 def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
-    """A text for the students of an assignment.
+    """Adapt a text to an assignment.
 
-    What stands between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, and what stands in
-    `<!-- others: ... -->` for those after the first. `{...}` is what the manifest says, and the examples, which are
-    about the first assignment, become those of this one.
+    The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
+    for
+    all except the first. `{...}` is filled in from the manifest, and examples from the first assignment are replaced by
+    examples from this one.
     """
     first = every_assignment()[0]
     for other in every_assignment():
@@ -186,7 +190,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     others = re.compile(r"<!-- others: (.*?)\s*-->\n?", re.DOTALL)
     text = others.sub(lambda found: f"{found[1]}\n" if chosen.name != first.name else "", text)
     titles = {name: title_of(files[f"{RELEASE}/{chosen.name}/{name}"]) for name in chosen.notebooks}
-    written: dict[str, list[str]] = {name: [] for name in chosen.notebooks}  # the modules that are written for it
+    written: dict[str, list[str]] = {name: [] for name in chosen.notebooks}  # notebook -> its modules
     for stage in chosen.stages:
         written[stage.notebook] += [f"`{module}.py`" for module in stage.modules]
     rows = "".join(
@@ -204,7 +208,7 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
         "{modules}": ", ".join(f"`{module}.py`" for module in chosen.modules),
         "{notebooks}": f"| notebook | file |\n|---|---|\n{rows}",
     }
-    if chosen.name != first.name:  # the examples of the guide are about the first assignment
+    if chosen.name != first.name:  # the guide's examples are from the first assignment
         example = first.stages[0]
         facts |= {
             f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}",
@@ -230,32 +234,31 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
 
 
 def aligned(commands: str) -> str:
-    """Lines of commands with what is said of them below each other, as it was before a name became longer."""
+    """Align the comments of command lines, as before a name became longer."""
     pairs = [[piece.rstrip() for piece in line.split(" # ", 1)] for line in commands.splitlines()]
     width = max(len(command) for command, _ in pairs)
     return "".join(f"{command.ljust(width)} # {words}\n" for command, words in pairs)
 
 
 def others(more: Sequence[Assignment]) -> str:
-    """What the README of several assignments says of those after the first."""
+    """Return the README section on the assignments after the first."""
     rows = "".join(
-        f"| [{one.title}]({RELEASE}/{one.name}/{NAME}) | `python grade.py --assignment {one.name}` |\n" for one in more
+        f"| [{each.title}]({RELEASE}/{each.name}/{NAME}) | `python grade.py --assignment {each.name}` |\n"
+        for each in more
     )
     return f"\n## The other assignments\n\n| start here | how you stand |\n|---|---|\n{rows}"
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m autograder handout", description="Make the archive that students get."
-    )
+    parser = argparse.ArgumentParser(prog="python -m autograder handout", description="Build the archive for students.")
     parser.add_argument(
-        "archive", type=Path, nargs="?", metavar="ARCHIVE", help="zip file to write (build/NAME-student.zip)"
+        "archive", type=Path, nargs="?", metavar="ARCHIVE", help="zip file to write (default: build/NAME-student.zip)"
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--assignment", metavar="NAME", help="(the one that fits, else the first)")
+    which.add_argument("--assignment", metavar="NAME", help="default: the first assignment")
     which.add_argument("--all", action="store_true", help="all assignments in one archive, build/course-student.zip")
     parser.add_argument(
-        "--github", action="store_true", help="with a workflow that grades every push, for GitHub Classroom"
+        "--github", action="store_true", help="add a workflow that grades every push, for GitHub Classroom"
     )
     return parser.parse_args(arguments)
 
@@ -268,7 +271,7 @@ def run(args: argparse.Namespace) -> int:
     if (other := top_folder(archive)) not in ("", top):
         raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
     files = contents(ROOT, chosen, args.github)
-    # In a folder of its own, for those whose programs unpack into the current one.
+    # In a folder of its own, since some programs unpack into the current folder.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
     size = archive.stat().st_size / 1e6
     print(f"Wrote {archive} ({len(files)} files, {size:.1f} MB). No line of a solution is in it.")
@@ -276,7 +279,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def top_folder(archive: Path) -> str:
-    """The folder in which everything of an archive lies, or "" if there is no archive."""
+    """Return the top folder of an archive, or "" if there is no archive."""
     if not archive.exists():
         return ""
     try:
@@ -287,7 +290,7 @@ def top_folder(archive: Path) -> str:
 
 
 def today() -> tuple[int, int, int, int, int, int]:
-    """The date of the files: the day of packing, or that of SOURCE_DATE_EPOCH (see reproducible-builds.org)."""
+    """Return the date for the files: today, or the day of SOURCE_DATE_EPOCH (see reproducible-builds.org)."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     day = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch.isdecimal() else datetime.now(timezone.utc)
     return max(1980, day.year), day.month, day.day, 0, 0, 0

@@ -1,4 +1,4 @@
-"""The page to start from, `0_start.ipynb`: what there is to do, how long it takes, how far one is; and the way on."""
+"""The start page `0_start.ipynb` (tasks, times, progress) and the links between notebooks."""
 
 import json
 import re
@@ -27,10 +27,10 @@ Run the next cell. It grades your saved code in all stages, which takes a moment
 
 
 def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
-    """The notebook as a file.
+    """Return the start notebook as a file.
 
     Args:
-        notebooks: the notebooks of the assignment by name; their introductions say how long they take.
+        notebooks: the notebooks of the assignment by name; their introductions contain the times.
     """
     rows = []
     for name in chosen.notebooks:
@@ -42,7 +42,7 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
         title, time = title_of(notebooks[name]), _time(introduction)
         rows.append(f"| [{title}]({name}) | {written or 'nothing'} | {worth}{extra} | {time} |")
     table = ["| notebook | you write in | points | time |", "|---|---|---|---|", *rows]
-    # Without a name the commands mean the first assignment, in the folder of the course in which they are entered.
+    # Without a name, the commands use the first assignment, in the course's folder.
     which = "" if chosen.name == first_assignment().name else f" --assignment {chosen.name}"
     how = HOW.replace("{stage}", chosen.stages[0].name).replace("{which}", which)
     cells = [
@@ -56,26 +56,26 @@ def start_notebook(chosen: Assignment, notebooks: Mapping[str, bytes]) -> bytes:
 
 
 def title_of(notebook: bytes) -> str:
-    """The heading that a notebook begins with."""
+    """Return the first heading of a notebook."""
     return "".join(json.loads(notebook)["cells"][0]["source"]).splitlines()[0].lstrip("# ")
 
 
 def way_on(chosen: Assignment, name: str, titles: Mapping[str, str]) -> str:
-    """The last words of a notebook, in Markdown: links to the one before, to the start and to the next.
+    """Return the last lines of a notebook, in Markdown: links to the previous notebook, the start and the next one.
 
     Args:
         titles: of the notebooks, by name.
     """
     place = chosen.notebooks.index(name)
-    before = [f"[← {titles[one]}]({one})" for one in chosen.notebooks[max(0, place - 1) : place]]
-    after = [f"[{titles[one]} →]({one})" for one in chosen.notebooks[place + 1 : place + 2]]
+    before = [f"[← {titles[notebook]}]({notebook})" for notebook in chosen.notebooks[max(0, place - 1) : place]]
+    after = [f"[{titles[notebook]} →]({notebook})" for notebook in chosen.notebooks[place + 1 : place + 2]]
     return "---\n\n" + " | ".join([*before, f"[Start]({NAME})", *after])
 
 
 def _time(introduction: str) -> str:
-    """How long the parts of a notebook take that are not optional, as its introduction says."""
+    """Sum the times of a notebook's parts from its introduction, without optional parts."""
     minutes = sum(int(found[2]) for found in MINUTES.finditer(introduction) if not found[1])
-    quarters = -(-minutes // 15)  # the quarter above, as in the student guide
+    quarters = -(-minutes // 15)  # rounded up to a quarter of an hour, as in the student guide
     if not minutes:
         return ""
     if minutes < 60:

@@ -1,4 +1,4 @@
-"""Collect files of the project by name, and write zip files whose bytes depend on nothing but their content."""
+"""Collect files of the project by name, and write zip files whose bytes depend only on their content."""
 
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -8,13 +8,13 @@ from autograder.manifest import ROOT as ROOT
 from course.errors import UserError
 
 BINARY = (".safetensors", ".model", ".png", ".gz")
-FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can hold
+FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip file can store
 
 
 def collect(root: Path, patterns: Iterable[str]) -> dict[str, bytes]:
-    """The files below a folder that match one of the patterns, by their paths with slashes.
+    """Return the files below a folder that match one of the patterns, by path with slashes.
 
-    Lines of text end with "\\n" on every system, as the shell of a container wants them.
+    Lines of text end with "\\n" on every system, as the shell of a container requires.
 
     Raises:
         UserError: if a pattern matches no file.
@@ -32,15 +32,15 @@ def collect(root: Path, patterns: Iterable[str]) -> dict[str, bytes]:
 
 
 def _unwanted(path: Path) -> bool:
-    """Whether tools have left it: compiled modules, checkpoints of notebooks, backups."""
+    """Whether a file was left behind by tools: compiled modules, notebook checkpoints, backups."""
     return any(part == "__pycache__" or part.startswith(".") or part.endswith("~") for part in path.parts)
 
 
 def check_target(path: Path) -> None:
-    """Find out before the work whether an archive can be written there.
+    """Check before any work that the path is valid for an archive.
 
     Raises:
-        UserError: if it cannot.
+        UserError: if it is not.
     """
     if path.suffix.lower() != ".zip" or path.is_dir():
         raise UserError(f"{path} is not the name of a zip file")
@@ -53,9 +53,9 @@ def write_zip(
     date: tuple[int, int, int, int, int, int] = FIRST_DATE,
     comment: bytes = b"",
 ) -> None:
-    """Write a zip file; it appears whole or not at all, and its folder is made if there is none.
+    """Write a zip file completely or not at all; its folder is created if needed.
 
-    Nothing is compressed: compressed bytes differ from one zlib to another, and weights hardly get smaller.
+    Nothing is compressed: compressed bytes differ between versions of zlib, and weights hardly shrink.
 
     Args:
         modes: permissions of the files that do not have the usual ones.
@@ -72,7 +72,7 @@ def write_zip(
             archive.comment = comment
             for name in sorted(files):
                 info = zipfile.ZipInfo(name, date)
-                info.create_system = 3  # Unix, wherever it is written: so the permissions count
+                info.create_system = 3  # Unix on every system, so that the permissions are used
                 info.external_attr = (0o100000 | (modes or {}).get(name, 0o644)) << 16
                 archive.writestr(info, files[name])
         partial.replace(path)

@@ -1,4 +1,4 @@
-"""Look through the built pages: links that lead nowhere, requests to the network, lines of the solution."""
+"""Check the built pages for broken links, requests to the network and lines of the solution."""
 
 import html
 import re
@@ -11,14 +11,14 @@ from urllib.parse import unquote, urlsplit
 from autograder.authoring.release import TRIVIAL, secret_lines
 from autograder.manifest import Assignment
 
-# Elements that a browser loads by itself, and the attribute that says from where.
+# Elements that a browser loads by itself, with the attribute for the address.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
 NOT_LOADED = ("canonical", "search", "index", "next", "prev", "author", "license", "genindex")
 SECRET_FILES = (".html", ".js", ".txt")
 
 
 class Page(HTMLParser):
-    """What a page links to, loads, and can be linked to."""
+    """The links, loaded files and anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Page(HTMLParser):
 
 
 def broken_links(site: Path) -> Iterator[str]:
-    """Links inside the site that lead to no file or to no place in it, and what would be loaded from elsewhere."""
+    """Yield links within the site that lead to a missing file or anchor, and files loaded from other sites."""
 
     @cache
     def page(path: Path) -> Page:
@@ -62,17 +62,24 @@ def broken_links(site: Path) -> Iterator[str]:
 
 
 def solution_lines(site: Path, chosen: Sequence[Assignment]) -> Iterator[str]:
-    """Lines of the solutions that stand in the pages, their scripts or the index of the search."""
-    secrets = {line for one in chosen for line in secret_lines(one.solution, one) if not TRIVIAL.fullmatch(line)}
+    """Yield lines of the solutions in the pages, their scripts or the search index."""
+    secrets = {
+        line
+        for assignment in chosen
+        for line in secret_lines(assignment.solution, assignment)
+        if not TRIVIAL.fullmatch(line)
+    }
     for path in sorted(path for path in site.rglob("*") if path.suffix in SECRET_FILES):
         text = path.read_text(encoding="utf-8", errors="replace")
-        seen = f"{text}\n{html.unescape(re.sub('<[^>]*>', '', text))}"  # code has its colours by elements
+        searched = (
+            f"{text}\n{html.unescape(re.sub('<[^>]*>', '', text))}"  # code is split into elements for its colours
+        )
         for line in sorted(secrets):
-            if line in seen:
+            if line in searched:
                 yield f"{path.relative_to(site).as_posix()} holds a line of the solution: {line}"
 
 
 def external_links(site: Path) -> list[str]:
-    """All addresses outside the site that its pages link to."""
+    """Return all addresses outside the site that its pages link to."""
     pages = (Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html"))
     return sorted({link for page in pages for link in page.links if urlsplit(link).netloc})

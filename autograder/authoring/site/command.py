@@ -1,8 +1,8 @@
 """Build the course as a static site: `python -m autograder site` writes build/site.
 
-The notebooks are run with the solution, or taken from the cache, and Sphinx makes pages of them and of the guides.
-In the end the pages are looked through: every link leads somewhere, nothing is loaded from the network, and no line of
-the solution is in them.
+The notebooks are run with the solution, or taken from the cache, and Sphinx builds pages from them and the guides.
+Then the pages are checked: every link works, nothing is loaded from the network, and no line of the solution is in
+them.
 """
 
 import argparse
@@ -26,14 +26,24 @@ NEEDED = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx-mathjax-offline")
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m autograder site", description="Build the course as a static site.")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", metavar="DIR", help="(build/site)")
     parser.add_argument(
-        "--cache", type=Path, default=ROOT / "build" / "site-cache", metavar="DIR", help="(build/site-cache)"
+        "--out", type=Path, default=ROOT / "build" / "site", metavar="DIR", help="folder to write (default: build/site)"
     )
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="notebooks at a time (one a core)"
+        "--cache",
+        type=Path,
+        default=ROOT / "build" / "site-cache",
+        metavar="DIR",
+        help="folder of the cache (default: build/site-cache)",
     )
-    parser.add_argument("--only", default="", metavar="TEXT", help="only notebooks whose path holds this")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="notebooks run in parallel (default: one per CPU)",
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="only notebooks whose path contains this")
     return parser.parse_args(arguments)
 
 
@@ -46,13 +56,13 @@ def run(args: argparse.Namespace) -> int:
     sources = args.out.with_name(args.out.name + "-sources")
     handouts = sources / "extra" / "handouts"
     handouts.mkdir(parents=True, exist_ok=True)
-    for one in chosen:
-        if code := handout([str(handouts / f"{one.name}-student.zip"), "--assignment", one.name]):
+    for assignment in chosen:
+        if code := handout([str(handouts / f"{assignment.name}-student.zip"), "--assignment", assignment.name]):
             return code
     write_sources(sources, chosen, executed(chosen, args.cache, max(1, args.jobs), args.only))
     if args.out.exists():
         shutil.rmtree(args.out)
-    stubs = [str(ROOT / RELEASE / one.name) for one in chosen]
+    stubs = [str(ROOT / RELEASE / assignment.name) for assignment in chosen]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *stubs])}
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-E", "-d", f"{sources}-doctrees"]
     done = subprocess.run([*command, str(sources), str(args.out)], env=environment)

@@ -1,6 +1,6 @@
-"""Run the released notebooks with the solution beside them, for the site, and keep what they gave.
+"""Run the released notebooks with the solution's modules, for the site, and cache their outputs.
 
-What a cell gives may show what the solution computes, but never its code: the notebook is the one that students get.
+Outputs may show the solution's results, but never its code: the notebooks are the students' versions.
 """
 
 import hashlib
@@ -17,29 +17,29 @@ from autograder.authoring.release import RELEASE, TRIVIAL, secret_lines
 from autograder.manifest import ROOT, Assignment
 from course.errors import UserError
 
-SECONDS = 2400  # for a cell that trains, on a busy machine
+SECONDS = 2400  # for a training cell on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def executed(
     chosen: Iterable[Assignment], cache: Path, jobs: int, only: str = ""
 ) -> Iterator[tuple[Assignment, str, Any]]:
-    """The notebooks of assignments with their outputs, in order; those that are not in the cache are run.
+    """Yield the notebooks of assignments with their outputs, in order; those that are not cached are run.
 
     Args:
-        cache: a folder; a file in it is named after everything that the outputs depend on.
-        jobs: how many are run at a time.
-        only: those whose path holds this.
+        cache: a folder; the file names contain a digest of everything that the outputs depend on.
+        jobs: number of notebooks run in parallel.
+        only: include only notebooks whose path contains this.
 
     Raises:
-        UserError: if a notebook cannot be run to its end.
+        UserError: if a notebook fails.
     """
     wanted = [
-        (one, name, cache / f"{one.name}-{Path(name).stem}-{digest}.ipynb")
-        for one in chosen
-        for digest in (digest_of(one),)
-        for name in one.notebooks
-        if only in f"{one.name}/{name}"
+        (assignment, name, cache / f"{assignment.name}-{Path(name).stem}-{digest}.ipynb")
+        for assignment in chosen
+        for digest in (digest_of(assignment),)
+        for name in assignment.notebooks
+        if only in f"{assignment.name}/{name}"
     ]
     cache.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
@@ -47,7 +47,7 @@ def executed(
 
 
 def digest_of(one: Assignment) -> str:
-    """A digest of all that the notebooks of an assignment can read: what is in the handout, and the solution."""
+    """Return a digest of all files that an assignment's notebooks can read: the handout and the solution."""
     files = {name: data for name, data in contents(ROOT, [one]).items() if not name.startswith("docs/")}
     files |= {f"solution/{module}": (one.solution / f"{module}.py").read_bytes() for module in one.modules}
     digest = hashlib.sha256()
@@ -57,44 +57,44 @@ def digest_of(one: Assignment) -> str:
 
 
 def _cached(wanted: tuple[Assignment, str, Path]) -> tuple[Assignment, str, Any]:
-    """A notebook with its outputs, from the file if it is there."""
+    """Return a notebook with its outputs, from the cache if it is there."""
     import nbformat
 
-    one, name, kept = wanted
+    assignment, name, kept = wanted
     if not kept.exists():
-        print(f"running {one.name}/{name} ...", flush=True)
-        notebook = _run(ROOT / RELEASE / one.name / name, one)
-        for old in kept.parent.glob(f"{one.name}-{Path(name).stem}-*.ipynb"):
+        print(f"running {assignment.name}/{name} ...", flush=True)
+        notebook = _run(ROOT / RELEASE / assignment.name / name, assignment)
+        for old in kept.parent.glob(f"{assignment.name}-{Path(name).stem}-*.ipynb"):
             old.unlink()
         partial = kept.with_suffix(".partial")
         nbformat.write(notebook, partial)
         partial.replace(kept)
-    return one, name, nbformat.read(kept, as_version=4)
+    return assignment, name, nbformat.read(kept, as_version=4)
 
 
-def _run(source: Path, one: Assignment) -> Any:
-    """A notebook with its outputs, run in a folder of its own, which holds the solution's modules."""
+def _run(source: Path, assignment: Assignment) -> Any:
+    """Run a notebook in a folder with the solution's modules; return it with its outputs."""
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
     notebook = nbformat.read(source, as_version=4)
-    # One thread a notebook: several run at a time, and the tensors are small. Colours of terminals are no HTML.
+    # One thread per notebook: several run in parallel, and the tensors are small. HTML has no terminal colours.
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        for module in one.modules:
-            shutil.copy(one.solution / f"{module}.py", folder)
+        for module in assignment.modules:
+            shutil.copy(assignment.solution / f"{module}.py", folder)
         client = NotebookClient(
             notebook,
             timeout=SECONDS,
             resources={"metadata": {"path": folder}},
-            extra_arguments=["--IPKernelApp.log_level=40"],  # no warning that others may listen
+            extra_arguments=["--IPKernelApp.log_level=40"],  # hides the warning that others may listen
         )
         try:
             client.execute(env=environment)
         except CellExecutionError as error:
-            raise UserError(f"{one.name}/{source.name} does not run with the solution:\n{error}") from error
-    secrets = {line for line in secret_lines(one.solution, one) if not TRIVIAL.fullmatch(line)}
+            raise UserError(f"{assignment.name}/{source.name} does not run with the solution:\n{error}") from error
+    secrets = {line for line in secret_lines(assignment.solution, assignment) if not TRIVIAL.fullmatch(line)}
     for cell in notebook.cells:
         if "outputs" in cell:
             shown = (output for output in cell.outputs if still_widget(output, notebook))
@@ -104,7 +104,7 @@ def _run(source: Path, one: Assignment) -> Any:
 
 
 def without_solution(output: Any, secrets: Iterable[str]) -> Any:
-    """An output, or words in its place if the cell has shown what stands in a module."""
+    """Return an output, or a placeholder if it shows a line of the solution."""
     import nbformat
 
     data = [text for text in output.get("data", {}).values() if isinstance(text, str)]
@@ -115,10 +115,10 @@ def without_solution(output: Any, secrets: Iterable[str]) -> Any:
 
 
 def still_widget(output: Any, notebook: Any) -> bool:
-    """Put what a widget shows in the place of the widget, which needs a kernel: the values, and its HTML.
+    """Replace a widget, which needs a kernel, by static content: its values and its HTML.
 
     Returns:
-        whether anything is left to show.
+        Whether anything is left to show.
     """
     data = output.get("data", {})
     if WIDGET not in data:

@@ -1,4 +1,4 @@
-"""Write what Sphinx reads: the notebooks as they were run, the guides, a page for each assignment, the reference."""
+"""Write the input of Sphinx: the executed notebooks, the guides, a page for each assignment, the reference."""
 
 import importlib.util
 import json
@@ -18,19 +18,19 @@ from course.errors import UserError
 
 HERE = Path(__file__).parent / "sphinx"
 FOR_STUDENTS = ("student-guide", "glossary", "shapes", "written-exercises/exercises")
-ANSWERS = "written-exercises/answers.md"  # for instructors, and not shown
+ANSWERS = "written-exercises/answers.md"  # for instructors, so not shown
 MATHJAX = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?://|#|mailto:)([^)\s]+)\)")
 
 
 def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterable[tuple[Assignment, str, Any]]) -> None:
-    """Write the folder anew, but for `extra`, which holds the handouts.
+    """Rewrite the folder, except `extra`, which contains the handouts.
 
     Args:
         notebooks: assignment, file name and content, with outputs.
 
     Raises:
-        UserError: if a package is missing, or there is a guide that the table of contents does not name.
+        UserError: if a package is missing, or the table of contents lacks a guide.
     """
     import nbformat
 
@@ -50,9 +50,9 @@ def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterabl
     texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in [*guides, *cards]}
     for path in cards:
         texts[path.relative_to(ROOT).as_posix()] = "---\norphan: true\n---\n" + path.read_text(encoding="utf-8")
-    for one in chosen:
-        texts[f"{RELEASE}/{one.name}/index.md"] = assignment_page(one)
-        texts[f"reference/{one.name}.md"] = modules_page(one)
+    for assignment in chosen:
+        texts[f"{RELEASE}/{assignment.name}/index.md"] = assignment_page(assignment)
+        texts[f"reference/{assignment.name}.md"] = modules_page(assignment)
     texts["reference/course.md"] = library_page()
     instructors = sorted(name for name in texts if name.startswith("docs/") and name[5:-3] not in FOR_STUDENTS)
     instructors.sort(key=lambda name: name != "docs/instructor-guide.md")
@@ -61,19 +61,19 @@ def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterabl
         .read_text(encoding="utf-8")
         .format(
             assignments=handouts_table(chosen),
-            pages="\n".join(f"{RELEASE}/{one.name}/index" for one in chosen),
-            references="\n".join(f"reference/{one.name}" for one in chosen),
+            pages="\n".join(f"{RELEASE}/{assignment.name}/index" for assignment in chosen),
+            references="\n".join(f"reference/{assignment.name}" for assignment in chosen),
             instructors="\n".join(name.removesuffix(".md") for name in instructors),
         )
     )
-    there = {*texts, *(f"{RELEASE}/{one.name}/{name}" for one in chosen for name in one.notebooks)}
+    there = {*texts, *(f"{RELEASE}/{assignment.name}/{name}" for assignment in chosen for name in assignment.notebooks)}
     there |= {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    there |= {f"handouts/{one.name}-student.zip" for one in chosen}
+    there |= {f"handouts/{assignment.name}-student.zip" for assignment in chosen}
     for name, text in texts.items():
         _put(folder / name, only_links_to(there, name, text).encode())
-    for one, name, notebook in notebooks:
-        place = f"{RELEASE}/{one.name}/{name}"
-        notebook.cells = [cell for cell in notebook.cells if cell.id != "way-on"]  # the theme has its own
+    for assignment, name, notebook in notebooks:
+        place = f"{RELEASE}/{assignment.name}/{name}"
+        notebook.cells = [cell for cell in notebook.cells if cell.id != "way-on"]  # the theme has its own links
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = only_links_to(there, place, cell.source)
@@ -87,15 +87,15 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def copy_mathjax(folder: Path) -> None:
-    """MathJax as the package sphinx-mathjax-offline brings it, without what is not used.
+    """Copy MathJax from the package sphinx-mathjax-offline, without unused files.
 
     Raises:
         UserError: if it is not installed.
     """
-    found = importlib.util.find_spec("sphinx-mathjax-offline")
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    if spec is None or not spec.submodule_search_locations:
         raise UserError('the packages for the site are missing: pip install -c constraints.txt -e ".[site]"')
-    source = Path(found.submodule_search_locations[0]) / "static" / "mathjax"
+    source = Path(spec.submodule_search_locations[0]) / "static" / "mathjax"
     for name in MATHJAX:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def only_links_to(there: set[str], page: str, text: str) -> str:
-    """A text in Markdown in which links to what the site does not have are plain words."""
+    """Replace links to pages that the site lacks by plain words, in a Markdown text."""
 
     def checked(found: re.Match[str]) -> str:
         picture, words, target = found.groups()
@@ -116,18 +116,18 @@ def only_links_to(there: set[str], page: str, text: str) -> str:
 
 
 def handouts_table(chosen: Sequence[Assignment]) -> str:
-    """The assignments with their handouts, as a table in Markdown."""
+    """Return a Markdown table of the assignments with their handouts."""
     rows = [
-        f"| [{one.title}]({RELEASE}/{one.name}/index.md) | {len(one.stages)} "
-        f"| {sum(stage.max_points for stage in one.stages if not stage.extra_credit):g} "
-        f'| <a href="handouts/{one.name}-student.zip" download>{one.name}-student.zip</a> |'
-        for one in chosen
+        f"| [{assignment.title}]({RELEASE}/{assignment.name}/index.md) | {len(assignment.stages)} "
+        f"| {sum(stage.max_points for stage in assignment.stages if not stage.extra_credit):g} "
+        f'| <a href="handouts/{assignment.name}-student.zip" download>{assignment.name}-student.zip</a> |'
+        for assignment in chosen
     ]
     return "\n".join(["| assignment | stages | points | handout |", "|---|---|---|---|", *rows])
 
 
 def assignment_page(one: Assignment) -> str:
-    """What there is to do in an assignment, how long it takes, and its notebooks."""
+    """Return the page of an assignment: tasks, times and notebooks."""
     folder = ROOT / RELEASE / one.name
     start = json.loads((folder / NAME).read_text(encoding="utf-8"))
     table = "".join(start["cells"][0]["source"]).partition("\n")[2].strip()
@@ -142,7 +142,7 @@ def assignment_page(one: Assignment) -> str:
 
 
 def library_page() -> str:
-    """The reference of what notebooks import from `course`, by the module that each name comes from."""
+    """Return the reference of all names that notebooks import from `course`, by module."""
     homes: dict[str, list[str]] = defaultdict(list)
     for name in course.__all__:
         homes[getattr(course, name).__module__].append(name)
@@ -160,7 +160,7 @@ def _entry(name: str, thing: Any) -> str:
 
 
 def modules_page(one: Assignment) -> str:
-    """The reference of the modules that students write: the stubs' classes and functions."""
+    """Return the reference of the modules that students write: the stubs' classes and functions."""
     parts = [f"# What you write: {one.title}\n"]
     for module in one.modules:
         options = ":members:\n   :undoc-members:\n   :member-order: bysource"

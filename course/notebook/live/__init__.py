@@ -1,1 +1,1 @@
-"""A live view of a Transformer at work on one sentence: what it computes, and a page of HTML that shows it."""
+"""A live view of a Transformer at work on one sentence: its computations, and an HTML page that shows them."""

@@ -1,4 +1,4 @@
-"""A box above the live view, for another sentence. It needs a running kernel; the view below it does not."""
+"""A text box above the live view, for other sentences. It needs a running kernel; the view below does not."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 def show_with_box(view: "LiveView", look_at: "Callable[[str], LiveView]") -> None:
-    """Display a view under a text field; a sentence that is entered takes the place of the one that is shown.
+    """Display a view under a text field; a new sentence replaces the view.
 
     Args:
-        view: what is shown first.
-        look_at: gives the view of another sentence, or raises UserError, whose words stand beside the box then.
+        view: the first view.
+        look_at: returns the view of a sentence, or raises UserError, whose message is shown beside the box.
     """
     import ipywidgets
     from IPython.display import display
@@ -22,12 +22,12 @@ def show_with_box(view: "LiveView", look_at: "Callable[[str], LiveView]") -> Non
     box = ipywidgets.Text(
         value=view.sentence,
         description="sentence",
-        continuous_update=False,  # only with the Enter key, or when the field is left
+        continuous_update=False,  # only on Enter, or when the field loses focus
         layout=ipywidgets.Layout(width="min(44em, 95%)"),
     )
     said = ipywidgets.Label()
     row = ipywidgets.VBox([box, said])
-    # Where there are no widgets, as in a notebook that was exported, words take its place.
+    # Where widgets are not supported, as in an exported notebook, a text replaces the box.
     pieces = row._repr_mimebundle_()
     display({**pieces, "text/plain": "Run this cell to try sentences of your own."}, raw=True)  # type: ignore[no-untyped-call]
     shown = display(_html(view), raw=True, display_id=True)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Everything that a model computes while it translates one sentence, read through its own code."""
+"""Record everything that a model computes while it translates one sentence, through its own code."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,12 +15,12 @@ LONGEST = 40  # tokens of a translation
 
 @dataclass(frozen=True)
 class Trace:
-    """One sentence on its way through a model."""
+    """The computations of a model for one sentence."""
 
-    maps: AttentionMaps  # of the last pass, with teacher forcing on the model's own translation
-    streams: dict[str, dict[str, torch.Tensor]]  # "encoder", "decoder" -> station of the residual stream -> (T, d)
+    maps: AttentionMaps  # with teacher forcing on the model's own translation
+    streams: dict[str, dict[str, torch.Tensor]]  # "encoder", "decoder" -> point in the residual stream -> (T, d)
     scores: torch.Tensor = field(default_factory=lambda: torch.empty(0, 0))  # (steps, vocabulary)
-    chosen: list[int] = field(default_factory=list)  # the token that each step appends
+    chosen: list[int] = field(default_factory=list)  # the token appended at each step
 
     @property
     def steps(self) -> int:
@@ -29,14 +29,14 @@ class Trace:
 
 @torch.no_grad()
 def trace(model: Any, source: list[int]) -> Trace:
-    """Translate greedily with the model's own `forward_encoder` and `forward_decoder`, and keep what is computed.
+    """Translate greedily with the model's own `forward_encoder` and `forward_decoder`, and record the computations.
 
     Args:
-        model: any model with the interface of the course. Dropout is left out, whatever its mode.
+        model: any model with the interface of the course. Dropout is off, whatever its mode.
         source: token indices with BOS and EOS.
 
     Raises:
-        NotImplementedError: if the encoder is not written. Without a decoder the trace has the encoder only.
+        NotImplementedError: if the encoder is not written. Without a decoder, the trace has the encoder only.
     """
     training = model.training
     model.eval()
@@ -54,7 +54,7 @@ def trace(model: Any, source: list[int]) -> Trace:
 
 
 def _greedy(model: Any, src: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
-    """The scores of each step, (steps, vocabulary), and the tokens that they give."""
+    """Return the scores of each step, (steps, vocabulary), and the chosen tokens."""
     memory, mask = model.forward_encoder(src, torch.tensor([src.size(1)]))
     rows, tokens = [], [model.sos_idx]
     for _ in range(longest_translation(model, src[0].tolist(), None)):
@@ -68,7 +68,7 @@ def _greedy(model: Any, src: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
 
 @contextmanager
 def _recorded_streams(model: Any) -> Iterator[dict[str, dict[str, torch.Tensor]]]:
-    """Collect the residual stream of both sides: the embeddings, with positions, and behind each sub-layer."""
+    """Record the residual streams: the embeddings, with positions, and after each sub-layer."""
     streams: dict[str, dict[str, torch.Tensor]] = {}
 
     def keep(side: str, station: str) -> Callable[..., None]:
@@ -78,7 +78,7 @@ def _recorded_streams(model: Any) -> Iterator[dict[str, dict[str, torch.Tensor]]
         return hook
 
     def keep_positions(module: Any, args: Any, output: torch.Tensor) -> None:
-        side = "decoder" if "decoder" in streams else "encoder"  # one table serves both, the encoder comes first
+        side = "decoder" if "decoder" in streams else "encoder"  # both share one table; the encoder runs first
         streams.setdefault(side, {})["with positions"] = output[0]
 
     hooks = [

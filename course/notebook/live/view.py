@@ -1,4 +1,4 @@
-"""The live view as HTML: one piece that needs no network and no kernel, with a still picture where no script runs."""
+"""The live view as HTML without network or kernel, with a still image if scripts are disabled."""
 
 import base64
 import html
@@ -16,16 +16,16 @@ from course.notebook.live.trace import Trace
 
 HERE = Path(__file__).parent
 SECTIONS = ("tokens", "attention", "stream", "scores")
-SHOWN = 12  # tokens of the vocabulary at each step
+SHOWN = 12  # tokens of the vocabulary shown at each step
 TEMPERATURES = [round(0.1 * number, 1) for number in range(1, 31)]
 
 
 class LiveView:
-    """What a notebook shows: HTML with a script, and as plain text what it says."""
+    """The view in a notebook: HTML with a script, and a plain text version."""
 
     def __init__(self, traced: Trace, sentence: str, source: Any, target: Any, sections: tuple[str, ...]) -> None:
         self.trace, self.sentence, self.source, self.target, self.sections = traced, sentence, source, target, sections
-        self.look_at: Callable[[str], LiveView] | None = None  # the view of another sentence, if there can be one
+        self.look_at: Callable[[str], LiveView] | None = None  # returns the view of a different sentence, if possible
 
     @property
     def text(self) -> str:
@@ -35,7 +35,7 @@ class LiveView:
         return f"{self.sentence} → {self.target.decode(self.trace.chosen)}"
 
     def data(self) -> dict[str, Any]:
-        """What the script draws from. Matrices are base64 of 16-bit numbers between `low` and `high`."""
+        """The data for the script. Matrices are base64 of 16-bit numbers between `low` and `high`."""
         maps, traced = self.trace.maps, self.trace
         attention = {}
         for kind, name in KINDS.items():
@@ -66,7 +66,7 @@ class LiveView:
         return list((self.source if side == "encoder" else self.target).pieces(indices))
 
     def _step(self, scores: torch.Tensor) -> dict[str, Any]:
-        """The largest scores of a step, and for each temperature the logarithm of the sum over the whole vocabulary."""
+        """The largest scores of a step, and for each temperature the log-sum-exp over the whole vocabulary."""
         scores = scores.double()
         values, indices = scores.topk(min(SHOWN, len(scores)))
         sums = [round(float((scores / temperature).logsumexp(dim=0)), 5) for temperature in TEMPERATURES]
@@ -77,7 +77,7 @@ class LiveView:
         }
 
     def still(self) -> str:
-        """What is seen where no script runs: attention of the last layer, and the choices of all steps."""
+        """The version without a script: attention of the last layer, and the choices of all steps."""
         kind = "cross" if self.trace.maps.cross is not None else "encoder"
         last = getattr(self.trace.maps, kind).size(0) - 1
         picture = show_attention(self.trace.maps, kind, layer=last, source=self.source, target=self.target).image()
@@ -121,7 +121,7 @@ class LiveView:
 
 
 def _packed(values: torch.Tensor) -> dict[str, Any]:
-    """A tensor as base64 of little-endian 16-bit numbers, from `low` to `high`."""
+    """Encode a tensor as base64 of little-endian 16-bit numbers, from `low` to `high`."""
     array = values.double().numpy()
     low, high = float(array.min()), float(array.max())
     steps = np.round((array - low) / ((high - low) or 1.0) * 65535).astype("<u2")
@@ -134,7 +134,7 @@ def _packed(values: torch.Tensor) -> dict[str, Any]:
 
 
 def _colours(name: str) -> list[list[int]]:
-    """Points of a colour map of matplotlib, from its lower end to its upper."""
+    """Sample a matplotlib colour map from its lower to its upper end."""
     import matplotlib as mpl
 
     return [[round(255 * part) for part in mpl.colormaps[name](place)[:3]] for place in np.linspace(0, 1, 17)]

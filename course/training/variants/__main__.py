@@ -1,7 +1,6 @@
 """Train a small model of the assignment `variants`: `python -m course.training.variants NAME --out FOLDER`.
 
-Training can be stopped at any time and goes on where it was when the same command is given again, with the same result
-as without the stop.
+Training can be stopped at any time; the same command then continues it, with the same result as without the stop.
 """
 
 import argparse
@@ -19,7 +18,7 @@ from course.training.variants.task import SmallRun, Task
 from course.variants.trained import build, load_variants, save_sizes
 
 WEIGHT_DECAY = 0.1
-VALIDATIONS = 16  # in a run
+VALIDATIONS = 16  # per run
 SETTINGS = {
     "grimm-lm": TrainConfig(20, peak_rate=1.5e-3, warmup_steps=100, label_smoothing=0, average=10, average_every=20),
     "de-truecase": TrainConfig(2, peak_rate=1.5e-3, warmup_steps=300, label_smoothing=0, average=8, average_every=25),
@@ -31,7 +30,7 @@ SETTINGS = {
 
 
 def make_task(name: str, state: Path, corpus_dir: Path | None) -> Task:
-    """The data of a model; a tokenizer that is made for it stays in the folder `state`."""
+    """Return the data of a model; a tokenizer trained for it is stored in the folder `state`."""
     if name == "grimm-lm":
         from course.training.variants.tales import Tales
 
@@ -59,9 +58,9 @@ def main(arguments: list[str] | None = None) -> int:
     add("name", choices=SETTINGS, help="the model to train")
     add("--corpus-dir", type=Path, help="folder with tatoeba.*.tsv.gz, for de-truecase; the others need none")
     add("--out", type=Path, required=True, help="folder for the finished checkpoint")
-    add("--state", type=Path, help="folder for the state of the run (runs/NAME)")
-    add("--epochs", type=int, help="instead of the number with which the shipped model was trained")
-    add("--threads", type=int, help="CPU threads (all processors)")
+    add("--state", type=Path, help="folder for the state of the run (default: runs/NAME)")
+    add("--epochs", type=int, help="number of epochs (default: as for the shipped model)")
+    add("--threads", type=int, help="CPU threads (default: all CPUs)")
     args = parser.parse_args(arguments)
     for option in ("epochs", "threads"):
         if getattr(args, option) is not None and getattr(args, option) < 1:

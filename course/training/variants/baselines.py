@@ -1,4 +1,4 @@
-"""What the Vision Transformer of the digits is set beside: logistic regression and a small convolution."""
+"""Baselines for the Vision Transformer on digits: logistic regression and a small convolutional network."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from course.variants.digits import SIDE
 
 
 class Classifier(nn.Module):
-    """Any stack of layers as a model that `SmallRun` can train."""
+    """A stack of layers as a model that `SmallRun` can train."""
 
     def __init__(self, *layers: nn.Module) -> None:
         super().__init__()

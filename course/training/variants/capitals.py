@@ -1,4 +1,4 @@
-"""The tagger `de-truecase`: German sentences in small letters, and which words begin with a capital letter."""
+"""The tagger `de-truecase`: lower-case German sentences, and which words begin with a capital letter."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,14 @@ MAX_LEN = 128
 
 
 def encode_units(sentence: list[str], tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """The tokens of the units of a sentence in small letters, and the place of the first token of each unit."""
+    """Return the tokens of a sentence in lower case, and the position of each unit's first token."""
     tokens = tokenizer.encode(" ".join(sentence).lower())
     starts = [place for place, piece in enumerate(tokenizer.pieces(tokens)) if piece.startswith("▁")]
     return tokens, starts
 
 
 class Capitals(Task):
-    """Sentences of tatoeba.train, and those of tatoeba.val."""
+    """The sentences of tatoeba.train, and those of tatoeba.val for measuring."""
 
     model_class = "tagger.EncoderTransformer"
     figure = "f1"
@@ -42,7 +42,7 @@ class Capitals(Task):
         self.prepare(sentences, [units(german) for german, _ in load_pairs("tatoeba.val", corpus_dir)], tokenizer)
 
     def prepare(self, sentences: list[str], held_out: list[list[str]], tokenizer: Tokenizer) -> None:
-        """Take sentences to train on, and the units of others to measure on."""
+        """Set the training sentences, and the units of held-out sentences."""
         self.tokenizer, self.held_out = tokenizer, held_out
         self.pairs = [self.tagged(units(sentence)) for sentence in sentences]
         self.pairs = [pair for pair in self.pairs if 0 < len(pair[0]) <= MAX_LEN]
@@ -51,10 +51,10 @@ class Capitals(Task):
         self.steps = len(self.batches(0, 1))
 
     def tagged(self, sentence: list[str]) -> tuple[list[int], list[int]]:
-        """Tokens and tags: 1 at the first token of a word that is written large, 0 of one written small."""
+        """Return tokens and tags: 1 at the first token of a capitalised word, 0 of a word in lower case."""
         tokens, starts = encode_units(sentence, self.tokenizer)
         tags = [IGNORED] * len(tokens)
-        if len(starts) != len(sentence):  # a character that the tokenizer writes as two words
+        if len(starts) != len(sentence):  # a character that the tokenizer splits into two words
             return [], []
         for place, unit in zip(starts, sentence, strict=True):
             large = capital(unit)
@@ -80,7 +80,7 @@ class Capitals(Task):
         return self.steps
 
     def batches(self, epoch: int, seed: int) -> list[list[int]]:
-        """The batches of an epoch."""
+        """Return the batches of an epoch."""
         if self.epoch[0] != epoch:
             self.epoch = epoch, batch_by_length(self.pairs, self.batch_tokens, seed=seed * 1000 + epoch)
         return self.epoch[1]
@@ -115,22 +115,22 @@ class Capitals(Task):
 
 
 def tag(model: Any, sentences: list[list[str]], tokenizer: Tokenizer) -> "list[tuple[torch.Tensor, list[int]]]":
-    """For each sentence the logits at all tokens, (T, 2), and the places of the first tokens of its units."""
+    """Return for each sentence the logits at all tokens, (T, 2), and the positions of its units' first tokens."""
     import torch
 
     from course.text import in_batches, pad
 
     encoded = [encode_units(sentence, tokenizer) for sentence in sentences]
-    found: dict[int, tuple[torch.Tensor, list[int]]] = {}
+    by_row: dict[int, tuple[torch.Tensor, list[int]]] = {}
     model.eval()
     with torch.inference_mode():
         for rows in in_batches([tokens for tokens, _ in encoded], 4096):
             tokens, lengths = pad([encoded[row][0] for row in rows])
             for row, logits in zip(rows, model(tokens, lengths), strict=True):
-                found[row] = logits, encoded[row][1]
-    return [found[row] for row in range(len(sentences))]
+                by_row[row] = logits, encoded[row][1]
+    return [by_row[row] for row in range(len(sentences))]
 
 
 def predict(model: Any, sentences: list[list[str]], tokenizer: Tokenizer) -> list[list[bool]]:
-    """Whether each unit of each sentence begins with a capital letter."""
+    """Return whether each unit of each sentence begins with a capital letter."""
     return [(logits[starts, 1] > logits[starts, 0]).tolist() for logits, starts in tag(model, sentences, tokenizer)]

@@ -1,4 +1,4 @@
-"""The Vision Transformers of `digits-vit`: one for digits of 8 x 8 pixels, one that finds them on a noisy canvas."""
+"""The Vision Transformers of `digits-vit`: for digits of 8 x 8 pixels, and for digits on a noisy canvas."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,11 @@ from course.variants.digits import SIDE, on_canvas, read_digits
 if TYPE_CHECKING:
     import torch
 
-CANVAS_SEED = 7  # where the held-out digits stand
+CANVAS_SEED = 7  # for the positions of the held-out digits
 
 
 class Recognition(Task):
-    """Digits as they are."""
+    """The unchanged digits."""
 
     model_class = "vit.ViT"
     figure = "accuracy"
@@ -45,7 +45,7 @@ class Recognition(Task):
         return len(self.training.labels) // self.batch_size
 
     def draw(self, images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """What the model sees of some digits."""
+        """Return the model's input for some digits."""
         return images
 
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
@@ -70,7 +70,7 @@ class Recognition(Task):
 
 
 class Search(Recognition):
-    """Digits at random places of a noisy canvas. In every epoch they stand elsewhere."""
+    """Digits at random positions of a noisy canvas, different in every epoch."""
 
     side = 16
 

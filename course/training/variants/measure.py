@@ -1,8 +1,8 @@
-"""Measure the small models beside what is simpler: `python -m course.training.variants.measure [NAME ...]`.
+"""Compare the small models with baselines: `python -m course.training.variants.measure [NAME ...]`.
 
-Bits per character of the language model beside those of n-grams, and what it writes; capitals of the tagger beside the
-most frequent form of each word; digits of the Vision Transformers beside logistic regression and a small convolution,
-which are trained here.
+The language model is compared with n-grams, in bits per character, and writes samples; the tagger with the most
+frequent form of each word; the Vision Transformers with logistic regression and a small convolutional network, which
+are trained here.
 """
 
 import argparse
@@ -21,13 +21,13 @@ BEGINNINGS = (
     "In the middle of the wood stood a little house",
     "The wolf knocked at the door and",
     "Then the youngest brother took the golden ring",
-)  # our own
+)  # written by us
 SAMPLING = {"temperature": 0.7, "top_p": 0.9}
 NEW_TOKENS = 60
 
 
 def tales(corpus_dir: Path | None) -> None:
-    """Bits per character on the held-out tales, and a sample for each beginning, the first that comes."""
+    """Print bits per character on the held-out tales, and the first sample for each beginning."""
     from course.variants.tales import ngram_bits, read_tales
 
     trained = load_trained("grimm-lm")
@@ -42,7 +42,7 @@ def tales(corpus_dir: Path | None) -> None:
 
 
 def bits(held_out: list[Any], trained: TrainedModel) -> float:
-    """Bits per character of the language model."""
+    """Return the language model's bits per character."""
     from course.training.variants.tales import bits_per_character
 
     assert trained.tokenizer is not None
@@ -50,7 +50,7 @@ def bits(held_out: list[Any], trained: TrainedModel) -> float:
 
 
 def write(trained: TrainedModel, beginning: str, seed: int) -> str:
-    """A beginning with what the model makes of it; a line that ends is a line."""
+    """Return a beginning with the model's continuation; ends of lines are shown as slashes."""
     import torch
 
     from course.config import EOS
@@ -69,7 +69,7 @@ def write(trained: TrainedModel, beginning: str, seed: int) -> str:
 
 
 def capitals(corpus_dir: Path | None) -> None:
-    """Accuracy and F1 of capitals, without first words, of the model and of the most frequent forms."""
+    """Print accuracy and F1 of capitals, without first words, for the model and for the most frequent forms."""
     from course.training.variants.capitals import predict
     from course.translation.corpora import load_pairs
     from course.variants.capitals import MostFrequentForm, score, units
@@ -84,12 +84,12 @@ def capitals(corpus_dir: Path | None) -> None:
             "de-truecase": predict(trained.model, sentences, trained.tokenizer),
         }
         for name, predicted in guesses.items():
-            found = score(sentences, predicted)
-            print(f"{corpus}, {name}: accuracy {found.accuracy:.2f} %, F1 {found.f1:.2f} %")
+            scores = score(sentences, predicted)
+            print(f"{corpus}, {name}: accuracy {scores.accuracy:.2f} %, F1 {scores.f1:.2f} %")
 
 
 def digits(corpus_dir: Path | None) -> None:
-    """Accuracy on the held-out digits; the baselines are trained as the model was, with the same settings."""
+    """Print the accuracy on the held-out digits; the baselines are trained with the model's settings."""
     import torch
 
     from course.training.variants.__main__ import SETTINGS, WEIGHT_DECAY

@@ -1,4 +1,4 @@
-"""Small versions of the three models, which learn something in minutes, for the notebook on training."""
+"""Small versions of the three models that learn within minutes, for the notebook on training."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SmallTales(Tales):
-    """A language model of fairy tales with a third of a million weights beside its embeddings."""
+    """A language model of fairy tales with a third of a million weights besides its embeddings."""
 
     def __init__(self, beginning: str = "Once upon a time there was") -> None:
         super().__init__(CHECKPOINTS / "grimm-lm", max_len=96, dropout=0.1)
@@ -33,7 +33,7 @@ class SmallTales(Tales):
         return {**super().sizes, "d_model": 128, "num_layers": 2, "d_ff": 512}
 
     def sample(self, model: Any, new_tokens: int = 30) -> str:
-        """The beginning and what the model adds to it, drawn with temperature 0.7, always from the same seed."""
+        """Return the beginning and the model's continuation, sampled with temperature 0.7 and a fixed seed."""
         import torch
 
         tokens = torch.tensor([self.tokenizer.encode(self.beginning)[:-1]])
@@ -48,7 +48,7 @@ class SmallTales(Tales):
         return " / ".join(self.tokenizer.decode(text[start:end]) for start, end in pairwise(ends))
 
     def example(self) -> "tuple[tuple[torch.Tensor, ...], list[str]]":
-        """What to draw attention for: the arguments of the model, and the names of its positions."""
+        """Return an example for drawing attention: the arguments of the model, and the names of its positions."""
         import torch
 
         tokens = self.tokenizer.encode(self.beginning)[:-1]
@@ -56,7 +56,7 @@ class SmallTales(Tales):
 
 
 class SmallCapitals(Capitals):
-    """A tagger of capitals, trained on the 10,000 German sentences of the course."""
+    """A tagger of capitals, trained on the course's 10,000 German sentences."""
 
     def __init__(self, sentence: str = "der hund des lehrers frisst am abend einen alten schuh.") -> None:
         sentences = [german for german, _ in read_pairs(DATA, "tatoeba-small")]
@@ -70,30 +70,33 @@ class SmallCapitals(Capitals):
         return {**super().sizes, "d_model": 64, "num_layers": 2, "d_ff": 256}
 
     def sample(self, model: Any) -> str:
-        """The sentence with the capitals that the model gives it."""
+        """Return the sentence with the capitals that the model predicts."""
         return restore(self.sentence, predict(model, [units(self.sentence)], self.tokenizer)[0])
 
     def example(self) -> "tuple[tuple[torch.Tensor, ...], list[str]]":
-        """What to draw attention for: the arguments of the model, and the names of its positions."""
+        """Return an example for drawing attention: the arguments of the model, and the names of its positions."""
         tokens, _ = encode_units(units(self.sentence), self.tokenizer)
         return pad([tokens]), self.tokenizer.pieces(tokens)
 
 
 class Digits(Recognition):
-    """The Vision Transformer of the digits; it is small as it is."""
+    """The Vision Transformer of the digits, which is small already."""
 
     def sample(self, model: Any) -> str:
-        """What the model makes of the first twenty held-out digits; wrong ones stand in brackets."""
+        """Return the model's predictions for the first twenty held-out digits; wrong ones are in brackets."""
         import torch
 
         model.eval()
         with torch.no_grad():
-            found = model(torch.from_numpy(self.held_out.images[:20])).argmax(dim=-1).tolist()
+            predictions = model(torch.from_numpy(self.held_out.images[:20])).argmax(dim=-1).tolist()
         right = self.held_out.labels[:20].tolist()
-        return " ".join(str(one) if one == label else f"[{one}]" for one, label in zip(found, right, strict=True))
+        return " ".join(
+            str(prediction) if prediction == label else f"[{prediction}]"
+            for prediction, label in zip(predictions, right, strict=True)
+        )
 
     def example(self) -> "tuple[tuple[torch.Tensor, ...], list[str]]":
-        """What to draw attention for: the arguments of the model, and the names of its positions."""
+        """Return an example for drawing attention: the arguments of the model, and the names of its positions."""
         import torch
 
         positions = 1 + (self.side // self.sizes["patch_size"]) ** 2
@@ -109,11 +112,12 @@ def update(
     smoothing: float = 0.0,
     times: float = 1.0,
 ) -> float:
-    """A step of training by torch's own tools, for runs that need none of the student's code; the loss.
+    """Do a training step by torch's own functions, for runs without student code; return the loss.
 
     Args:
-        smoothing: label smoothing of classifiers, whose batch is (inputs, labels). 0 takes the model's own loss.
-        times: what the gradient of this batch is multiplied by, before clipping.
+        smoothing: label smoothing for classifiers, whose batch is (inputs, labels). With 0, the model's own loss is
+            used.
+        times: a factor for the gradient of this batch, applied before clipping.
     """
     import torch
     import torch.nn.functional as F
@@ -122,18 +126,18 @@ def update(
         settings["lr"] = rate
     if smoothing:
         inputs, labels = batch
-        found = F.cross_entropy(model.train(True)(inputs), labels, label_smoothing=smoothing)
+        loss = F.cross_entropy(model.train(True)(inputs), labels, label_smoothing=smoothing)
     else:
-        found = model.train(True).loss(*batch)
+        loss = model.train(True).loss(*batch)
     model.zero_grad(set_to_none=True)
-    torch.autograd.backward(times * found)
+    torch.autograd.backward(times * loss)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step(closure=None)
-    return float(found.detach())
+    return float(loss.detach())
 
 
 def look_back_only(model: Any) -> Any:
-    """Give every layer of a tagger a causal mask in addition to its padding mask; the model itself comes back."""
+    """Add a causal mask to the padding mask in every layer of a tagger; return the model."""
     import torch
 
     def hide_later(block: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -148,26 +152,26 @@ def look_back_only(model: Any) -> Any:
 
 
 class Bar:
-    """A progress bar that a loop feeds with its losses."""
+    """A progress bar fed by a loop with its losses."""
 
     def __init__(self, tell: Any) -> None:
         self.tell, self.losses = tell, list[float]()
 
     def steps(self, total: int) -> Iterator[int]:
-        """The numbers of the steps, 1 to `total`."""
+        """Yield the step numbers, 1 to `total`."""
         for step in range(1, total + 1):
             yield step
             if step % 5 == 0 or step == total:
                 self.tell(step, self.mean())
 
     def mean(self, last: int = 20) -> float:
-        """The mean of the last losses."""
+        """Return the mean of the last losses."""
         return float(np.mean(self.losses[-last:])) if self.losses else float("nan")
 
 
 @contextmanager
 def progress(total: int) -> Iterator[Bar]:
-    """A bar with the loss and the time left, while the `with` block runs."""
+    """Show a bar with the loss and the remaining time during the `with` block."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("loss {task.fields[loss]:.3f}"), TimeRemainingColumn())
@@ -177,13 +181,13 @@ def progress(total: int) -> Iterator[Bar]:
 
 
 def smooth(losses: Sequence[float], width: int) -> tuple[list[int], list[float]]:
-    """Means of `width` losses in a row, and the steps at which they end: a curve without the noise of the batches."""
+    """Return the means of `width` consecutive losses and their last steps: a curve without the noise of batches."""
     ends = range(width, len(losses) + 1, width)
     return list(ends), [float(np.mean(losses[end - width : end])) for end in ends]
 
 
 def small_task(name: str) -> Any:
-    """The task of a small model: "language model", "tagger" or "vision transformer".
+    """Return the task of a small model: "language model", "tagger" or "vision transformer".
 
     Raises:
         UserError: if there is no such model.

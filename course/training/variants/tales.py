@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def encode_tale(tale: Tale, tokenizer: Tokenizer) -> list[int]:
-    """The tokens of a tale: BOS, then each line with EOS behind it."""
+    """Return the tokens of a tale: BOS, then each line followed by EOS."""
     lines = [tokenizer.encode(line) for line in tale.lines]  # each with BOS and EOS
     return [lines[0][0], *(token for line in lines for token in line[1:])]
 
 
 class Tales(Task):
-    """Windows of tokens from the 58 tales, and the four held-out tales."""
+    """Windows of tokens from the 58 training tales, and the four held-out tales."""
 
     model_class = "language_model.DecoderTransformer"
     figure = "bits"
     title = "bits per character (four held-out tales)"
-    windows = 8  # in a batch
+    windows = 8  # per batch
 
     def __init__(self, state: Path, vocab_size: int = 2000, max_len: int = 256, dropout: float = 0.25) -> None:
         import torch
@@ -72,9 +72,9 @@ class Tales(Task):
 
 
 def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_len: int) -> Measured:
-    """The loss of a language model per token, and its bits per character.
+    """Return the loss of a language model per token, and its bits per character.
 
-    The ends of lines are characters too. A character that the tokenizer does not know costs UNKNOWN_BITS more.
+    Ends of lines count as characters. A character unknown to the tokenizer costs UNKNOWN_BITS more.
     """
     nats, unknown, tokens, characters = 0.0, 0, 0, 0
     model.eval()
@@ -88,15 +88,15 @@ def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_
 
 
 def surprise(model: Any, tokens: list[int], max_len: int) -> float:
-    """The sum of -log p of all tokens but the first, in nats.
+    """Return the sum of -log p over all tokens except the first, in nats.
 
-    Each window overlaps the one before by half, and only what is new in it is counted: every token is predicted from
-    at least half a window, but for the first ones of the text.
+    Each window overlaps the previous one by half, and only its new tokens count: every token is predicted from at least
+    half a window, except at the beginning of the text.
     """
     import torch
     import torch.nn.functional as F
 
-    total, done = 0.0, 1  # tokens before `done` are counted
+    total, done = 0.0, 1  # tokens before `done` have been counted
     with torch.inference_mode():
         for start in range(0, len(tokens), max_len // 2):
             window = torch.tensor(tokens[start : start + max_len + 1])

@@ -1,4 +1,4 @@
-"""What a small model learns: its data, its batches and its measure, and the run that trains it."""
+"""The task of a small model (data, batches, measure), and the run that trains it."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a validation found: the loss, and the figure by which this kind of model is judged."""
+    """The result of a validation: the loss, and a metric for this kind of model."""
 
     loss: float
     figure: float
 
 
 class Task(ABC):
-    """The data of a model and everything that depends on its kind."""
+    """The data of a model and everything else that depends on its kind."""
 
     model_class: str  # "module.Class"
-    figure: str  # what `Measured.figure` is, in a word
-    title: str  # the same for the axis of a curve
+    figure: str  # the name of `Measured.figure`
+    title: str  # its title on the axis of a curve
 
     @property
     @abstractmethod
@@ -35,30 +35,30 @@ class Task(ABC):
     @property
     @abstractmethod
     def steps_per_epoch(self) -> int:
-        """How many batches hold about as much as the training data."""
+        """The number of batches that contain about as much as the training data."""
 
     @abstractmethod
     def batch(self, step: int, seed: int) -> "tuple[tuple[torch.Tensor, ...], int]":
-        """The arguments of `model.loss` at a step, which depend on step and seed alone, and the number of targets."""
+        """Return the arguments of `model.loss` at a step (a function of step and seed), and the number of targets."""
 
     @abstractmethod
     def measure(self, model: Any) -> Measured:
-        """How good a model is on data that is held out."""
+        """Measure a model on held-out data."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What a checkpoint needs besides weights and sizes."""
+        """The files that a checkpoint needs besides weights and sizes."""
         return ()
 
 
 class SmallRun(Run):
-    """A small model on its way."""
+    """The training run of a small model."""
 
     def __init__(self, model: Any, task: Task, config: TrainConfig, folder: Path, groups: list[dict[str, Any]]) -> None:
-        """Begin a run.
+        """Start a run.
 
         Args:
-            groups: the parameters, those that decay apart from those that do not.
+            groups: the parameters, with and without weight decay.
         """
         import torch
 

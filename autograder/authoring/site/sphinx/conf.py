@@ -1,4 +1,4 @@
-"""Sphinx' settings for the site. `python -m autograder site` copies this file beside the sources that it writes."""
+"""Sphinx settings for the site. `python -m autograder site` copies this file to the generated sources."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ html_title = project
 copyright = ""
 html_show_copyright = html_show_sphinx = html_show_sourcelink = html_copy_source = False
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
-highlight_language = "text"  # what names no language is none: a list of folders has no keywords
-suppress_warnings = ["myst.header"]  # a guide may leave out a level of headings
+highlight_language = "text"  # blocks without a language are plain text: a list of folders has no keywords
+suppress_warnings = ["myst.header"]  # a guide may skip a heading level
 exclude_patterns = ["_static"]
 
-# The notebooks were run before. Nothing is taken from the network: neither MathJax nor the scripts of widgets.
+# The notebooks have been run already. Nothing is loaded from the network: neither MathJax nor widget scripts.
 nb_execution_mode = "off"
 nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
@@ -45,7 +45,7 @@ html_theme_options = {
 
 
 def as_written(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Show a docstring as `help` does: the first line as text, and the shapes below it as they are laid out."""
+    """Show a docstring like `help` does: the first line as text, the lines below it with their layout."""
     if not lines:
         return
     first = lines[0].replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""The stored tensors of the visible tests: inputs, and what the reference makes of them (`make expected`)."""
+"""The stored tensors of the visible tests: inputs and the reference's results (`make expected`)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from autograder.manifest import assignment
 
 
 def stored_tensors() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The stored tensors of the stages, by the name of the stage."""
+    """Yield the stored tensors of each stage, by the stage's name."""
     import torch
 
     from course.modules import load_modules

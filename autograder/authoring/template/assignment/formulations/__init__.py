@@ -1,4 +1,4 @@
-"""Other correct ways to write what students write. A folder with modules in it is a whole submission."""
+"""Correct alternatives to the solution. A folder with modules in it is a whole submission."""
 
 from autograder.authoring.formulations import Formulation
 

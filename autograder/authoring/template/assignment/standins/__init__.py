@@ -1,4 +1,4 @@
-"""Stand-ins: modules with the students' interface, for the stages that build on what others write.
+"""Stand-ins: modules with the students' interface, for stages that build on other stages.
 
-Nothing in them is copied from the solution: students get them.
+Nothing in them is copied from the solution, since students receive them.
 """
