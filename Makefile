@@ -15,7 +15,7 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test quick browser attacks mutants bugs ablate term lint format audit release expected figures gradescope handout site tolerance bench train evaluate constraints clean
+.PHONY: help grade test quick browser attacks mutants bugs ablate term lint format audit release expected figures gradescope pack handout site tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
@@ -33,6 +33,7 @@ help:
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make figures    draw the figures in img/ and docs/ anew"
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
+	@echo "make pack       the autograder for another platform   ARGS=\"--for prairielearn transformer\""
 	@echo "make handout    what students get, build/transformer-student.zip   ARGS=\"--assignment NAME\""
 	@echo "make site       the course as pages for a web server, build/site; notebooks that have not changed are not run again"
 	@echo "make tolerance  measure how far correct code and mistakes deviate, into docs/tolerance.md"
@@ -110,6 +111,9 @@ figures: $(VENV)/installed
 
 gradescope: $(VENV)/installed
 	$(RUN) -m autograder gradescope build/transformer.zip $(ARGS)
+
+pack: $(VENV)/installed
+	$(RUN) -m autograder pack $(ARGS)
 
 handout: $(VENV)/installed
 	$(RUN) -m autograder handout $(ARGS)

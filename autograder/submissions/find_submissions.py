@@ -56,7 +56,7 @@ RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")  # device name
 NOBODYS = "belongs to no student: neither a folder nor an archive, and no name of Canvas or Moodle"
 STRAY = "a module that lies beside what the students handed in: nobody knows whose it is"
 OF_COURSE = ("notebooks", "autograder", "course", "solutions")  # folders in a copy of the course; notebooks/NAME counts
-COLLECTED = "-submissions"  # GitHub Classroom clones NAME-alice into NAME-submissions
+COLLECTED = "-submissions"  # a folder of clones: NAME-alice in NAME-submissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,9 +438,12 @@ def _leave(here: Survey, intake: Intake, files: Iterable[str]) -> None:
 def _without_repository(names: list[str], place: str, chosen: Sequence[Assignment]) -> list[str]:
     """Strip the common prefix NAME- from the names of collected repositories.
 
-    NAME is the assignment's name, or comes from GitHub Classroom's folder of clones, NAME-submissions.
+    NAME is the assignment's name, CLASSROOM-NAME in Classroom 50, or that of their folder, NAME-submissions.
     """
     collected = [f"{place.removesuffix(COLLECTED)}-"] if place.endswith(COLLECTED) else []
+    for assignment in chosen if names else ():
+        classroom, found, _ = names[0].partition(f"-{assignment.name}-")
+        collected += [f"{classroom}{found}"] if found else []
     for prefix in (*(f"{assignment.name}-" for assignment in chosen), *collected):
         if names and all(name.startswith(prefix) and name != prefix for name in names):
             return [name.removeprefix(prefix) for name in names]

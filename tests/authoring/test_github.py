@@ -1,4 +1,4 @@
-"""A handout for GitHub Classroom: its workflow in a clean clone, the table in its summary; devcontainer, binder."""
+"""A handout for GitHub: its workflow in a clean clone, the table in its summary; devcontainer, binder."""
 
 import json
 import os
@@ -54,6 +54,12 @@ def test_the_table_is_a_table_whatever_stands_in_a_message():
     assert "<script>" not in row
     assert "](" not in row
     assert "❌ error: ValueError: a" in row
+
+
+def test_classroom_50_brings_its_own_workflow(tmp_path):
+    template = unpacked_handout(tmp_path, "--classroom50")
+    assert not (template / ".github").exists()
+    assert (template / ".gitignore").is_file()
 
 
 def test_github_is_told_apart(clone, tmp_path):

@@ -1,5 +1,6 @@
 """Grading a class: `python -m autograder batch` as an instructor calls it, stopped and broken in every way."""
 
+import json
 import os
 import random
 import re
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from autograder.classroom.hidden_seed import seed_of_class
@@ -289,3 +291,15 @@ def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
         assert (row["status"], row["total"]) == (status, total)
         assert (tmp_path / "out" / "feedback" / "anna.html").exists() == (code == 0)
         stored.write_bytes(whole)
+
+
+def test_a_verdict_for_each_student(graded):
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (graded.out / "verdicts").iterdir()}
+    schema = json.loads((ROOT / "docs" / "verdict-1.schema.json").read_text(encoding="utf-8"))
+    for one in found.values():
+        jsonschema.Draft202012Validator(schema).validate(one)
+        assert (one["audience"], one["outcome"]) == ("student", "graded")
+        assert str(SEED) not in json.dumps(one)
+    assert found["anna"]["students"] == ["anna"]
+    assert (found["anna"]["points"] + found["anna"]["extra_points"], found["bob"]["points"]) == (TOTAL, 0)
+    assert any(test["diagnostics"] for test in found["bob"]["tests"])

@@ -297,9 +297,14 @@ def test_a_zip_file_of_the_class_alone_in_a_folder_is_the_class(tmp_path):
 
 
 def test_collected_repositories_are_students_without_notes(tmp_path):
-    """As GitHub Classroom's clones: the name is the assignment's or the folder's, a hyphen, and the student's."""
+    """The name of a clone is the assignment's, the folder's or that of Classroom 50, a hyphen, and the student's."""
     rest = {
         ".git/config": "x",
+        ".github/workflows/autograde.yaml": "x",
+        ".vscode/tasks.json": "x",
+        ".devcontainer/devcontainer.json": "x",
+        ".gitignore": "x",
+        ".classroom50.yaml": "x",
         "grade.py": "x",
         "course/check.py": "x",
         "autograder/assignments/a/standins/mha.py": "x",
@@ -307,7 +312,9 @@ def test_collected_repositories_are_students_without_notes(tmp_path):
     files: dict[str, str | bytes] = {**below("hw1-alice/notebooks/transformer"), **below("hw1-bob-c")}
     files |= {f"hw1-alice/{name}": data for name, data in rest.items()} | {"hw1-bob-c/README.md": "x"}
     named = {name.replace("hw1-", "transformer-"): data for name, data in files.items()}
-    for place in (write(tmp_path / "hw1-submissions", files), write(tmp_path / "class", named)):
+    classroom = {name.replace("hw1-", "nlp-2026-transformer-"): data for name, data in files.items()}
+    places = {"hw1-submissions": files, "class": named, "downloaded": classroom}
+    for place in (write(tmp_path / place, texts) for place, texts in places.items()):
         found = read_all(place)
         assert list(found) == ["alice", "bob-c"]
         for one in found.values():

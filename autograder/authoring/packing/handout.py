@@ -89,19 +89,21 @@ def shipped(chosen: Assignment) -> list[str]:
 
 
 # For a GitHub repository that is copied for each student: target path -> path here.
+WORKFLOW = ".github/workflows/grade.yml"
 GITHUB = {
-    ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml",
+    WORKFLOW: "autograder/authoring/packing/github/grade.yml",
     ".gitignore": "autograder/authoring/packing/github/gitignore",
     ".devcontainer/devcontainer.json": ".devcontainer/devcontainer.json",
 }
 
 
-def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> dict[str, bytes]:
+def contents(root: Path, chosen: Sequence[Assignment], github: bool = False, workflow: bool = True) -> dict[str, bytes]:
     """Return all files of the handout by path. Its texts are about the first of the assignments.
 
     Args:
         root: the folder of the project.
         github: whether to add the files for a GitHub repository.
+        workflow: whether to add the one that grades every push; Classroom 50 brings its own.
 
     Raises:
         UserError: if a file is missing, a stub or a notebook was changed since the release, or a solution is included.
@@ -125,6 +127,8 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False) -> 
         files["README.md"] += others(more).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
     files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
+    if not workflow:
+        files.pop(WORKFLOW, None)
     names = ", ".join(assignment.name for assignment in chosen)
     record = {"assignment": names, "files": {name: digest(data, name) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
@@ -257,8 +261,10 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--assignment", metavar="NAME", help="default: the first assignment")
     which.add_argument("--all", action="store_true", help="all assignments in one archive, build/course-student.zip")
-    parser.add_argument(
-        "--github", action="store_true", help="add a workflow that grades every push, for GitHub Classroom"
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--github", action="store_true", help="for a repository on GitHub: a workflow grades every push")
+    where.add_argument(
+        "--classroom50", action="store_true", help="the same without the workflow: Classroom 50 has its own"
     )
     return parser.parse_args(arguments)
 
@@ -270,7 +276,7 @@ def run(args: argparse.Namespace) -> int:
     check_target(archive)
     if (other := top_folder(archive)) not in ("", top):
         raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
-    files = contents(ROOT, chosen, args.github)
+    files = contents(ROOT, chosen, args.github or args.classroom50, workflow=not args.classroom50)
     # In a folder of its own, since some programs unpack into the current folder.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
     size = archive.stat().st_size / 1e6
