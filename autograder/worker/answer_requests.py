@@ -16,12 +16,14 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
             change: what `change` is asked, first
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
-    shapes  target: a handle; the names and shapes of its state_dict
+    shapes  target: a handle; the names and shapes of its state_dict; trained: of its parameters alone
     seed    seed: of all random numbers
     follow  files, seconds: record the operations of the calls that come, for lines of these files (see `follow`);
             turned: the number of a result that is looked at with its axes in every order, or -1
             opposite: the number of a mask in whose place its opposite is used, or -1
     record  send that record, and end it
+    watch   files: count the statements of these files in the calls that come, and keep their values (see `line_values`)
+    watched send that record, and end it
     change  module, path, text: a function runs with the code of this text until the next change (see `trials`);
             without a text the last change is taken back
     check   sources: {module: text} to be searched for what is forbidden, and not to be loaded; known, parts: see
@@ -79,6 +81,7 @@ class Worker:
         self.versions: dict[int, int] = {}  # of these, how often they had been changed when a trial began
         self.finder: SourceFinder | None = None
         self.tracer: Any = None  # while calls are followed
+        self.watching: Any = None  # while the values of statements are kept
         self.changed: Any = None  # the function that is changed
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
@@ -247,8 +250,10 @@ class Worker:
         return by_origin or ready_made_parts.is_graded(model, method, self.finder.graded)
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
-        """Names and shapes of all weights and buffers."""
+        """Names and shapes of all weights and buffers, or of the weights alone."""
         state = self.objects[request["target"]].state_dict()
+        if request.get("trained"):
+            state = dict(self.objects[request["target"]].named_parameters(remove_duplicate=False))
         return [[name, list(tensor.shape)] for name, tensor in state.items()]
 
     def seed(self, request: dict[str, Any], body: bytes) -> None:
@@ -271,6 +276,17 @@ class Worker:
         tracer, self.tracer = self.tracer, None
         return tracer.reply()
 
+    def watch(self, request: dict[str, Any], body: bytes) -> None:
+        """Count the statements of the calls that come."""
+        from autograder.worker.tracing.line_values import LineValues
+
+        self.watching = LineValues(set(request["files"]))
+
+    def watched(self, request: dict[str, Any], body: bytes) -> Any:
+        """The counts and values since `watch`."""
+        watching, self.watching = self.watching, None
+        return watching.reply()
+
     def change(self, request: dict[str, Any], body: bytes) -> None:
         """Have a function run with other code."""
         from autograder.worker.patched_function import ChangedFunction
@@ -283,6 +299,8 @@ class Worker:
 
     def following(self, target: Any, request: dict[str, Any]) -> Any:
         """A block in which what is called is recorded, if that is wanted."""
+        if self.watching is not None and not request.get("unseen"):
+            return self.watching
         if self.tracer is None or request.get("unseen"):
             return contextlib.nullcontext()
         return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
@@ -303,6 +321,8 @@ class Worker:
             "seed": self.seed,
             "follow": self.follow,
             "record": self.record,
+            "watch": self.watch,
+            "watched": self.watched,
             "change": self.change,
             "check": self.check,
         }
