@@ -8,14 +8,14 @@ import itertools
 import random
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from autograder.questions.program import Program
-from autograder.questions.runs import Bench, Outcome, same
+from autograder.questions.runs import PLAIN_CALL, Bench, Outcome, same
 from autograder.sandbox.call_replay import MODES, CallReplay, Request
 from autograder.sandbox.remote_values import body_of
 from autograder.sandbox.student_faults import StudentFault
@@ -23,7 +23,7 @@ from autograder.sandbox.student_faults import StudentFault
 TRIES = 120  # sets of smaller sizes that are tried for a call
 MOST_OBJECTS, MOST_WEIGHTS = 2, 120  # of a call
 LARGEST = 20_000  # numbers in the inputs of a call that is worth making smaller
-DISPLAYED = 48  # numbers that a question may show of one tensor of whole numbers
+DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
 GENTLE = 0.7  # spread of random inputs: larger ones let weights vanish
 SECONDS = 1.0  # for the search
 INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are no sizes
@@ -31,7 +31,7 @@ Known = dict[tuple[str, bool], list[Mapping[int, int]]]
 Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # what a weight holds, by its name and shape
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
     """A call, with values of its own, and a twin with others."""
 
@@ -91,7 +91,7 @@ def smaller_calls(
             forms.setdefault(_form(recipe, program), []).append(recipe)
     found = []
     for form, alike in forms.items():
-        recipe = min(alike, key=lambda one: sum(array.nbytes for _, own in one.requests for array in own.values()))
+        recipe = min(alike, key=_weight_of)
         requests = _plain_requests(recipe)
         small = replace(recipe, requests=requests, earlier=())
         mappings = known.get((form, tiny)) or _fitting(small, program, bench, rng, tiny)
@@ -246,6 +246,16 @@ def _with_sizes(requests: Sequence[Request], mapping: Mapping[int, int], program
     return tuple(small)
 
 
+def _weight_of(recipe: CallReplay) -> tuple[int, int]:
+    """How little a call is fit to be made smaller: by sizes that are alike by chance, and by what it holds."""
+    numbers = sum(array.nbytes for _, own in recipe.requests for array in own.values())
+    return _alike(recipe.requests[-1][1].values()), numbers
+
+
+def _alike(arrays: Iterable[np.ndarray]) -> int:
+    return sum(len(array.shape) - len(set(array.shape)) for array in arrays if array.dtype.kind == "f")
+
+
 def _constructor(request: Mapping[str, Any]) -> tuple[str, str]:
     module, _, name = str(request["target"]).partition(".")
     return module, f"{name}.__init__" if name[:1].isupper() else name
@@ -255,7 +265,10 @@ def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) ->
     """How far a call is from what is easy to look at: few numbers, no two sizes alike by chance, masks that mask."""
     arrays = requests[-1][1]
     numbers = sum(array.size for array in arrays.values())
-    alike = sum(len(array.shape) - len(set(array.shape)) for array in arrays.values() if array.dtype.kind == "f")
+    alike = _alike(arrays.values())
+    for request, _ in requests[:-1]:
+        given = _numbers([request["args"], request["kwargs"]])
+        alike += len(given) - len(set(given))
     short = sum(size == 1 for array in arrays.values() for size in array.shape[1:])
     lost = sum(
         np.unique(before[-1][1][name]).size > 1 and np.unique(array).size == 1
@@ -264,9 +277,10 @@ def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) ->
     )
     if tiny:
         plain = sum(_numbers([[one["args"], one["kwargs"]] for one, _ in requests]))
-        return numbers + 6 * short + 6 * lost + 0.1 * plain
+        return max(numbers, 16) + 12 * short + 6 * lost + 0.1 * plain
     narrow = sum({2: 4, 3: 2}.get(size, 0) for array in arrays.values() for size in array.shape[1:])
     large = sum(size > 8 for size in _sizes(requests))
+    large += sum(array.size > DISPLAYED for array in arrays.values() if array.dtype.kind in "iub")
     return 0.05 * numbers + 60 * (alike + short + lost + large) + narrow
 
 
@@ -290,6 +304,9 @@ def _filled(
         requests.append((request, own))
         if number < len(states):
             trained, rest = states[number]
+            if not trained:
+                requests.append(({**PLAIN_CALL, "do": "call", "target": number, "method": "eval"}, {}))
+                continue
             state = {name: fill(name, shape) for name, shape in trained.items()} | rest
             requests.append(({"do": "state", "target": number, "stored": None}, state))
     return replace(small, requests=(*requests, (last, inputs)))
@@ -367,7 +384,7 @@ def words(call: Call, program: Program, whole: bool = False) -> str:
     """
     parts = []
     for request, _ in call.replay.requests[:-1]:
-        if request["do"] == "call":
+        if isinstance(request["target"], str):
             module, _, name = request["target"].partition(".")
             names = program.parameters(module, f"{name}.__init__")
             own = [f"{one}={_shown(value)}" for one, value in zip(names, request["args"], strict=False)]

@@ -90,13 +90,17 @@ def region(changed: np.ndarray) -> str | None:
     """
     if changed.ndim > 2:
         partly = _box(changed)
-        if partly and not partly.endswith(":") and partly.count(",") == changed.ndim - 1:
-            return f"Exactly `result[{partly}]` changes."
+        if partly.count(",") == changed.ndim - 1:
+            return _only(partly)
         changed = changed.any(axis=-1)
     if changed.all():
         return EVERYWHERE
     box = _box(changed)
-    return f"Exactly `result[{box}]` changes." if box else None
+    return _only(box) if box else None
+
+
+def _only(index: str) -> str:
+    return f"The numbers of `result[{index}]` change, all others stay."
 
 
 def _box(changed: np.ndarray) -> str:

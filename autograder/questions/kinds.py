@@ -137,12 +137,7 @@ def cause(lab: Lab) -> Iterator[Question]:
             pool = of_lines if len(of_lines) > 2 else others
             wrong = pick(lab.rng, chosen, pool, lambda one: len(shown(one.change)))
             if wrong:
-                question = (
-                    "Which one of these changes has this effect"
-                    if fact != RAISES
-                    else "With which one of these changes"
-                )
-                text = f"{lab.words(call)}. {question}? {fact}"
+                text = f"{lab.words(call)}. After only one of these changes this is true: {fact} Which change is it?"
                 notes = {shown(one.change): one.facts[0] for one in wrong}
                 own = [one.change.own for one in (chosen, *wrong)]
                 yield lab.question(
@@ -178,13 +173,14 @@ def heatmap(lab: Lab) -> Iterator[Question]:
             wrong = pick(lab.rng, chosen, others, lambda one: len(shown(one.change)))
             if wrong and len(wrong) == 3:
                 what = (
-                    f"`{place[2]}` after line {place[1]}"
-                    if place and place[2] != "return"
-                    else f"what line {place[1]} returns"
+                    f"the attention weights of line {place[1]} (rows: queries, columns: keys; the last sentence, and the "
+                    "first head if there are several)"
                     if place
-                    else "the result"
+                    else f"`result{[-1] * (np.ndim(call.base.values[0]) > 2) or ''}`"
                 )
-                text = f"{lab.words(call)}. The pictures show {what} (the last sentence or image of the batch, the first head if there are heads) as it is, and after one change of the code. Which change?"
+                text = (
+                    f"{lab.words(call)}. One picture shows {what}, the other one the same after a change. Which change?"
+                )
                 notes = {shown(one.change): "" for one in wrong}
                 pictures = (("before", _rows(before)), ("after", _rows(after)))
                 own = [one.change.own for one in (chosen, *wrong)]
@@ -202,13 +198,14 @@ def heatmap(lab: Lab) -> Iterator[Question]:
 
 
 def _weights(base: Outcome) -> tuple[str, int, str] | None:
-    """The last value of a line whose rows are weights: none below 0, and their sum is 1."""
-    for one in reversed(base.lines):
-        value = one.value if isinstance(one.value, np.ndarray) else np.zeros(())
-        if value.ndim >= 3 and min(value.shape[-2:]) > 1 and value.dtype.kind == "f" and value.min() >= 0:
-            if np.allclose(value.sum(-1), 1) and value.max() < 1:
-                return one.file, one.line, one.name
-    return None
+    """Where the last attention weights of a call were computed."""
+    return next(
+        ((one.file, one.line, one.name) for one in reversed(base.lines) if one.name == "weights" and _is_map(one)), None
+    )
+
+
+def _is_map(one: LineValue) -> bool:
+    return isinstance(one.value, np.ndarray) and min(one.value.shape[-2:]) > 1 and bool((one.value < 1).any())
 
 
 def _map(outcome: Outcome, place: tuple[str, int, str] | None) -> np.ndarray | None:
@@ -219,12 +216,10 @@ def _map(outcome: Outcome, place: tuple[str, int, str] | None) -> np.ndarray | N
         value = next((one.value for one in reversed(outcome.lines) if (one.file, one.line, one.name) == place), None)
     if not isinstance(value, np.ndarray) or value.ndim < 2 or not np.isfinite(value).all() or not value.size:
         return None
-    while value.ndim > 2:
-        value = (
-            value[-1] if value.ndim == np.ndim(value) and value.ndim == 3 else value[-1] if value.ndim > 3 else value
-        )
-        value = value[0] if value.ndim > 2 else value
-    return value.astype(np.float64)
+    array = value.astype(np.float64)
+    for axis in range(array.ndim - 2):  # the last sentence, the first head
+        array = array[-1 if axis == 0 else 0]
+    return array
 
 
 def _rows(array: np.ndarray) -> Map:
@@ -367,7 +362,7 @@ def influence(lab: Lab) -> Iterator[Question]:
             changes = [mutant.change for mutant in lab.mutants(call)]
             lab.rng.shuffle(changes)
             pool |= {fact for change in changes[:6] for fact in _spread(lab, call, one, place, change)[-1:]}
-            wrong = pick(lab.rng, right[-1], sorted(pool - {*right}), len)
+            wrong = pick(lab.rng, right[-1], sorted(pool - {*right, RAISES}), len)
             if wrong:
                 where = f"{names[one]}[{', '.join(map(str, place))}]"
                 text = f"{lab.words(call)}. In a second call only `{where}` holds other numbers. What is different in the result?"
@@ -433,7 +428,12 @@ def _by_hand(lab: Lab, kind: str) -> Iterator[Question]:
 
 
 def _bare(call: Call) -> Any:
-    return replace(call.replay, requests=tuple(one for one in call.replay.requests if one[0]["do"] == "call"))
+    return replace(
+        call.replay,
+        requests=tuple(
+            one for one in call.replay.requests if one[0]["do"] == "call" and one[0].get("method") != "eval"
+        ),
+    )
 
 
 def _pattern(lab: Lab) -> Callable[[str, tuple[int, ...]], np.ndarray]:
@@ -528,12 +528,15 @@ def _number(lab: Lab, call: Call, kind: str, what: str, own: Own | None, read: R
         if own is not None and change.line > own.line and change.path == own.path:
             continue
         text = read(lab.bench.run(call.replay, change, watch=kind == "value"))
-        if text and text != right:
+        if text and text != right and "[]" not in text:
             pool.setdefault(text, change)
     wrong = pick(lab.rng, right, sorted(pool), _size)
     if wrong is None or len(wrong) < 3:
         return None
-    text = f"{lab.words(call, whole=True)}.{_weights_in_words(call)} What is {what}?"
+    asked = (
+        f"What does {what.removeprefix('what ').removesuffix('s')}?" if what.startswith("what ") else f"What is {what}?"
+    )
+    text = f"{lab.words(call, whole=True)}.{_weights_in_words(call)} {asked}"
     notes = {one: f"That is it after a change: {told(pool[one])}" for one in wrong}
     lines = [own] if own else lab.ran(call)[-1:]
     return lab.question(kind, 2, text, right, notes, "Computed in a run.", lines, call)

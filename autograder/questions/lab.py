@@ -19,7 +19,7 @@ MOST_CHANGES = 60  # of a program that are tried in a call
 MOST_OF_LINE = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mutant:
     """A change, and what a call gives with it."""
 

@@ -17,7 +17,7 @@ SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 SPREAD = 14  # changes of a line that are looked at
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Own:
     """A statement that the student wrote."""
 
@@ -36,7 +36,7 @@ class Own:
         return ast.unparse(self.node).partition("\n")[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Change:
     """A statement with another text in its place."""
 
@@ -118,6 +118,16 @@ class Program:
     def by_line(self) -> dict[tuple[str, int], Own]:
         """The same by file and line."""
         return {(one.file, one.line): one for one in self.own}
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether a function other than a constructor keeps something on its object."""
+        return any(
+            isinstance(one, ast.Attribute) and isinstance(one.ctx, (ast.Store, ast.Del))
+            for (_, path), node in self.all_functions.items()
+            if not path.endswith("__init__")
+            for one in ast.walk(node)
+        )
 
     def parameters(self, module: str, path: str) -> list[str]:
         """The names of the arguments of a function, or of the constructor of a class; none if it is not there."""

@@ -22,7 +22,7 @@ SEED = 7
 Value = np.ndarray | float | str  # of a result; a text stands for whatever is no number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LineValue:
     """What a statement gave to a name at one time."""
 
@@ -33,7 +33,7 @@ class LineValue:
     value: Any  # an array, or the text of something plain; None if it is too large
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """What a call did."""
 
@@ -55,6 +55,8 @@ class Bench:
     def __init__(self, student: Student, program: Program) -> None:
         self.student, self.program = student, program
         self.runs = 0
+        self._objects: dict[int, tuple[int, dict[int, int]]] = {}  # of a call: the worker's number, and its objects
+        self._kept: list[CallReplay] = []
 
     def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
         """Make a call with a change of the program."""
@@ -73,23 +75,39 @@ class Bench:
         self, call: CallReplay, change: Change | None, watch: bool, train: bool, ask: Callable[..., Any]
     ) -> Outcome:
         self.student.start()
-        what = {"module": change.module, "path": change.path, "text": change.unit} if change else None
-        ask({"do": "change", **(what or {"module": next(iter(self.program.sources)), "path": "", "text": ""})})
-        # New objects for each call: a change may spoil what it computes with.
-        objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
+        module = next(iter(self.program.sources))
+        what = {"module": module, "path": "", "text": ""}
+        if change:
+            what = {"module": change.module, "path": change.path, "text": change.unit}
+        lives, objects = self._objects.get(id(call), (-1, {}))
+        if train or (change and change.path.endswith("__init__")) or lives != self.student.lives:
+            ask({"do": "change", **what})
+            if watch:  # constructors too, where no weights take the place of what they compute
+                ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
+            objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
+            if not train and not change and self._lasting(call):
+                self._kept.append(call)  # so that its id stays its own
+                self._objects[id(call)] = self.student.lives, objects
+        elif watch:
+            ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
         for handle in objects.values() if train else ():
             ask({"do": "call", "target": handle, "method": "train", **PLAIN_CALL})
-        ask({"do": "seed", "seed": SEED})
+        if train:
+            ask({"do": "seed", "seed": SEED})
         request, tensors = call.last(objects)
-        if watch:
-            ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
         try:
-            value = ask(request, body_of(tensors))
+            value = ask({**request, "change": what, "restore": True}, body_of(tensors))
         finally:
             record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
         counts, lines = read_lines(record)
         several = isinstance(value, (list, tuple))
         return Outcome(tuple(_values(value)), "", several, counts, lines)
+
+    def _lasting(self, call: CallReplay) -> bool:
+        """Whether the objects of a call can be used again: they have weights, which are loaded again if they change."""
+        made = sum(one["do"] == "call" and isinstance(one["target"], str) for one, _ in call.requests[:-1])
+        loaded = sum(one["do"] == "state" for one, _ in call.requests)
+        return loaded == made > 0 and isinstance(call.requests[-1][0]["target"], int) and not self.program.keeps
 
     def ask(self, request: dict[str, Any]) -> Any:
         """Send one request with nothing changed.
@@ -159,7 +177,7 @@ def same(first: Outcome, second: Outcome) -> bool | None:
     off = 0.0
     for one, two in zip(first.values, second.values, strict=True):
         if isinstance(one, str) or isinstance(two, str):
-            if one != two:
+            if not isinstance(one, type(two)) or one != two:
                 return False
             continue
         if np.shape(one) != np.shape(two):

@@ -13,7 +13,7 @@ or a verdict, and the grader looks at the tensors themselves. Requests (see `fra
             steady: whether nothing is left to chance; arguments: give these back after the call;
             take: the part of the result to send, or null; rows: a width, for the most rows of it that were computed
             instead of the result; fresh: call a new object, made as the target was; signed: signatures of the result;
-            change: what `change` is asked, first
+            restore: load weights again that have changed, first; change: what `change` is asked, before the call
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
     shapes  target: a handle; the names and shapes of its state_dict; trained: of its parameters alone
@@ -130,7 +130,7 @@ class Worker:
         from autograder.worker.plain_results import plain_result
         from autograder.worker.ready_made_parts import opened
 
-        if request.get("signed"):
+        if request.get("signed") or request.get("restore"):
             self.restore()
         if request.get("change"):
             self.change(request["change"], b"")

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from autograder.worker.tracing.statements import Statement, statements
 
@@ -19,6 +20,7 @@ MOST_RECORDS = 600  # values
 MOST_COUNTED = 100_000  # statements
 LONGEST = 12  # items of a list
 RETURNED = "return"  # the name under which the value of a `return` is told
+WEIGHTS = "weights"  # and that of what an operation gave, if its rows are weights: none below 0, their sum 1
 
 
 class LineValues:
@@ -35,10 +37,13 @@ class LineValues:
         self._open: dict[int, Statement] = {}  # by the id of a running frame: its statement
 
     def __enter__(self) -> None:
+        self._weights = _Weights(self)
+        self._weights.__enter__()
         sys.settrace(self)
 
     def __exit__(self, *error: object) -> None:
         sys.settrace(None)
+        self._weights.__exit__(None, None, None)
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> "LineValues | None":
         file = frame.f_code.co_filename
@@ -58,6 +63,19 @@ class LineValues:
                 self._keep(file, last, RETURNED, arg)
         return self
 
+    def weights(self, value: Any) -> None:
+        """What an operation gave: it is kept if its rows are weights."""
+        if type(value) is not torch.Tensor or value.ndim < 3 or not 0 < value.numel() <= MOST_ELEMENTS:
+            return
+        with torch._C.DisableTorchFunction():
+            if value.is_floating_point() and value.min() >= 0 and ((value.sum(-1) - 1).abs() < 1e-6).all():
+                frame: FrameType | None = sys._getframe(2)
+                while frame is not None and frame.f_code.co_filename not in self.files:
+                    frame = frame.f_back
+                found = self._open.get(id(frame)) if frame else None
+                if frame is not None and found is not None:
+                    self._keep(frame.f_code.co_filename, found, WEIGHTS, value)
+
     def _end(self, file: str, frame: FrameType) -> None:
         """A statement has ended: the values of the names that it makes."""
         last = self._open.get(id(frame))
@@ -73,6 +91,19 @@ class LineValues:
         """The record as a value that can be sent: counts, and values."""
         counts = [[file, line, count] for (file, line), count in sorted(self.counts.items())]
         return [counts, self.values]
+
+
+class _Weights(TorchFunctionMode):
+    """Sees what every operation gives."""
+
+    def __init__(self, values: LineValues) -> None:
+        super().__init__()
+        self.values = values
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        value = func(*args, **(kwargs or {}))
+        self.values.weights(value)
+        return value
 
 
 def told(value: Any) -> list[Any] | None:
