@@ -26,6 +26,7 @@ TEACHING, AUTHORS, MACHINE = "grade a class", "make what students get", "write a
 COMMANDS = {
     "batch": ("autograder.classroom.batch", TEACHING, "grade all submissions of a class"),
     "compare": ("autograder.classroom.compare", TEACHING, "who gains and who loses between two runs of batch"),
+    "questions": ("autograder.questions.command", TEACHING, "ask students about the code that they handed in"),
     "export": ("autograder.classroom.export", TEACHING, "grades for Canvas or Moodle, feedback, similarity"),
     "term": ("autograder.classroom.term", TEACHING, "the results of all assignments side by side"),
     "handout": ("autograder.authoring.packing.handout", AUTHORS, "the archive that students get"),

@@ -7,7 +7,6 @@ and what the program does then tells whether the sizes fit together.
 import itertools
 import random
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,14 +19,12 @@ from autograder.sandbox.call_replay import MODES, CallReplay, Request
 from autograder.sandbox.remote_values import body_of
 from autograder.sandbox.student_faults import StudentFault
 
-TRIES = 120  # sets of smaller sizes that are tried for a call
+TRIES, MOST_TRIED = 400, 60  # sets of smaller sizes that are made for a call, and the best ones, which are tried
 MOST_OBJECTS, MOST_WEIGHTS = 2, 120  # of a call
 LARGEST = 20_000  # numbers in the inputs of a call that is worth making smaller
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
 GENTLE = 0.7  # spread of random inputs: larger ones let weights vanish
-SECONDS = 1.0  # for the search
 INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are no sizes
-Known = dict[tuple[str, bool], list[Mapping[int, int]]]
 Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # what a weight holds, by its name and shape
 
 
@@ -77,48 +74,34 @@ def useful(recipe: CallReplay, program: Program) -> bool:
     return numbers <= LARGEST and all(array.size for array in tensors.values())
 
 
-def smaller_calls(
-    recipes: Sequence[CallReplay], program: Program, bench: Bench, rng: random.Random, tiny: bool, known: Known
-) -> list[Call]:
-    """One call of each form that the tests know, with small sizes; none that changes from time to time.
-
-    Args:
-        known: sizes that fitted in another program, by form; those that are found here are added.
-    """
+def sized_calls(
+    recipes: Sequence[CallReplay], program: Program, bench: Bench, rng: random.Random, tiny: bool
+) -> list[CallReplay]:
+    """One call of each form that the tests know, without weights, with small sizes that fit together."""
     forms: dict[str, list[CallReplay]] = {}
     for recipe in recipes:
         if useful(recipe, program):
             forms.setdefault(_form(recipe, program), []).append(recipe)
     found = []
-    for form, alike in forms.items():
+    for alike in forms.values():
         recipe = min(alike, key=_weight_of)
-        requests = _plain_requests(recipe)
-        small = replace(recipe, requests=requests, earlier=())
-        mappings = known.get((form, tiny)) or _fitting(small, program, bench, rng, tiny)
-        for mapping in mappings:
-            sized = replace(small, requests=_with_sizes(requests, mapping, program))
-            if call := with_values(sized, bench, rng):
-                found.append(call)
-                known[form, tiny] = [mapping]
-                break
+        whole = replace(recipe, requests=_plain_requests(recipe), earlier=())
+        if best := _fitting(whole, program, bench, rng, tiny):
+            found.append(best)
     return found
 
 
-def _fitting(
-    whole: CallReplay, program: Program, bench: Bench, rng: random.Random, tiny: bool
-) -> list[Mapping[int, int]]:
-    """Sizes with which a call runs, the best ones first."""
-    found: list[tuple[float, Mapping[int, int]]] = []
-    end = time.monotonic() + SECONDS
-    for mapping in _mappings(whole.requests, rng, tiny):
+def _fitting(whole: CallReplay, program: Program, bench: Bench, rng: random.Random, tiny: bool) -> CallReplay | None:
+    """The call with the best sizes with which it runs."""
+    ranked = []
+    for number, mapping in enumerate(_mappings(whole.requests, rng, tiny)):
         small = replace(whole, requests=_with_sizes(whole.requests, mapping, program))
-        cost = _cost(small.requests, whole.requests, tiny)
-        if time.monotonic() > end or (found and cost >= found[-1][0]):
-            continue
+        ranked.append((_cost(small.requests, whole.requests, tiny), number, small))
+    for _, _, small in sorted(ranked, key=lambda one: one[:2])[:MOST_TRIED]:
         replay = _filled(small, bench, rng, None)
         if replay and bench.run(replay).ok:
-            found.append((cost, mapping))
-    return [mapping for _, mapping in found[::-1]]
+            return small
+    return None
 
 
 def with_values(
@@ -209,7 +192,7 @@ def _mappings(requests: Sequence[Request], rng: random.Random, tiny: bool) -> li
             elif rng.random() < 0.15:
                 mapping[size] = size
             elif size in batch and rng.random() < 0.8:
-                mapping[size] = 1 if tiny else 2
+                mapping[size] = 1 if tiny else rng.choice((2, 2, 3))
             else:
                 mapping[size] = min(size, rng.choice((1, 2, 2, 3, 4) if tiny else (2, 3, 4, 5, 6, 6, 8, 9, 12)))
     return found

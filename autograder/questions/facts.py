@@ -61,7 +61,7 @@ def _of_one(base: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
         off = np.nan_to_num(np.abs(base - other), nan=0.0, posinf=1e9) / np.maximum(1, np.abs(np.nan_to_num(base)))
     if ((off > SAME) & (off < OTHER)).any():
         return ()
-    changed = off >= OTHER
+    changed: np.ndarray = np.asarray(off >= OTHER)
     if not changed.any():
         return (SAME_RESULT,)
     if base.size == 1:

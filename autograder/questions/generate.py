@@ -1,22 +1,26 @@
 """Questions for one submission: run the tests of a stage to learn its calls, then ask each kind in turn."""
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.localization import harmless
 from autograder.manifest import Assignment, Stage
-from autograder.questions.calls import Known
+from autograder.questions.calls import sized_calls
 from autograder.questions.kinds import KINDS
 from autograder.questions.lab import Lab
 from autograder.questions.program import Program, can_be_parsed
 from autograder.questions.question import Question, is_sound
 from autograder.questions.runs import Bench
+from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
-from autograder.submissions.stage_with_standins import code_of_stage
+from autograder.submissions.stage_with_standins import code_of_stage, with_standins
+
+StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Paper:
     passed: int  # visible tests
     tests: int
     questions: tuple[Question, ...] = ()
-    trouble: str = ""  # why there are no questions
+    trouble: str = ""  # why there are no questions, or few
+    file: str = ""  # the student's name as a part of file names
 
     @property
     def complete(self) -> bool:
@@ -43,14 +48,14 @@ def paper(
     workers: Workers,
     count: int,
     seed: int,
-    known: Known,
+    calls: StageCalls,
     kinds: Sequence[str] = tuple(KINDS),
 ) -> Paper:
     """The questions of one student about a stage, from easy to hard.
 
     Args:
         seed: the same seed gives the same questions for the same program.
-        known: sizes of calls that fitted in another program; what is found here is added.
+        calls: those of the stage.
     """
     code = code_of_stage(submission, stage, assignment, {})
     total = len(stage.points)
@@ -65,7 +70,7 @@ def paper(
         )
     student = Student(workers, code)
     try:
-        lab = _lab(student, code, stage, assignment, known, f"{seed} {submission.name}")
+        lab = _lab(student, code, stage, assignment, calls, f"{seed} {submission.name}")
         wanted = max(count, 1)
         questions = tuple(_chosen(lab, wanted, kinds))
     finally:
@@ -74,20 +79,40 @@ def paper(
     return Paper(submission.name, stage.name, len(lab.tests), total, questions, trouble)
 
 
-def _lab(student: Student, code: Code, stage: Stage, assignment: Assignment, known: Known, seed: str) -> Lab:
-    student.noted, passed = {}, {}
+def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls:
+    """The calls of a stage, made small: of what was handed out, with stand-ins for all that the stage has one write."""
+    given = Submission("handed out", _handed_out(assignment, assignment.modules))
+    code = with_standins(code_of_stage(given, stage, assignment, {}), stage, stage.writes)
+    student = Student(workers, code)
+    try:
+        student.noted = {}
+        for name, case in stage_tests(stage).items():
+            case.student = student
+            run_test(name, case, stage)
+        recipes, student.noted = [*student.noted.values()], None
+        program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
+        bench = Bench(student, program)
+        small, tiny = (sized_calls(recipes, program, bench, random.Random(size), size == 2) for size in (1, 2))
+        return small, tiny
+    finally:
+        student.close()
+
+
+def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
+    paths = {module: assignment.released / f"{module}.py" for module in modules}
+    return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
+
+
+def _lab(student: Student, code: Code, stage: Stage, assignment: Assignment, calls: StageCalls, seed: str) -> Lab:
+    passed = {}
     for name, case in stage_tests(stage).items():
         case.student = student
         result, _ = run_test(name, case, stage)
         if result.status == "passed":
             passed[name] = case
-    recipes, student.noted = [*student.noted.values()], None
-    given = {}
-    for module in code.modules:
-        path = assignment.released / f"{module}.py"
-        given[module] = path.read_text(encoding="utf-8") if path.is_file() else ""
+    given = _handed_out(assignment, code.modules)
     program = Program({module: code.sources[module] for module in code.modules}, given, stage.writes)
-    return Lab(stage.name, program, Bench(student, program), recipes, passed, known, seed)
+    return Lab(stage.name, program, Bench(student, program), calls, passed, seed)
 
 
 def _chosen(lab: Lab, count: int, kinds: Sequence[str]) -> list[Question]:

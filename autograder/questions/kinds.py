@@ -4,6 +4,7 @@ import ast
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -156,7 +157,8 @@ def heatmap(lab: Lab) -> Iterator[Question]:
     """Which change turns one picture into another."""
     for call in lab.some_calls(4):
         place = _weights(call.base)
-        before = _map(call.base, place)
+        weights = any(request["do"] == "state" for request, _ in call.replay.requests)
+        before = _map(call.base, place) if place or not weights else None  # what weights give, nobody can guess
         if before is None or min(before.shape) < 2 or max(before.shape) > 12:
             continue
         span = float(np.ptp(before)) or 1.0
@@ -173,8 +175,8 @@ def heatmap(lab: Lab) -> Iterator[Question]:
             wrong = pick(lab.rng, chosen, others, lambda one: len(shown(one.change)))
             if wrong and len(wrong) == 3:
                 what = (
-                    f"the attention weights of line {place[1]} (rows: queries, columns: keys; the last sentence, and the "
-                    "first head if there are several)"
+                    f"the attention weights of line {place[1]} (rows: queries, columns: keys) of the last sentence, "
+                    "and of the first head if there are several,"
                     if place
                     else f"`result{[-1] * (np.ndim(call.base.values[0]) > 2) or ''}`"
                 )
@@ -236,17 +238,12 @@ def swap(lab: Lab) -> Iterator[Question]:
         matters = lab.never_matters(lab.program.swapped(first, second), train=True)
         if matters is not None:
             (free if matters else bound).append((first, second))
-    for rights, others, words in ((free, bound, "may change places"), (bound, free, "must not change places")):
+    for rights, others, words in ((free, bound, CAN), (bound, free, CANNOT)):
         lab.rng.shuffle(rights)
         for right in rights[:2]:
             wrong = pick(lab.rng, right, others, lambda one: one[0].line)
             if wrong:
-                result = (
-                    "without any effect on the result, in train mode neither"
-                    if words[3] == " "
-                    else "since then a result is another one or an exception comes"
-                )
-                text = f"Which two of these lines {words}, {result}?"
+                text = f"Which two of these lines {words}?"
                 notes = dict.fromkeys(map(_pair, wrong), "")
                 own = [one for pair in (right, *wrong) for one in pair]
                 yield lab.question(
@@ -258,6 +255,10 @@ def swap(lab: Lab) -> Iterator[Question]:
                     "All exchanges were run in all calls of the tests, in eval and in train mode.",
                     own,
                 )
+
+
+CAN = "can change places without changing any result, in train mode too"
+CANNOT = "cannot change places without changing a result or raising an exception"
 
 
 def _pair(pair: tuple[Own, Own]) -> str:
@@ -282,7 +283,7 @@ def variant(lab: Lab) -> Iterator[Question]:
             others = _differing(lab, one, change)
             wrong = pick(lab.rng, change.new, [other.new for other in others], len)
             if wrong:
-                question = f"Which line may stand in the place of line {one.line}, `{one.text}`, without any effect on the results?"
+                question = f"Which line could replace line {one.line}, `{one.text}`, without changing any result?"
                 notes = {f"`{new}`": "" for new in wrong}
                 yield lab.question(
                     "variant",
@@ -345,7 +346,7 @@ def failing_test(lab: Lab) -> Iterator[Question]:
 def influence(lab: Lab) -> Iterator[Question]:
     """Which part of the result depends on one position of an input."""
     for call in lab.some_calls():
-        request, tensors = call.replay.requests[-1]
+        tensors = call.replay.requests[-1][1]
         names = {value["$tensor"]: name for name, value in _named_tensors(lab, call)}
         fit = [one for one, array in tensors.items() if one in names and array.ndim > 1 and is_random(array)]
         lab.rng.shuffle(fit)
@@ -365,7 +366,7 @@ def influence(lab: Lab) -> Iterator[Question]:
             wrong = pick(lab.rng, right[-1], sorted(pool - {*right, RAISES}), len)
             if wrong:
                 where = f"{names[one]}[{', '.join(map(str, place))}]"
-                text = f"{lab.words(call)}. In a second call only `{where}` holds other numbers. What is different in the result?"
+                text = f"{lab.words(call)}. A second call differs only in `{where}`. What is different in its result?"
                 yield lab.question(
                     "influence",
                     2,
@@ -465,26 +466,21 @@ def _targets(lab: Lab, call: Call, kind: str) -> list[tuple[str, Own | None, Rea
     """What can be asked about a call: in words, the line, and how to read it in an outcome."""
     if kind == "result":
         value = np.asarray(call.base.values[0])
-        if call.base.several or value.size > 8:
-            return (
-                [
-                    (f"`result{[*place]}`", None, lambda out, place=place: _element(out, place))
-                    for place in np.ndindex(value.shape[:-1])
-                ][:4]
-                if not call.base.several and value.ndim > 1 and value.shape[-1] <= 4
-                else []
-            )
-        return [("the result", None, lambda out: _element(out, ()))]
+        places: list[tuple[int, ...]] = [()]
+        if value.size > 8:
+            places = [*np.ndindex(value.shape[:-1])][:4] if value.shape[-1] <= 4 else []
+        words = {place: f"`result{[*place]}`" if place else "the result" for place in places}
+        return [(words[place], None, partial(_element, place)) for place in places if not call.base.several]
     found: list[tuple[str, Own | None, Reader]] = []
     for one in call.base.lines:
         own = lab.program.by_line.get((one.file, one.line))
         if own and isinstance(own.node, SIMPLE) and call.base.counts[one.file, one.line] == 1 and _text(one):
             name = f"`{one.name}` after line {one.line}" if one.name != "return" else f"what line {one.line} returns"
-            found.append((name, own, lambda out, one=one: _value_at(out, one)))
+            found.append((name, own, partial(_value_at, one)))
     return found
 
 
-def _element(out: Outcome, place: tuple[int, ...]) -> str | None:
+def _element(place: tuple[int, ...], out: Outcome) -> str | None:
     if not out.ok or out.several:
         return None
     value = np.asarray(out.values[0], np.float64)
@@ -497,7 +493,7 @@ def _element(out: Outcome, place: tuple[int, ...]) -> str | None:
     return f"`{listed(value)}`" if value.size <= 8 and all(map(is_nice, value.flat)) else None
 
 
-def _value_at(out: Outcome, like: LineValue) -> str | None:
+def _value_at(like: LineValue, out: Outcome) -> str | None:
     found = [one for one in out.lines if (one.file, one.line, one.name) == (like.file, like.line, like.name)]
     return _text(found[0]) if len(found) == 1 else None
 

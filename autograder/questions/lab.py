@@ -7,7 +7,7 @@ from functools import cached_property
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
-from autograder.questions.calls import Call, Known, smaller_calls, words
+from autograder.questions.calls import Call, with_values, words
 from autograder.questions.facts import facts
 from autograder.questions.program import Change, Own, Program
 from autograder.questions.question import Map, Question, shuffled
@@ -32,9 +32,8 @@ class Lab:
     """Where questions about one program are made.
 
     Args:
-        recipes: the calls of the visible tests.
+        sized: the calls of the stage, with small sizes and with tiny ones.
         tests: the visible tests that the program passes.
-        known: see `smaller_calls`.
     """
 
     def __init__(
@@ -42,26 +41,28 @@ class Lab:
         stage: str,
         program: Program,
         bench: Bench,
-        recipes: Sequence[CallReplay],
+        sized: tuple[Sequence[CallReplay], Sequence[CallReplay]],
         tests: Mapping[str, StageTestCase],
-        known: Known,
         seed: str,
     ) -> None:
-        self.stage, self.program, self.bench, self.recipes = stage, program, bench, recipes
-        self.tests, self.known, self.rng = tests, known, random.Random(seed)
+        self.stage, self.program, self.bench, self.sized = stage, program, bench, sized
+        self.tests, self.rng = tests, random.Random(seed)
         self._mutants: dict[int, list[Mutant]] = {}
 
     @cached_property
     def calls(self) -> list[Call]:
         """The calls with small sizes in which a line of the student's runs."""
-        found = smaller_calls(self.recipes, self.program, self.bench, random.Random(1), False, self.known)
-        return [one for one in found if self.ran(one)]
+        return self._with_values(self.sized[0])
 
     @cached_property
     def tiny(self) -> list[Call]:
         """The calls with sizes that are small enough to compute by hand."""
-        found = smaller_calls(self.recipes, self.program, self.bench, random.Random(2), True, self.known)
-        return [one for one in found if self.ran(one)]
+        return self._with_values(self.sized[1])
+
+    def _with_values(self, sized: Sequence[CallReplay]) -> list[Call]:
+        dice = random.Random(1)
+        found = [with_values(one, self.bench, dice) for one in sized]
+        return [one for one in found if one and self.ran(one)]
 
     def ran(self, call: Call) -> list[Own]:
         """The student's statements that run in a call, in the order of the text."""

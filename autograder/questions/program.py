@@ -8,6 +8,7 @@ import tokenize
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from autograder.localization import small_changes
 from autograder.submissions.syntax_tree import Offsets, functions, parse, statements, tree_of
@@ -216,11 +217,11 @@ class Program:
         return found
 
 
-def _small_changes(program: Program, module: str, path: str) -> dict[int, list]:  # type: ignore[type-arg]
+def _small_changes(program: Program, module: str, path: str) -> dict[int, list[Any]]:
     """The small changes of a function, by line; those of one line from all its places, not only the first."""
     cache = program.__dict__.setdefault("_of_function", {})
     if (module, path) not in cache:
-        found: dict[int, list] = {}  # type: ignore[type-arg]
+        found: dict[int, list[Any]] = {}
         node = program.functions[module, path]
         for one in small_changes(module, program.sources[module], path, node):
             found.setdefault(one.line, []).append(one)
@@ -228,10 +229,10 @@ def _small_changes(program: Program, module: str, path: str) -> dict[int, list]:
     return cache[module, path]
 
 
-def _spread(changes: list) -> list:  # type: ignore[type-arg]
+def _spread(changes: list[Any]) -> list[Any]:
     """Changes in such an order that each place of the line has one before any has two."""
     turns: dict[tuple[int, int], int] = {}
-    ranked = []
+    ranked: list[tuple[int, int, Any]] = []
     for one in changes:
         place = one.start, one.end
         turns[place] = turns.get(place, -1) + 1

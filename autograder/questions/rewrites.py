@@ -55,13 +55,12 @@ def _of(node: ast.expr) -> Iterator[ast.expr]:
             ast.Eq: ast.Eq,
             ast.NotEq: ast.NotEq,
         }
-        if kind := mirrored.get(type(node.ops[0])):  # type: ignore[call-overload]
+        if kind := mirrored.get(type(node.ops[0])):
             yield ast.Compare(node.comparators[0], [kind()], [node.left])
         if isinstance(node.ops[0], ast.NotEq) and isinstance(node.comparators[0], ast.Constant):
             yield ast.Call(ast.Attribute(node.left, "bool", ast.Load()), [], [])
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        if node.operand.value in (1, 2):  # an axis, perhaps
-            yield from (ast.Constant(axis) for axis in (1, 2, 3))
+        yield from (ast.Constant(axis) for axis in (1, 2, 3) if node.operand.value in (1, 2))  # an axis, perhaps
     if isinstance(node, ast.Constant) and type(node.value) is int and node.value in (1, 2, 3):
         yield from (ast.UnaryOp(ast.USub(), ast.Constant(axis)) for axis in (1, 2))
     if isinstance(node, ast.Call):

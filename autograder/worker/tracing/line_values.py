@@ -38,12 +38,12 @@ class LineValues:
 
     def __enter__(self) -> None:
         self._weights = _Weights(self)
-        self._weights.__enter__()
+        self._weights.__enter__()  # type: ignore[no-untyped-call]
         sys.settrace(self)
 
     def __exit__(self, *error: object) -> None:
         sys.settrace(None)
-        self._weights.__exit__(None, None, None)
+        self._weights.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> "LineValues | None":
         file = frame.f_code.co_filename
