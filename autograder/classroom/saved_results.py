@@ -267,7 +267,10 @@ class Records:
             del ungraded[found.student]
         feedback = {found.student: self.feedback_path(found).name for found in graded}
         reports = Reports(self, graded)
-        html = class_html(reports, feedback, ungraded, staff=True, decided=self.review, left_out=left_out)
+        asked = "questions.html" if (self.folder / "questions.html").is_file() else ""
+        html = class_html(
+            reports, feedback, ungraded, staff=True, decided=self.review, left_out=left_out, questions=asked
+        )
         write_whole(self.folder / "report.html", html.encode(errors="replace"))
         html = review_html(Reports(self, graded), self.review, feedback)
         write_whole(self.folder / "review.html", html.encode(errors="replace"))

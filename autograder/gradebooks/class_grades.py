@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
+from autograder.questions.answers import read_points
 from autograder.reports.review_file import Decision, decided_points, read_review, set_points
 from autograder.reports.write_files import harmless
 from course.errors import UserError
@@ -51,7 +52,7 @@ def read_class(folder: Path) -> ClassGrades:
         ) from error
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise UserError(f"the results in {folder} cannot be read ({error}): {again}") from error
-    entries, review = _entries(folder / "results"), read_review(folder)
+    entries, review, asked = _entries(folder / "results"), read_review(folder), read_points(folder)
     points: dict[str, Points] = {}
     ungraded: dict[str, str] = {}
     unconfined = visible_only = 0
@@ -67,7 +68,7 @@ def read_class(folder: Path) -> ClassGrades:
             total_points = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
             if abs(_fraction(total) - total_points.required - total_points.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
-            points[entry["student"]] = total_points
+            points[entry["student"]] = with_questions(total_points, asked, cell)
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None
     if len({(decision.full, decision.all_extra) for decision in points.values()}) > 1:
@@ -129,6 +130,13 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
                 ]
                 test["points"], _ = decided_points(test["name"], Fraction(test["points"]), parts, decisions)
     return report
+
+
+def with_questions(points: Points, asked: Mapping[str, tuple[Fraction, Fraction]], cell: str) -> Points:
+    """The points with those for questions about the student's own code, where the class was asked some."""
+    full = max((most for _, most in asked.values()), default=Fraction(0))
+    earned = asked.get(cell, (Fraction(0), full))[0]
+    return replace(points, required=points.required + earned, full=points.full + full)
 
 
 def _points(report: dict[str, Any]) -> Points:

@@ -14,6 +14,8 @@ from autograder.diagnosis.line_verdict import LineVerdict
 from autograder.localization import reruns
 from autograder.localization.arbitrate import Confidence, Diagnosis, arbitrate
 from autograder.localization.case import Case
+from autograder.localization.edits.candidates import SmallChange, small_changes
+from autograder.localization.edits.harmless import harmless
 from autograder.localization.render import rendered
 from autograder.localization.repair import RepairSearch
 from autograder.localization.replay import followed, own_files, reference_trace
@@ -26,6 +28,7 @@ from autograder.sandbox.last_call import KEPT
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.student_faults import Raised, StudentFault
 
+__all__ = ["Failure", "SmallChange", "harmless", "localize", "localize_warning", "small_changes"]
 FAULTS = (StudentFault, Unreadable, LookupError)  # of a call that cannot be repeated
 
 

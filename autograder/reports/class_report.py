@@ -143,6 +143,7 @@ def class_html(
     staff: bool = False,
     decided: Iterable[str] = (),
     left_out: str = "",
+    questions: str = "",
 ) -> str:
     """The report about all submissions of one assignment, for the instructor. Write it as UTF-8.
 
@@ -155,6 +156,7 @@ def class_html(
         staff: whether there are pages of the staff beside this report, and the page for review.
         decided: those about whom the staff wrote something.
         left_out: a sentence about the files that are not graded.
+        questions: the page about questions on the students' own code beside this report, if there is one.
     """
     summary = Summary(decided=frozenset(decided))
     for report in reports:
@@ -170,6 +172,7 @@ def class_html(
         summary=summary,
         ungraded=ungraded or {},
         left_out=left_out,
+        questions=questions,
         staff={name: "staff/" + quote(file, safe="") for name, file in (feedback or {}).items() if staff},
         links={name: "feedback/" + quote(file, safe="") for name, file in (feedback or {}).items()},
         sound=sound,

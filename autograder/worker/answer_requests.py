@@ -12,15 +12,17 @@ or a verdict, and the grader checks the tensors itself. Requests (see `wire` for
             steady: whether dropout is deterministic; arguments: return the arguments after the call;
             take: the part of the result to send, or null; rows: a width, to return the largest number of rows of it
             instead of the result; fresh: call a new object, created like the target; signed: return signatures;
-            change: the arguments of a `change` request to run first
+            restore: first load changed weights again; change: the arguments of a `change` request to run first
     get     target: a handle, attribute: "dotted.path"
     state   target: a handle; stored: the name of a checkpoint, or null if the body holds the tensors
-    shapes  target: a handle; returns the names and shapes of its state_dict
+    shapes  target: a handle; returns the names and shapes of its state_dict; trained: of its parameters only
     seed    seed: for all random number generators
     follow  files, seconds: trace the operations of later calls, for lines of these files (see `tracing.tracer`);
             turned: the number of a result to compare with its axes in every order, or -1
             opposite: the number of a mask to invert, or -1
     record  send the trace, and stop tracing
+    watch   files: count the statements of these files in later calls, and keep their values (`tracing.line_values`)
+    watched send these, and stop
     change  module, path, text: run a function with the code of this text until the next change (see
             `localization.trials`); without a text, undo the last change
     check   sources: {module: text} to search for forbidden parts without loading them; known, parts: see
@@ -78,6 +80,7 @@ class Worker:
         self.versions: dict[int, int] = {}  # object id -> number of weight changes at the start of a trial
         self.finder: SourceFinder | None = None
         self.tracer: Any = None  # while calls are traced
+        self.watching: Any = None  # while the values of statements are kept
         self.changed: Any = None  # the patched function
 
     def load(self, request: dict[str, Any], body: bytes) -> None:
@@ -126,7 +129,7 @@ class Worker:
         from autograder.worker.plain_results import plain_result
         from autograder.worker.ready_made_parts import opened
 
-        if request.get("signed"):
+        if request.get("signed") or request.get("restore"):
             self.restore()
         if request.get("change"):
             self.change(request["change"], b"")
@@ -246,8 +249,10 @@ class Worker:
         return by_origin or ready_made_parts.is_graded(model, method, self.finder.graded)
 
     def shapes(self, request: dict[str, Any], body: bytes) -> Any:
-        """Names and shapes of all weights and buffers."""
+        """Names and shapes of all weights and buffers, or of the weights alone."""
         state = self.objects[request["target"]].state_dict()
+        if request.get("trained"):
+            state = dict(self.objects[request["target"]].named_parameters(remove_duplicate=False))
         return [[name, list(tensor.shape)] for name, tensor in state.items()]
 
     def seed(self, request: dict[str, Any], body: bytes) -> None:
@@ -270,6 +275,17 @@ class Worker:
         tracer, self.tracer = self.tracer, None
         return tracer.reply()
 
+    def watch(self, request: dict[str, Any], body: bytes) -> None:
+        """Count the statements of the calls that come."""
+        from autograder.worker.tracing.line_values import LineValues
+
+        self.watching = LineValues(set(request["files"]))
+
+    def watched(self, request: dict[str, Any], body: bytes) -> Any:
+        """The counts and values since `watch`."""
+        watching, self.watching = self.watching, None
+        return watching.reply()
+
     def change(self, request: dict[str, Any], body: bytes) -> None:
         """Run a function with different code."""
         from autograder.worker.patched_function import ChangedFunction
@@ -282,6 +298,8 @@ class Worker:
 
     def following(self, target: Any, request: dict[str, Any]) -> Any:
         """A block whose calls are traced, if tracing is on."""
+        if self.watching is not None and not request.get("unseen"):
+            return self.watching
         if self.tracer is None or request.get("unseen"):
             return contextlib.nullcontext()
         return self.tracer.running(self.objects.get(target) if isinstance(target, int) else None)
@@ -302,6 +320,8 @@ class Worker:
             "seed": self.seed,
             "follow": self.follow,
             "record": self.record,
+            "watch": self.watch,
+            "watched": self.watched,
             "change": self.change,
             "check": self.check,
         }

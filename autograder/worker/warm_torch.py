@@ -20,12 +20,13 @@ def prepare_torch() -> None:
         deterministic_dropout,
         disable_builtins,
         parts_of_stage,
+        patched_function,
         plain_results,
         ready_made_parts,
         shared_helpers,
         unconfined_refusals,
     )
-    from autograder.worker.tracing import tracer  # noqa: F401
+    from autograder.worker.tracing import line_values, tracer  # noqa: F401
     from course.config import CHECKPOINTS, WEIGHTS
 
     for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):

@@ -1,0 +1,1 @@
+"""Questions for students about their own code, with answers that come from running it."""

@@ -1,0 +1,125 @@
+"""Questions for a class: `python -m autograder questions SUBMISSIONS --stage mha --count 5 --seed 1 --out DIR`.
+
+Without `--out` they are printed. `--mark` reads the answers of a class and writes points (see `answers`).
+"""
+
+import argparse
+import os
+import secrets
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.manifest import Assignment, Stage
+from autograder.questions.answers import mark
+from autograder.questions.generate import Paper, calls_of, paper
+from autograder.questions.kinds import KINDS
+from autograder.questions.outputs import write_all
+from autograder.questions.question import LETTERS
+from autograder.reports.console import clean
+from autograder.sandbox.worker_processes import make_workers
+from autograder.submissions.find_submissions import Found, take_in
+from autograder.submissions.which_assignment import assignment_of_class
+from course.errors import UserError, run_command
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder questions",
+        description="Ask students about the code that they have handed in. Every answer comes from running their code.",
+        epilog="what the questions can show and what they cannot: docs/questions.md",
+    )
+    parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
+    parser.add_argument("--stage", required=True, metavar="NAME", help="the stage that is asked about")
+    parser.add_argument("--count", type=int, default=5, metavar="K", help="questions for each student (%(default)s)")
+    parser.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same questions (a new one)")
+    parser.add_argument("--kinds", metavar="A,B", help=f"only these kinds ({', '.join(KINDS)})")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for sheets, keys, Moodle XML and QTI (print)")
+    parser.add_argument("--minutes", type=int, default=10, metavar="M", help="for the timed pages (%(default)s)")
+    parser.add_argument("--assignment", metavar="NAME", help="(the one that has the stage, or of most students)")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="(%(default)s)")
+    parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
+    return parser.parse_args(arguments)
+
+
+def parse_mark(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder questions mark", description="Points for the answers of a class."
+    )
+    parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
+    parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
+    parser.add_argument("--points", type=float, default=5.0, metavar="P", help="for all answers right (%(default)g)")
+    parser.add_argument("--graded", type=Path, required=True, metavar="DIR", help="folder that batch has written")
+    return parser.parse_args(arguments)
+
+
+def run(args: argparse.Namespace) -> int:
+    chosen = _assignment(args)
+    stage = chosen.stage(args.stage)
+    kinds = args.kinds.split(",") if args.kinds else [*KINDS]
+    if unknown := [name for name in kinds if name not in KINDS]:
+        raise UserError(f"there is no kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
+    if args.count < 1 or args.jobs < 1:
+        raise UserError("--count and --jobs must be 1 or more")
+    seed = secrets.randbits(31) if args.seed is None else args.seed
+    papers = papers_of(args, chosen, stage, seed, kinds)
+    if args.out:
+        write_all(args.out, papers, chosen, stage, seed, args.minutes)
+        made = sum(len(one.questions) for one in papers)
+        print(f"{made} questions for {len(papers)} students are in {args.out}; the seed is {seed}")
+    else:
+        for one in papers:
+            print("\n".join(map(clean, lines_of(one))))
+        print(f"seed {seed}")
+    for one in papers:
+        if one.trouble:
+            print(clean(f"{one.student}: {one.trouble}"))
+    return 0
+
+
+def papers_of(
+    args: argparse.Namespace, chosen: Assignment, stage: Stage, seed: int, kinds: Sequence[str]
+) -> list[Paper]:
+    """The questions of all students, several at the same time."""
+    intake = take_in(args.submissions, [chosen])
+    workers = make_workers(confined=not args.unconfined)
+    try:
+        calls = calls_of(stage, chosen, workers)
+        with ThreadPoolExecutor(args.jobs) as pool:
+
+            def one(found: Found) -> Paper:
+                made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds)
+                return replace(made, file=found.safe_name)
+
+            return list(pool.map(one, intake.found))
+    finally:
+        workers.close()
+
+
+def _assignment(args: argparse.Namespace) -> Assignment:
+    from autograder.manifest import assignments
+
+    having = [one for one in assignments().values() if any(stage.name == args.stage for stage in one.stages)]
+    if args.assignment is None and len(having) == 1:
+        return having[0]
+    return assignment_of_class(args.assignment, args.submissions)[0]
+
+
+def lines_of(one: Paper) -> list[str]:
+    """A paper as plain text, with the key."""
+    lines = [f"{one.student}: {one.stage}, {one.passed} of {one.tests} visible tests pass"]
+    for number, question in enumerate(one.questions, start=1):
+        lines += ["", f"{number}. [{question.kind}, {question.difficulty}] {question.text}"]
+        for title, rows in question.maps:
+            lines += [f"   {title}", *("     " + " ".join(f"{value:6.2f}" for value in row) for row in rows)]
+        lines += [f"   {letter}  {text}" for letter, text in zip(LETTERS, question.options, strict=False)]
+        lines.append(f"   right: {question.letter}. {question.because}")
+    return [*lines, ""]
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["mark"]:
+        args = parse_mark(arguments[1:])
+        return run_command(lambda: mark(args.answers, args.key, args.graded, args.points))
+    return run_command(lambda: run(parse_arguments(arguments)))

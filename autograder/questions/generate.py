@@ -1,0 +1,141 @@
+"""Questions for one submission: run the tests of a stage to learn its calls, then ask each kind in turn."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from autograder.grading.run_test import run_test, stage_tests
+from autograder.localization import harmless
+from autograder.manifest import Assignment, Stage
+from autograder.questions.calls import sized_calls
+from autograder.questions.kinds import KINDS
+from autograder.questions.lab import Lab
+from autograder.questions.program import Program, can_be_parsed
+from autograder.questions.question import Question, is_sound
+from autograder.questions.runs import Bench
+from autograder.sandbox.call_replay import CallReplay
+from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.remote_values import Code
+from autograder.sandbox.worker_processes import Workers
+from autograder.submissions.read_submission import Submission
+from autograder.submissions.stage_with_standins import code_of_stage, with_standins
+
+StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The questions of one student about one stage."""
+
+    student: str
+    stage: str
+    passed: int  # visible tests
+    tests: int
+    questions: tuple[Question, ...] = ()
+    trouble: str = ""  # why there are no questions, or few
+    file: str = ""  # the student's name as a part of file names
+
+    @property
+    def complete(self) -> bool:
+        """Whether all visible tests pass: only then do the answers of the notebook's self-check make sense."""
+        return self.passed == self.tests
+
+
+def paper(
+    submission: Submission,
+    stage: Stage,
+    assignment: Assignment,
+    workers: Workers,
+    count: int,
+    seed: int,
+    calls: StageCalls,
+    kinds: Sequence[str] = tuple(KINDS),
+) -> Paper:
+    """The questions of one student about a stage, from easy to hard.
+
+    Args:
+        seed: the same seed gives the same questions for the same program.
+        calls: those of the stage.
+    """
+    code = code_of_stage(submission, stage, assignment, {})
+    total = len(stage.points)
+    sources = {module: code.sources[module] for module in code.modules}
+    if missing := [module for module in stage.modules if module not in submission.sources]:
+        return Paper(submission.name, stage.name, 0, total, trouble=f"{missing[0]}.py is missing or cannot be read")
+    if not can_be_parsed(sources):
+        return Paper(submission.name, stage.name, 0, total, trouble="the code cannot be parsed")
+    if not workers.confined and not all(harmless(text, sources) for text in sources.values()):
+        return Paper(
+            submission.name, stage.name, 0, total, trouble="the code may touch files, so it is not changed here"
+        )
+    student = Student(workers, code)
+    try:
+        lab = _lab(student, code, stage, assignment, calls, f"{seed} {submission.name}")
+        wanted = max(count, 1)
+        questions = tuple(_chosen(lab, wanted, kinds))
+    finally:
+        student.close()
+    trouble = "" if len(questions) >= count else f"the code gives only {len(questions)} questions"
+    return Paper(submission.name, stage.name, len(lab.tests), total, questions, trouble)
+
+
+def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls:
+    """The calls of a stage, made small: of what was handed out, with stand-ins for all that the stage has one write."""
+    given = Submission("handed out", _handed_out(assignment, assignment.modules))
+    code = with_standins(code_of_stage(given, stage, assignment, {}), stage, stage.writes)
+    student = Student(workers, code)
+    try:
+        student.noted = {}
+        for name, case in stage_tests(stage).items():
+            case.student = student
+            run_test(name, case, stage)
+        recipes, student.noted = [*student.noted.values()], None
+        program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
+        bench = Bench(student, program)
+        small, tiny = (sized_calls(recipes, program, bench, random.Random(size), size == 2) for size in (1, 2))
+        return small, tiny
+    finally:
+        student.close()
+
+
+def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
+    paths = {module: assignment.released / f"{module}.py" for module in modules}
+    return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
+
+
+def _lab(student: Student, code: Code, stage: Stage, assignment: Assignment, calls: StageCalls, seed: str) -> Lab:
+    passed = {}
+    for name, case in stage_tests(stage).items():
+        case.student = student
+        result, _ = run_test(name, case, stage)
+        if result.status == "passed":
+            passed[name] = case
+    given = _handed_out(assignment, code.modules)
+    program = Program({module: code.sources[module] for module in code.modules}, given, stage.writes)
+    return Lab(stage.name, program, Bench(student, program), calls, passed, seed)
+
+
+def _chosen(lab: Lab, count: int, kinds: Sequence[str]) -> list[Question]:
+    """As many kinds as there can be, easy ones first; no line and kind twice."""
+    order = [name for name in kinds if name in KINDS]
+    lab.rng.shuffle(order)
+    waiting: list[tuple[str, Iterator[Question]]] = [(name, KINDS[name](lab)) for name in order]
+    chosen: list[Question] = []
+    while waiting and len(chosen) < count:
+        for name, made in list(waiting):
+            one = next((one for one in made if is_sound(one) and _is_new(one, chosen)), None)
+            if one is None:
+                waiting.remove((name, made))
+            elif len(chosen) < count:
+                chosen.append(one)
+            if len(chosen) == count:
+                break
+    return sorted(chosen, key=lambda one: (one.difficulty, order.index(one.kind)))
+
+
+def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
+    """Whether a question is not nearly one that was chosen: neither its lines nor its text have been asked about."""
+    return not any(
+        (one.kind == question.kind and one.lines[:1] == question.lines[:1]) or one.text == question.text
+        for one in chosen
+    )

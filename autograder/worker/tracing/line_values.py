@@ -1,0 +1,125 @@
+"""In a worker: how often each statement of the student's files runs in a call, and the values it gives to names.
+
+A trace function of Python (`sys.settrace`), as in `function_calls`. Of a tensor the shape is always told, its elements
+only if they are few. The record is as little to be believed as that of `tracer`.
+"""
+
+import linecache
+import sys
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from autograder.worker.tracing.statements import Statement, statements
+
+MOST_ELEMENTS = 600  # of a tensor that is told whole
+MOST_RECORDS = 600  # values
+MOST_COUNTED = 100_000  # statements
+LONGEST = 12  # items of a list
+RETURNED = "return"  # the name under which the value of a `return` is told
+WEIGHTS = "weights"  # and that of what an operation gave, if its rows are weights: none below 0, their sum 1
+
+
+class LineValues:
+    """Counts statements and keeps their values, from `start` to `end`.
+
+    Args:
+        files: names of the files whose statements are wanted.
+    """
+
+    def __init__(self, files: set[str]) -> None:
+        self.files = files
+        self.counts: Counter[tuple[str, int]] = Counter()
+        self.values: list[list[Any]] = []  # file, first line, name, value as `told` gives it
+        self._open: dict[int, Statement] = {}  # by the id of a running frame: its statement
+
+    def __enter__(self) -> None:
+        self._weights = _Weights(self)
+        self._weights.__enter__()  # type: ignore[no-untyped-call]
+        sys.settrace(self)
+
+    def __exit__(self, *error: object) -> None:
+        sys.settrace(None)
+        self._weights.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> "LineValues | None":
+        file = frame.f_code.co_filename
+        if file not in self.files or frame.f_code.co_name[0] == "<":
+            return None
+        if event == "line":
+            now = statements("".join(linecache.getlines(file))).get(frame.f_lineno)
+            if now is not None and now is not self._open.get(id(frame)):
+                self._end(file, frame)
+                self._open[id(frame)] = now
+                if self.counts.total() < MOST_COUNTED:
+                    self.counts[file, now.first] += 1
+        elif event == "return":
+            self._end(file, frame)
+            last = self._open.pop(id(frame), None)
+            if last is not None and last.returns:
+                self._keep(file, last, RETURNED, arg)
+        return self
+
+    def weights(self, value: Any) -> None:
+        """What an operation gave: it is kept if its rows are weights."""
+        if type(value) is not torch.Tensor or value.ndim < 3 or not 0 < value.numel() <= MOST_ELEMENTS:
+            return
+        with torch._C.DisableTorchFunction():
+            if value.is_floating_point() and value.min() >= 0 and ((value.sum(-1) - 1).abs() < 1e-6).all():
+                frame: FrameType | None = sys._getframe(2)
+                while frame is not None and frame.f_code.co_filename not in self.files:
+                    frame = frame.f_back
+                found = self._open.get(id(frame)) if frame else None
+                if frame is not None and found is not None:
+                    self._keep(frame.f_code.co_filename, found, WEIGHTS, value)
+
+    def _end(self, file: str, frame: FrameType) -> None:
+        """A statement has ended: the values of the names that it makes."""
+        last = self._open.get(id(frame))
+        for name in last.makes if last else ():
+            if last is not None and name in frame.f_locals:
+                self._keep(file, last, name, frame.f_locals[name])
+
+    def _keep(self, file: str, statement: Statement, name: str, value: Any) -> None:
+        if len(self.values) < MOST_RECORDS and (found := told(value)) is not None:
+            self.values.append([file, statement.first, name, found])
+
+    def reply(self) -> list[Any]:
+        """The record as a value that can be sent: counts, and values."""
+        counts = [[file, line, count] for (file, line), count in sorted(self.counts.items())]
+        return [counts, self.values]
+
+
+class _Weights(TorchFunctionMode):
+    """Sees what every operation gives."""
+
+    def __init__(self, values: LineValues) -> None:
+        super().__init__()
+        self.values = values
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
+        value = func(*args, **(kwargs or {}))
+        self.values.weights(value)
+        return value
+
+
+def told(value: Any) -> list[Any] | None:
+    """[shape, elements or None] of a tensor, ["plain", text] of numbers, texts and short lists of them, else None."""
+    if type(value) in (torch.Tensor, torch.nn.Parameter):
+        shown = value.detach().clone() if value.numel() <= MOST_ELEMENTS and value.layout == torch.strided else None
+        return [list(value.shape), shown]
+    return ["plain", repr(value)] if _plain(value) else None
+
+
+def _plain(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return len(value) <= LONGEST and all(map(_plain, value))
+    return (
+        value is None
+        or type(value) in (bool, float)
+        or (type(value) is int and abs(value) < 2**40)
+        or (type(value) is str and len(value) < 40)
+    )
