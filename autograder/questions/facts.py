@@ -92,7 +92,7 @@ def region(changed: np.ndarray) -> str | None:
         partly = _box(changed)
         if partly.count(",") == changed.ndim - 1:
             return _only(partly)
-        changed = changed.any(axis=-1)
+        changed = np.asarray(changed.any(axis=-1))
     if changed.all():
         return EVERYWHERE
     box = _box(changed)
