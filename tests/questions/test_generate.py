@@ -1,0 +1,90 @@
+"""Questions about a student's own code: the same seed, the same questions; every answer is what a run gives."""
+
+import json
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.manifest import assignment
+from autograder.questions.kinds import KINDS
+from tests.support.programs import write_program
+
+STAGE = "pe"
+
+
+@pytest.fixture(scope="module")
+def submitted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("submitted")
+    for name in ("solution", "loops"):
+        (folder / name).mkdir()
+        write_program(folder / name, name)
+    return folder
+
+
+def ask(submitted, out, *options: str) -> dict:
+    command = ["questions", str(submitted), "--stage", STAGE, "--unconfined", "--out", str(out), *options]
+    assert main(command) == 0
+    return json.loads((out / "key.json").read_text(encoding="utf-8"))
+
+
+def test_the_same_seed_asks_the_same(submitted, tmp_path):
+    first = ask(submitted, tmp_path / "first", "--count", "3", "--seed", "5")
+    again = ask(submitted, tmp_path / "again", "--count", "3", "--seed", "5")
+    assert first == again
+    assert set(first["students"]) == {"solution", "loops"}
+    for paper in first["students"].values():
+        assert paper["complete"]
+        assert len(paper["questions"]) >= 2
+        for question in paper["questions"]:
+            assert question["kind"] in KINDS
+            options = question["options"]
+            assert len(set(options)) == len(options) >= 3
+            assert 0 <= question["right"] < len(options)
+
+
+def test_students_get_no_answer_and_no_line_of_the_reference(submitted, tmp_path):
+    key = ask(submitted, tmp_path / "out", "--count", "3", "--seed", "6")
+    sheets = (tmp_path / "out" / "sheets.html").read_text(encoding="utf-8")
+    timed = "".join(page.read_text(encoding="utf-8") for page in (tmp_path / "out" / "timed").glob("*.html"))
+    for paper in key["students"].values():
+        for question in paper["questions"]:
+            assert question["because"] not in sheets
+            assert question["because"] not in timed
+    text = (assignment("transformer").solution / f"{STAGE}.py").read_text(encoding="utf-8")
+    own = (submitted / "loops" / f"{STAGE}.py").read_text(encoding="utf-8")
+    begin = text.index("### BEGIN SOLUTION")
+    written = {line.strip() for line in text[begin:].splitlines() if len(line.strip()) > 25}
+    shown = json.dumps(key["students"]["loops"])
+    assert not [line for line in written if line not in own and json.dumps(line)[1:-1] in shown]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--kinds", "riddle"], "there is no kind 'riddle'"),
+        (["--count", "0"], "--count and --jobs must be 1 or more"),
+    ],
+)
+def test_wrong_usage(submitted, capsys, options, said):
+    assert main(["questions", str(submitted), "--stage", STAGE, "--unconfined", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_marks_become_points(submitted, tmp_path):
+    key = ask(submitted, tmp_path / "out", "--count", "2", "--seed", "7")
+    graded = tmp_path / "graded"
+    command = ["batch", str(submitted), "--assignment", "transformer", "--out", str(graded), "--visible-only"]
+    assert main([*command, "--unconfined", "--jobs", "1"]) == 0
+    rows = ["student,question,answer"]
+    for student, paper in key["students"].items():
+        for number, question in enumerate(paper["questions"], start=1):
+            rows.append(f"{student},{number},{question['letter'] if student == 'solution' else ''}")
+    (tmp_path / "answers.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    mark = ["questions", "mark", str(tmp_path / "answers.csv"), "--key", str(tmp_path / "out" / "key.json")]
+    assert main([*mark, "--graded", str(graded), "--points", "4"]) == 0
+    points = (graded / "questions.csv").read_text(encoding="utf-8-sig")
+    assert "solution" in points
+    from autograder.gradebooks.class_grades import read_class
+
+    earned = read_class(graded).points
+    assert earned["solution"].required - earned["loops"].required == 4
