@@ -9,7 +9,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -86,21 +86,21 @@ def shipped(chosen: Assignment) -> list[str]:
 
 
 # For a repository on GitHub, of which each student gets a copy: by path, where it lies here.
-WORKFLOW = ".github/workflows/grade.yml"
-GITHUB = {
-    WORKFLOW: "autograder/authoring/packing/github/grade.yml",
+NOTHING: Mapping[str, str] = {}
+CLASSROOM50 = {
     ".gitignore": "autograder/authoring/packing/github/gitignore",
     ".devcontainer/devcontainer.json": ".devcontainer/devcontainer.json",
 }
+# Classroom 50 brings a workflow of its own.
+GITHUB = {**CLASSROOM50, ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml"}
 
 
-def contents(root: Path, chosen: Sequence[Assignment], github: bool = False, workflow: bool = True) -> dict[str, bytes]:
+def contents(root: Path, chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) -> dict[str, bytes]:
     """Everything that students get for some assignments, by path. The texts speak of the first of them.
 
     Args:
         root: the folder of the project.
-        github: with what a repository on GitHub needs beside it.
-        workflow: with one that grades every push; Classroom 50 brings its own.
+        github: what a repository on GitHub needs beside it, by path, where it lies here.
 
     Raises:
         UserError: if a file is missing, a stub or a notebook is not as it was released, or a solution is in it.
@@ -123,9 +123,7 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False, wor
     if more := chosen[1:]:
         files["README.md"] += others(more).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
-    files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
-    if not workflow:
-        files.pop(WORKFLOW, None)
+    files |= {name: (root / place).read_bytes() for name, place in github.items()}
     names = ", ".join(one.name for one in chosen)
     record = {"assignment": names, "files": {name: digest(data, name) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
@@ -273,7 +271,7 @@ def run(args: argparse.Namespace) -> int:
     check_target(archive)
     if (other := top_folder(archive)) not in ("", top):
         raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
-    files = contents(ROOT, chosen, args.github or args.classroom50, workflow=not args.classroom50)
+    files = contents(ROOT, chosen, GITHUB if args.github else CLASSROOM50 if args.classroom50 else NOTHING)
     # In a folder of its own, for those whose programs unpack into the current one.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
     size = archive.stat().st_size / 1e6
