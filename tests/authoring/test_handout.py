@@ -167,7 +167,7 @@ def test_the_archive_of_another_assignment_is_not_overwritten(archive, capsys, m
     error = capsys.readouterr().err
     assert error == f"error: {archive} holds {TOP}, another handout: choose another name, or leave the name out\n"
     monkeypatch.setattr(handout, "ROOT", tmp_path)
-    monkeypatch.setattr(handout, "contents", lambda root, chosen, github, workflow: {"README.md": b"x"})
+    monkeypatch.setattr(handout, "contents", lambda root, chosen, github: {"README.md": b"x"})
     assert main(["handout", "--assignment", "variants"]) == 0
     assert main(["handout"]) == 0
     assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -88,22 +88,22 @@ def shipped(chosen: Assignment) -> list[str]:
     ]
 
 
+NOTHING: Mapping[str, str] = {}
 # For a GitHub repository that is copied for each student: target path -> path here.
-WORKFLOW = ".github/workflows/grade.yml"
-GITHUB = {
-    WORKFLOW: "autograder/authoring/packing/github/grade.yml",
+CLASSROOM50 = {
     ".gitignore": "autograder/authoring/packing/github/gitignore",
     ".devcontainer/devcontainer.json": ".devcontainer/devcontainer.json",
 }
+# Classroom 50 brings a workflow of its own.
+GITHUB = {**CLASSROOM50, ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml"}
 
 
-def contents(root: Path, chosen: Sequence[Assignment], github: bool = False, workflow: bool = True) -> dict[str, bytes]:
+def contents(root: Path, chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) -> dict[str, bytes]:
     """Return all files of the handout by path. Its texts are about the first of the assignments.
 
     Args:
         root: the folder of the project.
-        github: whether to add the files for a GitHub repository.
-        workflow: whether to add the one that grades every push; Classroom 50 brings its own.
+        github: additional files for a GitHub repository: target path -> path here.
 
     Raises:
         UserError: if a file is missing, a stub or a notebook was changed since the release, or a solution is included.
@@ -126,9 +126,7 @@ def contents(root: Path, chosen: Sequence[Assignment], github: bool = False, wor
     if more := chosen[1:]:
         files["README.md"] += others(more).encode()
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
-    files |= {name: (root / place).read_bytes() for name, place in GITHUB.items() if github}
-    if not workflow:
-        files.pop(WORKFLOW, None)
+    files |= {name: (root / place).read_bytes() for name, place in github.items()}
     names = ", ".join(assignment.name for assignment in chosen)
     record = {"assignment": names, "files": {name: digest(data, name) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
@@ -276,7 +274,7 @@ def run(args: argparse.Namespace) -> int:
     check_target(archive)
     if (other := top_folder(archive)) not in ("", top):
         raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
-    files = contents(ROOT, chosen, args.github or args.classroom50, workflow=not args.classroom50)
+    files = contents(ROOT, chosen, GITHUB if args.github else CLASSROOM50 if args.classroom50 else NOTHING)
     # In a folder of its own, since some programs unpack into the current folder.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
     size = archive.stat().st_size / 1e6
