@@ -61,7 +61,7 @@ def _of_one(base: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
         off = np.nan_to_num(np.abs(base - other), nan=0.0, posinf=1e9) / np.maximum(1, np.abs(np.nan_to_num(base)))
     if ((off > SAME) & (off < OTHER)).any():
         return ()
-    changed: np.ndarray = np.asarray(off >= OTHER)
+    changed: np.ndarray = np.greater_equal(off, OTHER)
     if not changed.any():
         return (SAME_RESULT,)
     if base.size == 1:
@@ -140,7 +140,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def is_nice(value: float) -> bool:
     """Whether a number can be computed by hand: at most two digits behind the point."""
-    return math.isfinite(value) and abs(value) < 1000 and abs(value - round(value, 2)) < 1e-6
+    return math.isfinite(value) and abs(value) < 1000 and abs(value - round(value, 2)) < 5e-5
 
 
 def number_text(value: float) -> str:
