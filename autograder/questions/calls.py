@@ -261,7 +261,7 @@ def _cost(requests: Sequence[Request], before: Sequence[Request], tiny: bool) ->
     if tiny:
         plain = sum(_numbers([[one["args"], one["kwargs"]] for one, _ in requests]))
         return max(numbers, 16) + 12 * short + 6 * lost + 0.1 * plain
-    narrow = sum({2: 4, 3: 2}.get(size, 0) for array in arrays.values() for size in array.shape[1:])
+    narrow = sum({2: 4, 3: 2, 7: 3, 8: 5}.get(size, 0) for array in arrays.values() for size in array.shape[1:])
     large = sum(size > 8 for size in _sizes(requests))
     large += sum(array.size > DISPLAYED for array in arrays.values() if array.dtype.kind in "iub")
     return 0.05 * numbers + 60 * (alike + short + lost + large) + narrow
@@ -309,7 +309,7 @@ def bench_states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[
             if len(small.requests) > 1
             else {}
         )
-        found = []
+        found: list[tuple[dict[str, tuple[int, ...]], dict[str, np.ndarray]]] = []
         for handle in made.values():
             both = [ask({"do": "shapes", "target": handle, "trained": trained}) for trained in (True, False)]
             trained, whole = ({str(name): tuple(shape) for name, shape in one} for one in both)

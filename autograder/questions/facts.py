@@ -140,7 +140,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def is_nice(value: float) -> bool:
     """Whether a number can be computed by hand: at most two digits behind the point."""
-    return math.isfinite(value) and abs(value) < 1000 and abs(value - round(value, 2)) < 1e-6
+    return math.isfinite(value) and abs(value) < 1000 and abs(value - round(value, 2)) < 5e-5
 
 
 def number_text(value: float) -> str:

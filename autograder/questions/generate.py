@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
 from autograder.localization import harmless
 from autograder.manifest import Assignment, Stage
@@ -48,14 +49,14 @@ def paper(
     workers: Workers,
     count: int,
     seed: int,
-    calls: StageCalls,
+    calls: StageCalls | None,
     kinds: Sequence[str] = tuple(KINDS),
 ) -> Paper:
     """The questions of one student about a stage, from easy to hard.
 
     Args:
         seed: the same seed gives the same questions for the same program.
-        calls: those of the stage.
+        calls: those of the stage, if `calls_of` knows them.
     """
     code = code_of_stage(submission, stage, assignment, {})
     total = len(stage.points)
@@ -79,23 +80,38 @@ def paper(
     return Paper(submission.name, stage.name, len(lab.tests), total, questions, trouble)
 
 
-def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls:
-    """The calls of a stage, made small: of what was handed out, with stand-ins for all that the stage has one write."""
+def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
+    """The calls of a stage, made small: of what was handed out, with stand-ins for all that the stage has one write.
+
+    None where the stand-ins do not pass the tests: then each program shows its own calls.
+    """
     given = Submission("handed out", _handed_out(assignment, assignment.modules))
     code = with_standins(code_of_stage(given, stage, assignment, {}), stage, stage.writes)
     student = Student(workers, code)
     try:
-        student.noted = {}
-        for name, case in stage_tests(stage).items():
-            case.student = student
-            run_test(name, case, stage)
-        recipes, student.noted = [*student.noted.values()], None
-        program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
-        bench = Bench(student, program)
-        small, tiny = (sized_calls(recipes, program, bench, random.Random(size), size == 2) for size in (1, 2))
-        return small, tiny
+        passed, recipes = _visible_tests(student, stage)
+        return _small(student, code, recipes, stage) if len(passed) == len(stage.points) else None
     finally:
         student.close()
+
+
+def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestCase], list[CallReplay]]:
+    """The visible tests that pass, and the calls of all of them."""
+    student.noted, passed = {}, {}
+    for name, case in stage_tests(stage).items():
+        case.student = student
+        result, _ = run_test(name, case, stage)
+        if result.status == "passed":
+            passed[name] = case
+    recipes, student.noted = [*student.noted.values()], None
+    return passed, recipes
+
+
+def _small(student: Student, code: Code, recipes: Sequence[CallReplay], stage: Stage) -> StageCalls:
+    program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
+    bench = Bench(student, program)
+    small, tiny = (sized_calls(recipes, program, bench, random.Random(size), size == 2) for size in (1, 2))
+    return small, tiny
 
 
 def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
@@ -103,13 +119,11 @@ def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str
     return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
 
 
-def _lab(student: Student, code: Code, stage: Stage, assignment: Assignment, calls: StageCalls, seed: str) -> Lab:
-    passed = {}
-    for name, case in stage_tests(stage).items():
-        case.student = student
-        result, _ = run_test(name, case, stage)
-        if result.status == "passed":
-            passed[name] = case
+def _lab(
+    student: Student, code: Code, stage: Stage, assignment: Assignment, calls: StageCalls | None, seed: str
+) -> Lab:
+    passed, recipes = _visible_tests(student, stage)
+    calls = calls or _small(student, code, recipes, stage)
     given = _handed_out(assignment, code.modules)
     program = Program({module: code.sources[module] for module in code.modules}, given, stage.writes)
     return Lab(stage.name, program, Bench(student, program), calls, passed, seed)

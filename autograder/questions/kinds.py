@@ -20,15 +20,16 @@ from autograder.questions.facts import (
     shape_text,
 )
 from autograder.questions.lab import Lab, Mutant, shown, told, with_inputs
-from autograder.questions.program import SIMPLE, Change, Own, Program
+from autograder.questions.program import LONGEST, SIMPLE, Change, Own, Program
 from autograder.questions.question import Map, Question, pick
 from autograder.questions.rewrites import rewrites
 from autograder.questions.runs import LineValue, Outcome
 
+WEIGHTS = "attention weights"  # the name that a worker gives to what an operation gave, if its rows are weights
 Kind = Callable[[Lab], Iterator[Question]]
 MOST_TIMES = 40
 CLEAR = 0.15  # between two heatmaps, of their range
-ATTEMPTS = 10  # to find numbers that are easy to compute with
+ATTEMPTS, MOST_RUNS = 10, 150  # to find numbers that are easy to compute with
 
 
 def times(lab: Lab) -> Iterator[Question]:
@@ -57,6 +58,8 @@ def shape(lab: Lab) -> Iterator[Question]:
         given = {np.shape(value) for _, value in arguments(call, lab.program)}
         found: dict[tuple[str, int, str], set[tuple[int, ...]]] = {}
         for one in call.base.lines:
+            if one.name == WEIGHTS:
+                continue
             found.setdefault((one.file, one.line, one.name), set()).add(one.shape or ())
         whole = {next(iter(shapes)) for shapes in found.values() if len(shapes) == 1}
         places = [(place, next(iter(shapes))) for place, shapes in found.items() if len(shapes) == 1]
@@ -95,6 +98,8 @@ def reach(lab: Lab) -> Iterator[Question]:
 
 
 def _line(own: Own) -> str:
+    if len(own.text) > LONGEST:
+        return f"line {own.line}"
     return f"line {own.line}: `{own.text}`"
 
 
@@ -155,7 +160,7 @@ def cause(lab: Lab) -> Iterator[Question]:
 
 def heatmap(lab: Lab) -> Iterator[Question]:
     """Which change turns one picture into another."""
-    for call in lab.some_calls(4):
+    for call in lab.some_calls():
         place = _weights(call.base)
         weights = any(request["do"] == "state" for request, _ in call.replay.requests)
         before = _map(call.base, place) if place or not weights else None  # what weights give, nobody can guess
@@ -163,7 +168,9 @@ def heatmap(lab: Lab) -> Iterator[Question]:
             continue
         span = float(np.ptp(before)) or 1.0
         maps: list[tuple[Mutant, np.ndarray]] = []
-        for one in lab.mutants(call):
+        for one in lab.mutants(call) if not call.base.several or place else ():
+            if one.facts[0] in (RAISES, SAME_RESULT):
+                continue
             after = _map(lab.bench.run(call.replay, one.change, watch=True), place)
             if after is None or after.shape != before.shape:
                 continue
@@ -202,7 +209,7 @@ def heatmap(lab: Lab) -> Iterator[Question]:
 def _weights(base: Outcome) -> tuple[str, int, str] | None:
     """Where the last attention weights of a call were computed."""
     return next(
-        ((one.file, one.line, one.name) for one in reversed(base.lines) if one.name == "weights" and _is_map(one)), None
+        ((one.file, one.line, one.name) for one in reversed(base.lines) if one.name == WEIGHTS and _is_map(one)), None
     )
 
 
@@ -272,6 +279,7 @@ def variant(lab: Lab) -> Iterator[Question]:
         for one in lab.program.own
         if isinstance(one.node, SIMPLE) and any(one in lab.ran(call) for call in lab.calls)
     ]
+    own = [one for one in own if len(one.text) <= LONGEST]
     lab.rng.shuffle(own)
     for one in own[:8]:
         texts = list(dict.fromkeys(text for text in rewrites(one.node) if text != one.text))
@@ -415,8 +423,9 @@ def value(lab: Lab) -> Iterator[Question]:
 def _by_hand(lab: Lab, kind: str) -> Iterator[Question]:
     calls = list(lab.tiny)
     lab.rng.shuffle(calls)
+    begin = lab.bench.runs
     for tiny in calls[:3]:
-        for _ in range(ATTEMPTS):
+        for _ in range(ATTEMPTS if lab.bench.runs < begin + MOST_RUNS else 0):
             call = with_values(_bare(tiny), lab.bench, lab.rng, _pattern(lab), _numbers(lab))
             if call is None or sum(array.size for array in call.replay.requests[-1][1].values()) > 40:
                 continue
@@ -474,7 +483,13 @@ def _targets(lab: Lab, call: Call, kind: str) -> list[tuple[str, Own | None, Rea
     found: list[tuple[str, Own | None, Reader]] = []
     for one in call.base.lines:
         own = lab.program.by_line.get((one.file, one.line))
-        if own and isinstance(own.node, SIMPLE) and call.base.counts[one.file, one.line] == 1 and _text(one):
+        if (
+            own
+            and one.name != WEIGHTS
+            and isinstance(own.node, SIMPLE)
+            and call.base.counts[one.file, one.line] == 1
+            and _text(one)
+        ):
             name = f"`{one.name}` after line {one.line}" if one.name != "return" else f"what line {one.line} returns"
             found.append((name, own, partial(_value_at, one)))
     return found
@@ -520,7 +535,7 @@ def _number(lab: Lab, call: Call, kind: str, what: str, own: Own | None, read: R
     if right is None or right in given or right.count("0") == sum(one.isdigit() for one in right):
         return None
     pool: dict[str, Change] = {}
-    for change in lab.changes(call)[:40]:
+    for change in itertools.islice(lab.changes(call), 40):
         if own is not None and change.line > own.line and change.path == own.path:
             continue
         text = read(lab.bench.run(call.replay, change, watch=kind == "value"))
@@ -532,7 +547,7 @@ def _number(lab: Lab, call: Call, kind: str, what: str, own: Own | None, read: R
     asked = (
         f"What does {what.removeprefix('what ').removesuffix('s')}?" if what.startswith("what ") else f"What is {what}?"
     )
-    text = f"{lab.words(call, whole=True)}.{_weights_in_words(call)} {asked}"
+    text = f"{lab.words(call, whole=True)}.{_weights_in_words(call)} {asked} Numbers are rounded to two digits."
     notes = {one: f"That is it after a change: {told(pool[one])}" for one in wrong}
     lines = [own] if own else lab.ran(call)[-1:]
     return lab.question(kind, 2, text, right, notes, "Computed in a run.", lines, call)

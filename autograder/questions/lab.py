@@ -1,22 +1,24 @@
 """What the kinds of questions share: a program, its calls, and the table of its changes with what each of them does."""
 
+import itertools
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
 from autograder.questions.calls import Call, with_values, words
-from autograder.questions.facts import facts
+from autograder.questions.facts import RAISES, facts
 from autograder.questions.program import Change, Own, Program
 from autograder.questions.question import Map, Question, shuffled
 from autograder.questions.runs import Bench, Outcome, same
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.student_faults import StudentFault
 
-MOST_CHANGES = 60  # of a program that are tried in a call
-MOST_OF_LINE = 8
+MOST_CHANGES = 80  # of a program that are tried in a call
+MOST_OF_LINE, MOST_RAISING = 24, 3  # of a line, and those of them that raise exceptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,24 +71,37 @@ class Lab:
         return [one for one in self.program.own if call.base.counts.get((one.file, one.line))]
 
     def some_calls(self, most: int = 3) -> list[Call]:
-        """A few calls in a random order, those in which more of the student's lines run rather first."""
-        ranked = sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))
-        return ranked[:most]
+        """A few calls, the same ones for all kinds, since what changes do to a call is found out once."""
+        return self._ranked[:most]
 
-    def changes(self, call: Call) -> list[Change]:
-        """Changes of the statements that run in a call, as many of each."""
-        of_lines = []
+    @cached_property
+    def _ranked(self) -> list[Call]:
+        """The calls in a random order, those in which more of the student's lines run rather first."""
+        return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))
+
+    def changes(self, call: Call) -> Iterator[Change]:
+        """Changes of the statements that run in a call, one of each line in turn."""
+        waiting = []
         for own in self.ran(call):
-            found = [one for _, one in zip(range(2 * MOST_OF_LINE), self.program.changes(own), strict=False)]
+            found = list(itertools.islice(self.program.changes(own), MOST_OF_LINE))
             self.rng.shuffle(found)
-            of_lines.append(found[:MOST_OF_LINE])
-        turns = [one for turn in range(MOST_OF_LINE) for found in of_lines for one in found[turn : turn + 1]]
-        return turns[:MOST_CHANGES]
+            waiting.append(found)
+        for turn in range(MOST_OF_LINE):
+            yield from (one for found in waiting for one in found[turn : turn + 1])
 
     def mutants(self, call: Call) -> list[Mutant]:
-        """What the changes do to a call, where that is the same for two sets of inputs."""
+        """What the changes do to a call, where that is the same for two sets of inputs; few that raise exceptions."""
         if id(call) not in self._mutants:
-            self._mutants[id(call)] = [one for change in self.changes(call) if (one := self.mutant(call, change))]
+            found: list[Mutant] = []
+            raising: Counter[Own] = Counter()
+            tried = 0
+            for change in self.changes(call):
+                if raising[change.own] < MOST_RAISING and tried < MOST_CHANGES:
+                    tried += 1
+                    if one := self.mutant(call, change):
+                        found.append(one)
+                        raising[change.own] += one.facts == (RAISES,)
+            self._mutants[id(call)] = found
         return self._mutants[id(call)]
 
     def mutant(self, call: Call, change: Change) -> Mutant | None:
@@ -166,11 +181,15 @@ class Lab:
 
 def shown(change: Change) -> str:
     """A change as an option."""
+    if change.old:
+        return f"line {change.line}: `{change.old}` becomes `{change.new}`"
     return f"line {change.line}: `{change.new}`" if change.new else f"line {change.line} is deleted"
 
 
 def told(change: Change) -> str:
     """A change as a sentence."""
+    if change.old:
+        return f"In line {change.line} `{change.old}` becomes `{change.new}`."
     return f"Line {change.line} becomes `{change.new}`." if change.new else f"Line {change.line} is deleted."
 
 

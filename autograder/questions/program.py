@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from autograder.localization import small_changes
+from autograder.localization import SmallChange, small_changes
 from autograder.submissions.syntax_tree import Offsets, functions, parse, statements, tree_of
 
 LONGEST = 100  # characters of a statement that a question shows
@@ -45,6 +45,7 @@ class Change:
     new: str  # on one line; "" for none
     unit: str  # the changed function, on its lines
     swapped: int = 0  # the line of the statement with which it changes places
+    old: str = ""  # in a statement that is too long to be shown, the piece that becomes `new`
 
     @property
     def module(self) -> str:
@@ -113,7 +114,7 @@ class Program:
         lines = [
             (one.module, one.line) for one in found
         ]  # where two statements share a line, nobody knows which is meant
-        return tuple(one for one in found if lines.count((one.module, one.line)) == 1 and len(one.text) <= LONGEST)
+        return tuple(one for one in found if lines.count((one.module, one.line)) == 1)
 
     @cached_property
     def by_line(self) -> dict[tuple[str, int], Own]:
@@ -145,6 +146,10 @@ class Program:
                 continue
             at, end = text.start(own.node), text.end(own.node)
             if not at <= one.start <= one.end <= end:
+                continue
+            if len(own.text) > LONGEST:
+                if piece := _piece(text.source, at, end, one):
+                    yield Change(own, piece[1], one.unit, old=piece[0])
                 continue
             whole = text.source[at : one.start] + one.text + text.source[one.end : end]
             new = on_one_line(whole)
@@ -215,6 +220,13 @@ class Program:
                 if lines[number - 1].strip() and number not in gone:
                     found.append((f"{module}.py", number, lines[number - 1]))
         return found
+
+
+def _piece(source: str, at: int, end: int, change: SmallChange) -> tuple[str, str] | None:
+    """What a small change replaces in a long statement, and by what; None if that is not a piece that occurs once."""
+    old, new = " ".join(source[change.start : change.end].split()), " ".join(change.text.split())
+    fits = 3 < len(old) < LONGEST // 2 and 0 < len(new) < LONGEST // 2 and "`" not in old + new
+    return (old, new) if fits and source[at:end].count(source[change.start : change.end]) == 1 else None
 
 
 def _small_changes(program: Program, module: str, path: str) -> dict[int, list[Any]]:

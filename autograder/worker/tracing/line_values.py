@@ -4,6 +4,7 @@ A trace function of Python (`sys.settrace`), as in `function_calls`. Of a tensor
 only if they are few. The record is as little to be believed as that of `tracer`.
 """
 
+import contextlib
 import linecache
 import sys
 from collections import Counter
@@ -20,7 +21,7 @@ MOST_RECORDS = 600  # values
 MOST_COUNTED = 100_000  # statements
 LONGEST = 12  # items of a list
 RETURNED = "return"  # the name under which the value of a `return` is told
-WEIGHTS = "weights"  # and that of what an operation gave, if its rows are weights: none below 0, their sum 1
+WEIGHTS = "attention weights"  # and that of what an operation gave, if its rows are weights: none below 0, their sum 1
 
 
 class LineValues:
@@ -67,7 +68,8 @@ class LineValues:
         """What an operation gave: it is kept if its rows are weights."""
         if type(value) is not torch.Tensor or value.ndim < 3 or not 0 < value.numel() <= MOST_ELEMENTS:
             return
-        with torch._C.DisableTorchFunction():
+        # Inside `vmap` nobody can look at a tensor.
+        with contextlib.suppress(RuntimeError), torch._C.DisableTorchFunction():
             if value.is_floating_point() and value.min() >= 0 and ((value.sum(-1) - 1).abs() < 1e-6).all():
                 frame: FrameType | None = sys._getframe(2)
                 while frame is not None and frame.f_code.co_filename not in self.files:
@@ -84,8 +86,9 @@ class LineValues:
                 self._keep(file, last, name, frame.f_locals[name])
 
     def _keep(self, file: str, statement: Statement, name: str, value: Any) -> None:
-        if len(self.values) < MOST_RECORDS and (found := told(value)) is not None:
-            self.values.append([file, statement.first, name, found])
+        with contextlib.suppress(RuntimeError):
+            if len(self.values) < MOST_RECORDS and (found := told(value)) is not None:
+                self.values.append([file, statement.first, name, found])
 
     def reply(self) -> list[Any]:
         """The record as a value that can be sent: counts, and values."""
