@@ -27,7 +27,7 @@ WEIGHT = "The docstring defines the weight of a key."
 FORMULA = "The docstring defines the weight of a key and the unit of the distance."
 UNREACHED = "The docstring says what a query attends to if the kernel reaches none of its keys."
 ROWS = "Each query shares a weight of 1 among all keys. Which axis is the key axis?"
-WIDTH = "The parameter is the logarithm of the width, see the docstring of the class."
+WIDTH = "The parameter is the logarithm of the width: see the docstring of the class."
 KERNEL = "The constructor receives a kernel, which may be any kernel function."
 ALONE = "The docstring says which pairs a prediction uses, and what the weights of a row add up to."
 

@@ -83,7 +83,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "keys",
         "The shapes of queries and keys do not fit: the keys are not transposed.",
         "Each score is the dot product of one query and one key. Write down the shapes of both factors and of the "
-        "result that you want, (B, T_q, T_k).",
+        "scores, (B, T_q, T_k).",
     ),
     _dot(
         "dot-lengths-not-passed-on",
@@ -113,7 +113,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "@ values",
         "@ keys",
         "Your result is an average of the keys instead of the values.",
-        "Keys decide how much, values say what. See the shape of the result in the docstring.",
+        "The keys decide the weights; the values are averaged. See the shape of the result in the docstring.",
     ),
     _dot(
         "dot-softmax-missing",

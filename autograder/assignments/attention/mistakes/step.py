@@ -10,7 +10,7 @@ LOGITS = "logits = self.predict(state, context, embedded)"
 RETURN = "return logits, state, weights"
 
 ORDER = "The docstring lists context, new state and logits in the order in which they depend on each other."
-ATTENDING = "The docstring says what is the query and what are the keys and values."
+ATTENDING = "The docstring says which tensor is the query, and which are the keys and values."
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(

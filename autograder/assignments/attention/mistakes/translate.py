@@ -113,7 +113,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=BEST,
         new=BEST.replace("pad", "eos"),
-        looks_like="Your finished sentences are filled up with end tokens.",
+        looks_like="Your finished sentences are padded with end tokens.",
         read_again=BEHIND,
     ),
     Mistake(
@@ -121,7 +121,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=BEST,
         new=BEST.replace("self.pad_idx", "0"),
-        looks_like="Your finished sentences are filled up with the token 0.",
+        looks_like="Your finished sentences are padded with token 0.",
         read_again="The model knows the index of the padding token. " + BEHIND,
     ),
     Mistake(
@@ -137,7 +137,7 @@ MISTAKES: tuple[Mistake, ...] = (
         module="seq2seq",
         old=START,
         new=START.replace("self.sos_idx", "0"),
-        looks_like="Your translations start with the token 0.",
+        looks_like="Your translations start with token 0.",
         read_again="The decoder was trained on targets that start with sos; the model knows its index. " + SEE_LOOP,
     ),
     Mistake(

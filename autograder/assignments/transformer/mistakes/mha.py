@@ -187,8 +187,8 @@ MISTAKES: tuple[Mistake, ...] = (
         old=SCORES,
         new="query @ key / math.sqrt(self.d_k)",
         looks_like="The shapes of queries and keys do not fit: the keys are not transposed.",
-        read_again="Each score is the dot product of one query and one key. Write down the shapes of both factors and "
-        "of the result that you want, (B, H, T_q, T_k).",
+        read_again="Each score is the dot product of one query and one key. Write down the shapes of both factors "
+        "and of the scores, (B, H, T_q, T_k).",
     ),
     Mistake(
         id="mha.all-axes-of-key-reversed",

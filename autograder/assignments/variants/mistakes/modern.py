@@ -30,7 +30,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "modern",
         NORM,
         "return self.weight * x / (x.pow(2).mean(dim=-1, keepdim=True).sqrt() + self.eps)",
-        "Your norm adds eps to the root instead of inside the root.",
+        "Your norm adds eps outside the square root instead of inside.",
         FORMULA,
     ),
     Mistake(

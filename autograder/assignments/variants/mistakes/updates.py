@@ -286,7 +286,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "training",
         GROUPS,
         GROUPS.replace("0.0", "weight_decay"),
-        "Both your groups decay.",
+        "Both groups decay.",
         "A group without its own weight decay gets that of the optimizer, so the second group must set it to 0.",
     ),
     # The models of the visible tests have neither.
