@@ -4,6 +4,8 @@ import ast
 import copy
 from collections.abc import Iterator
 
+from autograder.submissions.syntax_tree import parse
+
 SAME_METHODS = {
     "transpose": "swapaxes",
     "swapaxes": "transpose",
@@ -97,4 +99,6 @@ def _of_call(node: ast.Call) -> Iterator[ast.expr]:
 
 
 def _name(path: str) -> ast.expr:
-    return ast.parse(path, mode="eval").body
+    (statement,) = parse(path).body
+    assert isinstance(statement, ast.Expr)
+    return statement.value
