@@ -310,7 +310,6 @@ def bench_states(small: CallReplay, bench: Bench) -> list[State]:
             if len(small.requests) > 1
             else {}
         )
-        found: list[tuple[dict[str, tuple[int, ...]], dict[str, np.ndarray]]] = []
         found: list[State] = []
         for handle in made.values():
             both = [ask({"do": "shapes", "target": handle, "trained": trained}) for trained in (True, False)]

@@ -77,7 +77,7 @@ def _of_one(base: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
         factors = other[nonzero] / base[nonzero]
         if np.ptp(factors) < 1e-6 * abs(factors[0]) and not np.abs(other[~nonzero]).max(initial=0) > 1e-6:
             found.append("All numbers of the result are multiplied by one and the same factor.")
-    if np.isfinite(other - base).all() and np.ptp(other - base) < 1e-6:
+    if np.isfinite(base).all() and np.isfinite(other).all() and np.ptp(other - base) < 1e-6:
         found.append("One and the same number is added to all numbers of the result.")
     return (*found, *regions(changed))
 
@@ -87,14 +87,13 @@ def regions(changed: np.ndarray) -> Iterator[str]:
 
     The last of three axes holds features. That some of them change is one fact, that their positions change another.
     """
+    positions = np.asarray(changed.any(axis=-1)) if changed.ndim > 2 else changed
     box = _box(changed)
-    if changed.ndim > 2:
-        if box.count(",") == changed.ndim - 1:
-            yield _only(box)
-        box = _box(changed.any(axis=-1))
-    if changed.any(axis=-1).all() if changed.ndim > 2 else changed.all():
+    if changed.ndim > 2 and box.count(",") == changed.ndim - 1:
+        yield _only(box)
+    if positions.all():
         yield EVERYWHERE
-    elif box:
+    elif box := _box(positions):
         yield _only(box)
 
 
@@ -139,6 +138,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def is_nice(value: float) -> bool:
     """Whether a number can be computed by hand: at most two digits behind the point."""
+    value = float(value)
     return math.isfinite(value) and abs(value) < 1000 and abs(value - round(value, 2)) < 5e-5
 
 

@@ -108,6 +108,8 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
     for name, case in stage_tests(stage).items():
         case.student = student
         result, _ = run_test(name, case, stage)
+        if result.status == "fault":
+            raise RuntimeError(f"{result.message}\n" + "\n".join(result.details))
         if result.status == "passed":
             passed[name] = case
     recipes, student.noted = [*student.noted.values()], None

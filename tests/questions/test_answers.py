@@ -62,7 +62,7 @@ def test_answers_are_what_the_code_gives(of, stage, name, tmp_path):
     torch.set_default_dtype(torch.float64)
     submission, made = questions(of, stage, name)
     assert len(made) >= 5
-    checked = defaultdict(int)
+    checked: dict[str, int] = defaultdict(int)
     try:
         for number, question in enumerate(made):
             try:
@@ -74,6 +74,11 @@ def test_answers_are_what_the_code_gives(of, stage, name, tmp_path):
     finally:
         torch.set_default_dtype(torch.float32)
     assert sum(checked.values()) >= len(made) // 3, checked
+
+
+def number_in(text):
+    """The first number of a text."""
+    return int(re.findall(r"\d+", text)[0])
 
 
 def answers(question, sources, folder):
@@ -89,21 +94,21 @@ def answers(question, sources, folder):
             with imported({**sources, module: changed(sources[module], fact[-300:])}, folder / "new") as other:
                 after = asked.run(other)
             return [at for at, option in enumerate(question.options) if holds(option, base, after)]
-        fact = re.search(r"this is true: (.*) Which change is it\?", question.text)[1]
+        fact = question.text.partition("this is true: ")[2].removesuffix(" Which change is it?")
         found = []
         for at, option in enumerate(question.options):
-            file = next(file for file, line in question.lines if line == int(re.search(r"\d+", option)[0]))
+            file = next(file for file, line in question.lines if line == number_in(option))
             name = file.removesuffix(".py")
             with imported({**sources, name: changed(sources[name], option)}, folder / f"new{at}") as other:
                 found += [at] if holds(fact, base, asked.run(other)) else []
         return found
     if question.kind == "influence":
         asked = Asked(question.text, 5)
-        where = re.search(r"differs only in `(\w+)\[(.*)\]`", question.text)
-        moved = asked.arguments[where[1]].clone()
-        moved[ast.literal_eval(f"({where[2]},)")] += torch.linspace(0.2, 0.9, moved.shape[-1])
+        (where,) = re.findall(r"differs only in `(\w+)\[(.*?)\]`", question.text)
+        moved = asked.arguments[where[0]].clone()
+        moved[ast.literal_eval(f"({where[1]},)")] += torch.linspace(0.2, 0.9, moved.shape[-1])
         with imported(sources, folder) as own:
-            base, after = asked.run(own), asked.run(own, **{where[1]: moved})
+            base, after = asked.run(own), asked.run(own, **{where[0]: moved})
         return [at for at, option in enumerate(question.options) if holds(option, base, after)]
     if question.kind in ("times", "reach"):
         asked = Asked(question.text, 5)
@@ -113,7 +118,7 @@ def answers(question, sources, folder):
                 return [at for at, option in enumerate(question.options) if option == str(n)]
             runs = []
             for option in question.options:
-                line = int(re.search(r"\d+", option)[0])
+                line = number_in(option)
                 file = next(file for file, number in question.lines if number == line)
                 runs.append(counted(lambda: asked.run(own), folder, line, file) > 0)
         return [at for at, one in enumerate(runs) if one == ("lines runs" in question.text)]
@@ -191,8 +196,8 @@ def test_looks_tell_nothing():
                 order = sorted(range(len(lengths)), key=lambda at: float(plain(question.options[at])))
                 middle.append(0.5 * (question.right in order[1:3]) if len(order) == 4 else order[1] == question.right)
             lines = [CHANGE.search(option) or re.match(r"lines? (\d+)", option) for option in question.options]
-            if all(lines) and len({one[1] for one in lines}) == len(lines):
-                numbers = [int(re.search(r"\d+", one[0])[0]) for one in lines]
+            numbers = [int(re.findall(r"\d+", one[0])[0]) for one in lines if one]
+            if len(set(numbers)) == len(lines):
                 first.append(numbers.index(min(numbers)) == question.right)
     assert len(longest) > 60
     rates = {

@@ -15,7 +15,8 @@ import torch
 END = r"\. (?=How often|What |Which |Line \d|In line \d|After only|A second call|One picture|Weights:)"  # of a call
 CALL = re.compile(rf"^(?:`(\w+\(.*?\))` in eval mode: )?(?:the module|its `(\w+)`|`(\w+)`) is called with (.*?){END}")
 ARGUMENT = re.compile(
-    r"`(\w+)` of shape \(([\d, ]*)\)(?: (\(random numbers\))|, all ([-\d.e]+|True|False))?|`(\w+)` = `([^`]*)`|`(\w+)=([^`]*)`"
+    r"`(\w+)` of shape \(([\d, ]*)\)(?: (\(random numbers\))|, all ([-\d.e]+|True|False))?"
+    r"|`(\w+)` = `([^`]*)`|`(\w+)=([^`]*)`"
 )
 WHOLE = re.compile(r"mask|len|token|src$|tgt$|ids|targets|positions|labels|prompt")  # names of whole numbers
 CHANGE = re.compile(r"(?i)line (\d+)(?: becomes|:) `([^`]+)`|line (\d+) is deleted")
@@ -39,7 +40,8 @@ def replaced(source: str, number: int, new: str) -> str:
     """A module with another text for the statement, or the head of one, that begins in a line."""
     lines = source.splitlines()
     node = next(one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt) and one.lineno == number)
-    end = node.body[0].lineno - 1 if getattr(node, "body", None) else node.end_lineno or number
+    body = getattr(node, "body", None)
+    end = body[0].lineno - 1 if body else node.end_lineno or number
     indent = lines[number - 1][: len(lines[number - 1]) - len(lines[number - 1].lstrip())]
     return "\n".join([*lines[: number - 1], indent + new, *[""] * (end - number), *lines[end:]]) + "\n"
 
