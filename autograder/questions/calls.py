@@ -25,6 +25,7 @@ LARGEST = 20_000  # numbers in the inputs of a call that is worth making smaller
 DISPLAYED = 60  # numbers that a question may show of one tensor of whole numbers
 GENTLE = 0.7  # spread of random inputs: larger ones let weights vanish
 INDEX = re.compile(r"idx|index|_id$|token|seed")  # names of arguments that are no sizes
+State = tuple[dict[str, tuple[int, ...]], dict[str, np.ndarray]]  # shapes of weights, and what else a state holds
 Fill = Callable[[str, tuple[int, ...]], np.ndarray]  # what a weight holds, by its name and shape
 
 
@@ -182,7 +183,7 @@ def _mappings(requests: Sequence[Request], rng: random.Random, tiny: bool) -> li
     axes = {size for _, own in requests for array in own.values() for size in array.shape}
     batch = {array.shape[0] for array in requests[-1][1].values() if array.ndim > 1}
     values = sorted({one for one in _sizes(requests) if one > 1 and (one > 3 or one in axes)})
-    found: list[dict[int, int]] = [{}, *({} for _ in range(TRIES))] if not tiny else [{} for _ in range(TRIES)]
+    found: list[dict[int, int]] = [{} for _ in range(TRIES + (not tiny))]
     for mapping in found[0 if tiny else 1 :]:
         for size in values:
             parts = [(a, b) for a, b in itertools.combinations_with_replacement(values, 2) if a * b == size]
@@ -295,7 +296,7 @@ def _filled(
     return replace(small, requests=(*requests, (last, inputs)))
 
 
-def bench_states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[int, ...]], dict[str, np.ndarray]]]:
+def bench_states(small: CallReplay, bench: Bench) -> list[State]:
     """Of each object of a call the shapes of its weights, and what else a state holds.
 
     Raises:
@@ -309,7 +310,7 @@ def bench_states(small: CallReplay, bench: Bench) -> list[tuple[dict[str, tuple[
             if len(small.requests) > 1
             else {}
         )
-        found: list[tuple[dict[str, tuple[int, ...]], dict[str, np.ndarray]]] = []
+        found: list[State] = []
         for handle in made.values():
             both = [ask({"do": "shapes", "target": handle, "trained": trained}) for trained in (True, False)]
             trained, whole = ({str(name): tuple(shape) for name, shape in one} for one in both)
@@ -400,7 +401,7 @@ def _described(array: np.ndarray, whole: bool) -> str:
     if not whole and is_random(array):
         return f"{shape} (random numbers)"
     if array.size > 3 and np.unique(array).size == 1:
-        return f"{shape}, all {listed(array.flat[0] + 0)}"
+        return f"{shape}, all {listed(array.flat[0])}"
     if array.size <= DISPLAYED:
         return f"= `{listed(array)}`"
     return shape
@@ -409,6 +410,8 @@ def _described(array: np.ndarray, whole: bool) -> str:
 def listed(array: Any) -> str:
     """An array as nested lists: whole numbers without a point, others with at most two digits."""
     if np.ndim(array) == 0:
+        if np.asarray(array).dtype == bool:
+            return str(bool(array))
         value = float(array)
         return "inf" if np.isposinf(value) else f"{round(value, 2) + 0.0:g}" if np.isfinite(value) else str(value)
     return f"[{', '.join(listed(one) for one in array)}]"

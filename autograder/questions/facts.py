@@ -5,6 +5,8 @@ hold at the same time are never options of one question, since a wrong option ha
 """
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -61,12 +63,12 @@ def _of_one(base: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
         off = np.nan_to_num(np.abs(base - other), nan=0.0, posinf=1e9) / np.maximum(1, np.abs(np.nan_to_num(base)))
     if ((off > SAME) & (off < OTHER)).any():
         return ()
-    changed: np.ndarray = np.greater_equal(off, OTHER)
+    changed: Any = off >= OTHER
     if not changed.any():
         return (SAME_RESULT,)
     if base.size == 1:
         return ("The result is larger.",) if float(other.sum()) > float(base.sum()) else ("The result is smaller.",)
-    found = []
+    found: list[str] = []
     whole = base[np.isfinite(base)]
     if deviation(np.sort(base, axis=None), np.sort(other, axis=None)) <= SAME:
         found.append("The result holds the same numbers in a different order.")
@@ -75,28 +77,24 @@ def _of_one(base: np.ndarray, other: np.ndarray) -> tuple[str, ...]:
         factors = other[nonzero] / base[nonzero]
         if np.ptp(factors) < 1e-6 * abs(factors[0]) and not np.abs(other[~nonzero]).max(initial=0) > 1e-6:
             found.append("All numbers of the result are multiplied by one and the same factor.")
-    if np.ptp(other - base) < 1e-6:
+    if np.isfinite(base).all() and np.isfinite(other).all() and np.ptp(other - base) < 1e-6:
         found.append("One and the same number is added to all numbers of the result.")
-    where = region(changed)
-    if where is None:
-        return tuple(found)
-    return (*found, where)
+    return (*found, *regions(changed))
 
 
-def region(changed: np.ndarray) -> str | None:
-    """Which part of a result changes, in the notation of PyTorch; None if this has no simple form.
+def regions(changed: np.ndarray) -> Iterator[str]:
+    """Which part of a result changes, in the notation of PyTorch; nothing if this has no simple form.
 
-    The last of three axes holds features: a position changes if any of its features does.
+    The last of three axes holds features. That some of them change is one fact, that their positions change another.
     """
-    if changed.ndim > 2:
-        partly = _box(changed)
-        if partly.count(",") == changed.ndim - 1:
-            return _only(partly)
-        changed = np.asarray(changed.any(axis=-1))
-    if changed.all():
-        return EVERYWHERE
+    positions = np.asarray(changed.any(axis=-1)) if changed.ndim > 2 else changed
     box = _box(changed)
-    return _only(box) if box else None
+    if changed.ndim > 2 and box.count(",") == changed.ndim - 1:
+        yield _only(box)
+    if positions.all():
+        yield EVERYWHERE
+    elif box := _box(positions):
+        yield _only(box)
 
 
 def _only(index: str) -> str:
@@ -140,6 +138,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def is_nice(value: float) -> bool:
     """Whether a number can be computed by hand: at most two digits behind the point."""
+    value = float(value)
     return math.isfinite(value) and abs(value) < 1000 and abs(value - round(value, 2)) < 5e-5
 
 

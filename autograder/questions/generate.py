@@ -16,10 +16,9 @@ from autograder.questions.question import Question, is_sound
 from autograder.questions.runs import Bench
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.remote_values import Code
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
-from autograder.submissions.stage_with_standins import code_of_stage, with_standins
+from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
 
 StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
 
@@ -58,26 +57,33 @@ def paper(
         seed: the same seed gives the same questions for the same program.
         calls: those of the stage, if `calls_of` knows them.
     """
-    code = code_of_stage(submission, stage, assignment, {})
     total = len(stage.points)
-    sources = {module: code.sources[module] for module in code.modules}
+    sources = {module: submission.sources.get(module, "") for module in stage.modules}
     if missing := [module for module in stage.modules if module not in submission.sources]:
         return Paper(submission.name, stage.name, 0, total, trouble=f"{missing[0]}.py is missing or cannot be read")
     if not can_be_parsed(sources):
         return Paper(submission.name, stage.name, 0, total, trouble="the code cannot be parsed")
-    if not workers.confined and not all(harmless(text, sources) for text in sources.values()):
+    program = Program(sources, _handed_out(assignment, stage.modules), stage.writes)
+    if not workers.confined and not harmless(program.written, submission.sources):
         return Paper(
             submission.name, stage.name, 0, total, trouble="the code may touch files, so it is not changed here"
         )
-    student = Student(workers, code)
+    # The student's own modules for all stages, if they work together; else stand-ins for the other stages.
+    for code in (code_of_all(submission, assignment), code_of_stage(submission, stage, assignment, {})):
+        student = Student(workers, code)
+        passed, recipes = _visible_tests(student, stage)
+        if len(passed) == total:
+            break
+        student.close()
     try:
-        lab = _lab(student, code, stage, assignment, calls, f"{seed} {submission.name}")
-        wanted = max(count, 1)
-        questions = tuple(_chosen(lab, wanted, kinds))
+        bench = Bench(student, program)
+        known = calls or _small(bench, recipes)
+        lab = Lab(stage.name, program, bench, known, passed, f"{seed} {submission.name}")
+        questions = tuple(_chosen(lab, count, kinds))
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"the code gives only {len(questions)} questions"
-    return Paper(submission.name, stage.name, len(lab.tests), total, questions, trouble)
+    return Paper(submission.name, stage.name, len(passed), total, questions, trouble)
 
 
 def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
@@ -90,7 +96,8 @@ def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCal
     student = Student(workers, code)
     try:
         passed, recipes = _visible_tests(student, stage)
-        return _small(student, code, recipes, stage) if len(passed) == len(stage.points) else None
+        program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
+        return _small(Bench(student, program), recipes) if len(passed) == len(stage.points) else None
     finally:
         student.close()
 
@@ -101,32 +108,22 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
     for name, case in stage_tests(stage).items():
         case.student = student
         result, _ = run_test(name, case, stage)
+        if result.status == "fault":
+            raise RuntimeError(f"{result.message}\n" + "\n".join(result.details))
         if result.status == "passed":
             passed[name] = case
     recipes, student.noted = [*student.noted.values()], None
     return passed, recipes
 
 
-def _small(student: Student, code: Code, recipes: Sequence[CallReplay], stage: Stage) -> StageCalls:
-    program = Program({module: code.sources[module] for module in code.modules}, {}, stage.writes)
-    bench = Bench(student, program)
-    small, tiny = (sized_calls(recipes, program, bench, random.Random(size), size == 2) for size in (1, 2))
+def _small(bench: Bench, recipes: Sequence[CallReplay]) -> StageCalls:
+    small, tiny = (sized_calls(recipes, bench.program, bench, random.Random(size), size == 2) for size in (1, 2))
     return small, tiny
 
 
 def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
     paths = {module: assignment.released / f"{module}.py" for module in modules}
     return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
-
-
-def _lab(
-    student: Student, code: Code, stage: Stage, assignment: Assignment, calls: StageCalls | None, seed: str
-) -> Lab:
-    passed, recipes = _visible_tests(student, stage)
-    calls = calls or _small(student, code, recipes, stage)
-    given = _handed_out(assignment, code.modules)
-    program = Program({module: code.sources[module] for module in code.modules}, given, stage.writes)
-    return Lab(stage.name, program, Bench(student, program), calls, passed, seed)
 
 
 def _chosen(lab: Lab, count: int, kinds: Sequence[str]) -> list[Question]:

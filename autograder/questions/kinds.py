@@ -29,6 +29,7 @@ WEIGHTS = "attention weights"  # the name that a worker gives to what an operati
 Kind = Callable[[Lab], Iterator[Question]]
 MOST_TIMES = 40
 CLEAR = 0.15  # between two heatmaps, of their range
+MOST_WORDS = 260  # about the weights of a call
 ATTEMPTS, MOST_RUNS = 10, 150  # to find numbers that are easy to compute with
 
 
@@ -39,7 +40,7 @@ def times(lab: Lab) -> Iterator[Question]:
         own = [
             one
             for one in lab.ran(call)
-            if isinstance(one.node, SIMPLE) and 1 < counts[one.file, one.line] <= MOST_TIMES
+            if isinstance(one.node, SIMPLE) and 1 < counts[one.file, one.line] <= MOST_TIMES and not _repeats(one)
         ]
         lab.rng.shuffle(own)
         for one in own[:2]:
@@ -50,6 +51,12 @@ def times(lab: Lab) -> Iterator[Question]:
                 text = f"{lab.words(call)}. How often does line {one.line} run in this call?"
                 notes = dict.fromkeys(map(str, wrong), "")
                 yield lab.question("times", 1, text, str(n), notes, f"Counted in a run: {n}.", [one], call)
+
+
+def _repeats(own: Own) -> bool:
+    """Whether a statement repeats something itself, so that nobody knows how often it runs."""
+    inner = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+    return any(isinstance(one, inner) for one in ast.walk(own.node))
 
 
 def shape(lab: Lab) -> Iterator[Question]:
@@ -181,15 +188,8 @@ def heatmap(lab: Lab) -> Iterator[Question]:
             others = [one for one, _ in maps if one is not chosen]
             wrong = pick(lab.rng, chosen, others, lambda one: len(shown(one.change)))
             if wrong and len(wrong) == 3:
-                what = (
-                    f"the attention weights of line {place[1]} (rows: queries, columns: keys) of the last sentence, "
-                    "and of the first head if there are several,"
-                    if place
-                    else f"`result{[-1] * (np.ndim(call.base.values[0]) > 2) or ''}`"
-                )
-                text = (
-                    f"{lab.words(call)}. One picture shows {what}, the other one the same after a change. Which change?"
-                )
+                text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other one the same after a"
+                text += " change. Which change?"
                 notes = {shown(one.change): "" for one in wrong}
                 pictures = (("before", _rows(before)), ("after", _rows(after)))
                 own = [one.change.own for one in (chosen, *wrong)]
@@ -211,6 +211,15 @@ def _weights(base: Outcome) -> tuple[str, int, str] | None:
     return next(
         ((one.file, one.line, one.name) for one in reversed(base.lines) if one.name == WEIGHTS and _is_map(one)), None
     )
+
+
+def _pictured(call: Call, place: tuple[str, int, str] | None) -> str:
+    """What a picture shows, in words."""
+    if place is None:
+        return f"`result{[-1, *[0] * (np.ndim(call.base.values[0]) - 3)] if np.ndim(call.base.values[0]) > 2 else ''}`"
+    axes = next(len(one.shape or ()) for one in reversed(call.base.lines) if (one.file, one.line, one.name) == place)
+    index = [-1, *[0] * (axes - 3)]
+    return f"the attention weights of line {place[1]} at `{index}` (rows: queries, columns: keys)"
 
 
 def _is_map(one: LineValue) -> bool:
@@ -259,7 +268,7 @@ def swap(lab: Lab) -> Iterator[Question]:
                     text,
                     _pair(right),
                     notes,
-                    "All exchanges were run in all calls of the tests, in eval and in train mode.",
+                    "All exchanges were run in calls as the tests make them, in eval and in train mode.",
                     own,
                 )
 
@@ -289,7 +298,9 @@ def variant(lab: Lab) -> Iterator[Question]:
             if change is None or not change.new or not lab.never_matters(change):
                 continue
             others = _differing(lab, one, change)
-            wrong = pick(lab.rng, change.new, [other.new for other in others], len)
+            near = max(8, len(change.new) // 3)
+            pool = [other.new for other in others if abs(len(other.new) - len(change.new)) <= near]
+            wrong = pick(lab.rng, change.new, pool, len)
             if wrong:
                 question = f"Which line could replace line {one.line}, `{one.text}`, without changing any result?"
                 notes = {f"`{new}`": "" for new in wrong}
@@ -299,7 +310,7 @@ def variant(lab: Lab) -> Iterator[Question]:
                     question,
                     f"`{change.new}`",
                     notes,
-                    "All were run in all calls of the tests: only this one never gives another result.",
+                    "All were run in calls as the tests make them: only this one never gives another result.",
                     [one],
                 )
                 break
@@ -318,7 +329,7 @@ def _differing(lab: Lab, own: Own, equal: Change) -> list[Change]:
     for change in itertools.islice(other.changes(rewritten), 24) if rewritten else ():
         if change.new and change.new != own.text and lab.never_matters(change) is False:
             found.append(change)
-    return found[:8]
+    return found[:12]
 
 
 def failing_test(lab: Lab) -> Iterator[Question]:
@@ -429,6 +440,8 @@ def _by_hand(lab: Lab, kind: str) -> Iterator[Question]:
             call = with_values(_bare(tiny), lab.bench, lab.rng, _pattern(lab), _numbers(lab))
             if call is None or sum(array.size for array in call.replay.requests[-1][1].values()) > 40:
                 continue
+            if len(_weights_in_words(call)) > MOST_WORDS:  # nobody computes with so many weights
+                break
             targets = _targets(lab, call, kind)
             lab.rng.shuffle(targets)
             made = next((one for target in targets[:2] if (one := _number(lab, call, kind, *target))), None)
@@ -525,8 +538,7 @@ def _text(one: LineValue) -> str | None:
         return f"`{plain!r}`" if plain is not None and len(repr(plain)) < 40 else None
     if not isinstance(one.value, np.ndarray) or not 0 < one.value.size <= 8:
         return None
-    array = one.value.astype(np.float64)
-    return f"`{listed(array)}`" if all(map(is_nice, array.flat)) else None
+    return f"`{listed(one.value)}`" if all(map(is_nice, one.value.flat)) else None
 
 
 def _number(lab: Lab, call: Call, kind: str, what: str, own: Own | None, read: Reader) -> Question | None:
@@ -541,8 +553,9 @@ def _number(lab: Lab, call: Call, kind: str, what: str, own: Own | None, read: R
         text = read(lab.bench.run(call.replay, change, watch=kind == "value"))
         if text and text != right and "[]" not in text:
             pool.setdefault(text, change)
-    wrong = pick(lab.rng, right, sorted(pool), _size)
-    if wrong is None or len(wrong) < 3:
+    alike = [one for one in sorted(pool) if _brackets(one) == _brackets(right)]
+    wrong = pick(lab.rng, right, alike if len(alike) > 2 else sorted(pool), _size)
+    if wrong is None or len(wrong) < 3 or any("`" not in one for one in wrong):
         return None
     asked = (
         f"What does {what.removeprefix('what ').removesuffix('s')}?" if what.startswith("what ") else f"What is {what}?"
@@ -551,6 +564,11 @@ def _number(lab: Lab, call: Call, kind: str, what: str, own: Own | None, read: R
     notes = {one: f"That is it after a change: {told(pool[one])}" for one in wrong}
     lines = [own] if own else lab.ran(call)[-1:]
     return lab.question(kind, 2, text, right, notes, "Computed in a run.", lines, call)
+
+
+def _brackets(text: str) -> int:
+    """How deep the lists of a value are."""
+    return len(text) - len(text.lstrip("`[(")) if text[1:2] in "[(" else 0
 
 
 def _size(text: str) -> float:

@@ -87,7 +87,9 @@ class Lab:
             self.rng.shuffle(found)
             waiting.append(found)
         for turn in range(MOST_OF_LINE):
-            yield from (one for found in waiting for one in found[turn : turn + 1])
+            for change in (one for found in waiting for one in found[turn : turn + 1]):
+                if (change.module, change.line) not in self.bench.endless:
+                    yield change
 
     def mutants(self, call: Call) -> list[Mutant]:
         """What the changes do to a call, where that is the same for two sets of inputs; few that raise exceptions."""

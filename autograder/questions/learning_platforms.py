@@ -3,7 +3,6 @@
 https://docs.moodle.org/en/Moodle_XML_format, https://www.imsglobal.org/question/qtiv1p2/imsqti_asi_bestv1p2.html
 """
 
-import html
 import io
 import re
 import zipfile
@@ -11,43 +10,22 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from autograder.questions.generate import Paper
+from autograder.questions.pictures import ILLEGAL, clean, code_html, maps_html
 from autograder.questions.question import Question
 
 QTI = "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"
 IMSCP = "http://www.imsglobal.org/xsd/imscp_v1p1"
 STAMP = (1980, 1, 1, 0, 0, 0)  # of files in the package: the same questions give the same bytes
-ILLEGAL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 
 
 def as_html(text: str) -> str:
     """A text whose `code` is marked, as HTML."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(ILLEGAL.sub("\ufffd", text), quote=False))
+    return re.sub("`([^`]+)`", r"<code>\1</code>", clean(text))
 
 
 def body(question: Question) -> str:
     """The code, the text and the pictures of a question as HTML."""
-    width = max((len(str(line)) for _, line, _ in question.code), default=1)
-    lines, file = [], ""
-    for name, line, text in question.code:
-        lines += [f"{' ' * (width + 2)}# {name}"] if name != file else []
-        lines.append(f"{line or '':>{width}}  {text}")
-        file = name
-    code = html.escape(ILLEGAL.sub("\ufffd", "\n".join(lines)), quote=False)
-    numbers = [value for _, rows in question.maps for row in rows for value in row]
-    low, span = min(numbers, default=0.0), (max(numbers, default=1.0) - min(numbers, default=0.0)) or 1.0
-    tables = ""
-    for title, rows in question.maps:
-        cells = "".join(
-            "<tr>"
-            + "".join(
-                f'<td style="background:rgba(60,110,190,{0.6 * (value - low) / span:.2f})">{value:.2f}</td>'
-                for value in row
-            )
-            + "</tr>"
-            for row in rows
-        )
-        tables += f"<p>{html.escape(title)}</p><table>{cells}</table>"
-    return f"<pre>{code}</pre><p>{as_html(question.text)}</p>{tables}"
+    return f"{code_html(question)}<p>{as_html(question.text)}</p>{maps_html(question)}"
 
 
 def moodle_xml(papers: Sequence[Paper], title: str) -> bytes:

@@ -117,6 +117,18 @@ class Program:
         return tuple(one for one in found if lines.count((one.module, one.line)) == 1)
 
     @cached_property
+    def written(self) -> str:
+        """What the student wrote or imports, as one text."""
+        given = {ast.dump(one) for text in self.given.values() for one in tree_of(text).body}
+        imports = [
+            ast.unparse(one)
+            for text in self.sources.values()
+            for one in tree_of(text).body
+            if isinstance(one, (ast.Import, ast.ImportFrom)) and ast.dump(one) not in given
+        ]
+        return "\n".join([*imports, *map(ast.unparse, self.functions.values())])
+
+    @cached_property
     def by_line(self) -> dict[tuple[str, int], Own]:
         """The same by file and line."""
         return {(one.file, one.line): one for one in self.own}

@@ -16,7 +16,7 @@ from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Foreign, body_of
 from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
 
-SECONDS = 2.0  # for a request
+SECONDS = 1.5  # for a request
 SAME, OTHER = 1e-9, 1e-3  # deviations up to the first are rounding, from the second on anybody sees them
 SEED = 7
 Value = np.ndarray | float | str  # of a result; a text stands for whatever is no number
@@ -55,6 +55,7 @@ class Bench:
     def __init__(self, student: Student, program: Program) -> None:
         self.student, self.program = student, program
         self.runs = 0
+        self.endless: set[tuple[str, int]] = set()  # statements of which a change has ended the worker
         self._objects: dict[int, tuple[int, dict[int, int]]] = {}  # of a call: the worker's number, and its objects
         self._kept: list[CallReplay] = []
 
@@ -67,6 +68,8 @@ class Bench:
         except Raised as fault:
             return Outcome(error=fault.message.partition(":")[0])
         except (TimedOut, Crashed):
+            if change:
+                self.endless.add((change.module, change.line))
             return Outcome(error="no answer")
         except (StudentFault, LookupError):
             return Outcome(error="not made")

@@ -43,6 +43,7 @@ EVERY = {
     "grading/test_hidden_tests.py::test_inputs_come_from_the_seed_alone": 0,
     "grading/test_hidden_tests.py::test_known_answers_give_the_same_report": 3,
     "grading/test_hidden_bugs.py::test_a_bug_that_the_visible_tests_miss_is_seen": 3,
+    "questions/test_answers.py::test_answers_are_what_the_code_gives": 3,
     "worker/test_shared_helpers.py::test_shared_names_cost_nothing": 3,
     "worker/test_shared_helpers.py::test_who_needs_helpers_of_a_module_that_cannot_be_imported_is_told": 2,
     "localization/test_hostile_traces.py::test_a_forged_trace_changes_no_point_and_brings_nothing_in": 4,

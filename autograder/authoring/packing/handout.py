@@ -35,7 +35,7 @@ ROOMS = (
         "localization",
         "localization/edits",
     ),
-    *("grading", "reports"),
+    *("grading", "reports", "questions"),
 )
 ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
 INSTRUCTORS = (
@@ -50,6 +50,7 @@ INSTRUCTORS = (
     ),
     *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py"),
     "reports/term_page.py",
+    *(f"questions/{name}.py" for name in ("answers", "command", "learning_platforms", "outputs")),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # used by `check` in a notebook
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
