@@ -257,7 +257,7 @@ def _names(alignment: Alignment, nodes: tuple[int, ...]) -> tuple[str, ...]:
 def never_called(alignment: Alignment) -> list[str]:
     """The modules that all correct code calls, and this call neither calls nor uses the weights of.
 
-    If a stand-in ran in the place of a method, nobody knows which submodules the student's method would have called.
+    If a stand-in ran instead of a method, nobody knows which submodules the student's method would have called.
     """
     trace = alignment.trace
     if trace.raised is not None or not trace.whole:

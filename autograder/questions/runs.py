@@ -19,7 +19,7 @@ from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, Tim
 SECONDS = 1.5  # for a request
 SAME, OTHER = 1e-9, 1e-3  # deviations up to the first are rounding, from the second on anybody sees them
 SEED = 7
-Value = np.ndarray | float | str  # of a result; a text stands for whatever is no number
+Value = np.ndarray | float | str  # of a result; a text if it is not a number
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ class Submission:
     unreadable: dict[str, str] = field(default_factory=dict)  # module -> why it has no source text
     review: tuple[str, ...] = ()  # notes on the files for the instructor
     files: tuple[str, ...] = ()  # notes for the student: which files count, and which were not read
-    left: tuple[tuple[str, str], ...] = ()  # (file that does not count, reason); a folder stands for all its files
+    left: tuple[tuple[str, str], ...] = ()  # (file that does not count, reason); a folder means all its files
 
     @property
     def digest(self) -> str:

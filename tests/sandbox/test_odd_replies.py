@@ -1,4 +1,4 @@
-"""A sample of odd answers in the place of those of correct code; `python -m tests.stress.fuzz_replies` tries more."""
+"""A sample of odd replies instead of those of correct code; `python -m tests.stress.fuzz_replies` tries more."""
 
 import pytest
 

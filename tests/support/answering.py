@@ -1,4 +1,4 @@
-"""Answers questions about code as a reader would who has a Python at hand: from their text, with numbers of one's own.
+"""Answers questions about code as a reader would who has a Python at hand: from their text, with new numbers.
 
 Nothing of the generator is used but the text of a question and its options.
 """
