@@ -16,6 +16,8 @@ from autograder.sandbox.remote_values import MODULE, Foreign, Named
 
 # The largest deviation that is still right. Correct code stays far below, every known mistake far above.
 LIMITS = {"float64": 1e-4, "float32": 1e-3}
+# Float32 has seven digits, and correct code may compute in it: values may differ by this share of the largest one.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,19 @@ def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray
     with np.errstate(all="ignore"):
         difference = np.abs(actual - expected)
     return bool(difference.max(initial=0, where=True if where is None else where) <= limit)  # no: also for NaN
+
+
+def limit_for(expected: np.ndarray, limit: float) -> float:
+    """The largest deviation that is still right for these values; the given limit unless they are large."""
+    with np.errstate(invalid="ignore"):
+        largest = float(np.abs(expected).max(initial=0)) if expected.dtype.kind == "f" else 0.0
+    return max(limit, ROUNDING * largest) if np.isfinite(largest) else limit
+
+
+def is_infinite(error: object) -> bool:
+    """Whether a result is wrong that has infinite elements or NaN."""
+    actual = getattr(error, "actual", None)
+    return isinstance(actual, np.ndarray) and actual.dtype.kind == "f" and not bool(np.isfinite(actual).all())
 
 
 def deviation(actual: np.ndarray, expected: np.ndarray, where: np.ndarray | None = None) -> float:

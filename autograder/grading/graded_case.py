@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
+from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, limit_for, wrong_form
 from autograder.diagnosis.wrong_elements import masked_by
 from autograder.grading.side_effects import check_forgets, check_gradients
 from autograder.grading.stored_tensors import Stored, read_tensors
@@ -180,7 +180,7 @@ class StageTestCase(unittest.TestCase):
             at_most: what the limit is in no precision larger than, where something wrong is near.
         """
         self.checks += 1
-        limit = min(max(limit, LIMITS[self.student.dtype]), at_most)
+        limit = min(limit_for(expected, max(limit, LIMITS[self.student.dtype])), at_most)
         if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
             self.measured.append((deviation(actual, expected, where), limit))
         if wrong := compare(name, axes, actual, expected, limit, where, groups, self.masked):

@@ -79,14 +79,13 @@ def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
     """Whether student code causes this step, and not an import.
 
     A library reads files of its own (fonts, for a drawing), which the graded run has as well. But torch and numpy read
-    the
-    files that a student names.
+    the files that a student names.
     """
     asked, library = False, False
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith("<frozen importlib"):
-            return False
+        if not asked and file.startswith("<frozen importlib"):
+            return False  # an import, by the student's code or any other
         if STUDENT.fullmatch(file):
             asked = True
         elif not asked and file.startswith(PACKAGES) and not file.startswith(TAKES_NAMES):
