@@ -50,7 +50,9 @@ class Lender:
         """Return a name of the module that the stand-in lacks; Python calls this as the module's `__getattr__`."""
         if name == "__all__":  # `from mha import *`
             theirs = vars(self.borrow(name))
-            return theirs.get("__all__") or sorted({*theirs, *self.interface} - {n for n in theirs if n[0] == "_"})
+            return theirs.get("__all__") or sorted(
+                {*theirs, *self.interface} - {other for other in theirs if other[0] == "_"}
+            )
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.borrow(name), name)

@@ -79,8 +79,7 @@ def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
     """Whether student code causes this step, and not an import.
 
     A library reads files of its own (fonts, for a drawing), which the graded run has as well. But torch and numpy read
-    the
-    files that a student names.
+    the files that a student names.
     """
     asked, library = False, False
     while frame is not None:

@@ -227,10 +227,10 @@ class Frame:
         if self.running is None:
             return []
         names = [name for name in self.running.uses if name in self.arrays]
-        names = [name for name in names if any(self.arrays[name] is one for one in values)] or names
+        names = [name for name in names if any(self.arrays[name] is value for value in values)] or names
         for name in names:
             self.look_again(name)
-        return [self.nodes[name] for name in names] or [one for one in self.came_back if one in self.tracer.arrays]
+        return [self.nodes[name] for name in names] or [node for node in self.came_back if node in self.tracer.arrays]
 
     def fractions(self, values: list[float]) -> list[int]:
         """Return the nodes of the names whose values are these floats, if the running statement reads them."""
