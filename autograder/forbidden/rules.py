@@ -79,8 +79,8 @@ def check_modules(
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
     names = {module: Names(place.node for place in places) for module, places in scoped.items()}
     through_modules(names)
-    members = {member for each in names.values() for member in each.members}
-    libraries = {library for each in names.values() for library in each.libraries} - sources.keys()
+    members = {member for module_names in names.values() for member in module_names.members}
+    libraries = {library for module_names in names.values() for library in module_names.libraries} - sources.keys()
     for module, places in scoped.items():
         search = Search(names[module], sources.keys(), members, libraries, parts)
         findings += [(module, finding) for finding in search.run(places)]
@@ -194,15 +194,18 @@ class Search:
             (type(parent), field) in WITHOUT_VALUE
             or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
             or (isinstance(parent, (ast.Assign, ast.AnnAssign)) and id(parent) not in self.done and _names_only(parent))
-            or (isinstance(parent, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops))
+            or (
+                isinstance(parent, ast.Compare)
+                and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in parent.ops)
+            )
             or (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ASKED_ABOUT)
         ):
             return
         for origin in self._foreign(self.names.resolve(node)):
             top, *rest = origin.split(".")
             if origin in self.libraries or (top == "torch" and MODULES_OF_TORCH.intersection(rest[-1:])):
-                what = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
-                self.report(node, what, forbidden=False)
+                message = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
+                self.report(node, message, forbidden=False)
 
     # The rules, by the kind of node
 
