@@ -1,4 +1,4 @@
-"""Files that are written for people: whole or not at all, and with nothing in them that a spreadsheet executes."""
+"""Write files for people: completely or not at all, with no text that a spreadsheet would execute."""
 
 import os
 import re
@@ -10,12 +10,12 @@ AFTER_SEPARATOR = re.compile(r"([;|,\t\r\n][\"']?\s*)([=+\-@])")
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all, whenever the process or the machine stops.
+    """Write a file so that it appears completely or not at all, whenever the process or the machine stops.
 
     Raises:
         UserError: if it cannot be written.
     """
-    partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
+    partial = path.parent / ".partial"  # a single name, so at most one is ever left behind
     try:
         with partial.open("wb") as file:
             file.write(data)
@@ -29,6 +29,6 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def harmless(text: str) -> str:
-    """Text for a cell that a spreadsheet takes for a formula otherwise, also one that splits lines at semicolons."""
+    """Text for a cell that a spreadsheet cannot mistake for a formula, even if it splits lines at semicolons."""
     text = AFTER_SEPARATOR.sub(r"\1'\2", text)
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text
