@@ -86,7 +86,7 @@ class StageRun:
         self.dtype = "float64"  # of the last test
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
-        self.warned: set[str] = set()  # warnings already given
+        self.already_warned: set[str] = set()  # warnings already given
         self.finite: Code | None = None  # the code without infinities, if a test ended with NaN
         self.filled: set[str] = set()  # tests that end with NaN, but do not without infinities
         self.references: list[Student] = []
@@ -134,7 +134,7 @@ class StageRun:
             visible = self.tests.get(name)
             if visible is not None and (visible.status == "fault" or not visible.points):
                 continue
-            case.seed, case.already_warned = (self.book.hidden_seed if self.book else 0), self.warned
+            case.seed, case.already_warned = (self.book.hidden_seed if self.book else 0), self.already_warned
             attempt = self.attempt(name, case, 0)
             if is_dtype_conflict(attempt.error):
                 attempt = self.attempt(name, case, 1)

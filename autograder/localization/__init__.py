@@ -72,9 +72,8 @@ def _by_values(
     verdicts: dict[str, LineVerdict] = {}
     search = RepairSearch(passing)
     try:
-        ordered = sorted(
-            cases, key=lambda pair: pair[0].trace.ran
-        )  # cheap calls first: their repairs are tried on the rest
+        # Cheap calls first: their repairs are tried on the others.
+        ordered = sorted(cases, key=lambda pair: pair[0].trace.ran)
         for number, (case, failure) in enumerate(ordered):
             suspected = find_suspects(case.alignment, case.source)
             share = len({later.recipe.digest for later, _ in ordered[number:]})

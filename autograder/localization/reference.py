@@ -49,9 +49,7 @@ class ReferenceTrace:
     steps: tuple[Step, ...]
     calls: Mapping[str, tuple[Rows, ...]]  # module or function -> the inputs of its calls
     returns: Mapping[str, tuple[Rows, ...]]  # function -> its results
-    counts: Mapping[
-        str, int
-    ]  # module that all correct code calls, or whose weights it uses -> its largest number of calls
+    counts: Mapping[str, int]  # module that all correct code calls, or whose weights it uses -> most calls
     results: tuple[int, ...]
     shapes: tuple[tuple[int, ...], ...] = ()  # of the results
     given: tuple[str, ...] = ()  # provided functions, "module.Class.method": none of their lines is wrong

@@ -29,12 +29,8 @@ from autograder.submissions.syntax_tree import functions, kept, statements, tree
 
 BUDGET = 18_500  # for all repeated calls of a stage, about 9 microseconds each
 AFTER_FIRST = 6_000  # to look for other lines, once one is found
-EACH, NEW_OBJECT, WHOLE_TEST, DEATH = (
-    75,
-    170,
-    1_000,
-    4_500,
-)  # costs of an edit, a new object, a whole test, a lost worker
+# The costs of an edit, a new object, a whole test, a lost worker.
+EACH, NEW_OBJECT, WHOLE_TEST, DEATH = 75, 170, 1_000, 4_500
 LARGE_CALL = 3_500  # a call with more operations is not repeated
 MOST_EDITS = 6_000
 SECONDS, CALL_SECONDS = 2.0, 0.5

@@ -174,9 +174,8 @@ class _Edits(ExpressionEdits):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
             yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))
         if isinstance(node, ast.Assign) and id(node) in self.again and self._is_new(node):
-            operators = (
-                ("|=", "&=") if isinstance(node.value, ast.Compare) else ("+=",)
-            )  # accumulated over all iterations
+            # Accumulated over all iterations.
+            operators = ("|=", "&=") if isinstance(node.value, ast.Compare) else ("+=",)
             for operator in operators:
                 yield self.text.end(node.targets[0]), self.text.start(node.value), f" {operator} "
         if isinstance(node, ast.AugAssign) and (symbol := ARITHMETIC.get(type(node.op))):
