@@ -30,7 +30,7 @@ class Wrong:
 class Incorrect(AssertionError):
     """The student's code returned a wrong result.
 
-    `actual` is the wrong tensor, of which the elements `where` count; known mistakes are recognised by them. `expected`
+    `actual` is the wrong tensor, and `where` marks its counted elements; they reveal known mistakes. `expected`
     and the names of its axes are set if the two tensors can be compared element by element. `recipe` says how to repeat
     the call. `made_by` are the submodules whose outputs the message is about, and `operation` is the operation that is
     applied to them, or should be. `changes` is the argument that the call wrongly changes in place. `smaller` makes and

@@ -152,10 +152,10 @@ def _indices(
     for axis, name in enumerate(names):
         others = tuple(other for other in range(wrong.ndim) if other != axis)
         bad, usable = np.asarray(wrong.any(axis=others)), np.asarray(counted.any(axis=others))
-        at, size = np.flatnonzero(bad), int(usable.sum())
+        indices, size = np.flatnonzero(bad), int(usable.sum())
         concerned = [(kind, flags) for kind, flags in masked if kind[-1] == name[0] and len(flags) == len(bad)]
-        if not 0 < len(at) < size or any(
-            np.array_equal(bad, flags) if kind.startswith("all") else flags[at].all() and not flags.all()
+        if not 0 < len(indices) < size or any(
+            np.array_equal(bad, flags) if kind.startswith("all") else flags[indices].all() and not flags.all()
             for kind, flags in concerned
         ):
             continue
@@ -164,18 +164,20 @@ def _indices(
         right = [index for index in np.flatnonzero(usable).tolist() if not bad[index]]
         # With masks, a pattern like every other sentence, or a middle one, is chance.
         chance = bool(concerned)
-        if not chance and len(at) > 2 and (at % 2 == at[0] % 2).all() and len(at) >= size // 2:
-            return f"Only the {'odd' if at[0] % 2 else 'even'} {word}s are wrong (counted from 0)."
-        if len(at) == 1:
-            which = {0: "first", last: "last"}.get(int(at[0]))
-            if which or not chance:
-                return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(at[0])} is wrong."
-        if len(right) == 1 and wrong.sum() > 0.5 * counted.sum(axis=others)[at].sum():  # else that may be chance
-            which = {0: "first", last: "last"}.get(right[0])
-            if which or not chance:
-                return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
-        mostly = wrong.sum(axis=others)[at] > 0.8 * counted.sum(axis=others)[at]
-        if mostly.all() and (np.diff(at) == 1).all() and (at[0] == 0 or at[-1] == last):
-            side = f"from {word} {int(at[0])} on" if at[-1] == last else f"up to {word} {int(at[-1])}"
+        if not chance and len(indices) > 2 and (indices % 2 == indices[0] % 2).all() and len(indices) >= size // 2:
+            return f"Only the {'odd' if indices[0] % 2 else 'even'} {word}s are wrong (counted from 0)."
+        if len(indices) == 1:
+            position = {0: "first", last: "last"}.get(int(indices[0]))
+            if position or not chance:
+                return (
+                    f"Only the {position} {word} is wrong." if position else f"Only {word} {int(indices[0])} is wrong."
+                )
+        if len(right) == 1 and wrong.sum() > 0.5 * counted.sum(axis=others)[indices].sum():  # else that may be chance
+            position = {0: "first", last: "last"}.get(right[0])
+            if position or not chance:
+                return f"Only the {position} {word} is right." if position else f"Only {word} {right[0]} is right."
+        mostly = wrong.sum(axis=others)[indices] > 0.8 * counted.sum(axis=others)[indices]
+        if mostly.all() and (np.diff(indices) == 1).all() and (indices[0] == 0 or indices[-1] == last):
+            side = f"from {word} {int(indices[0])} on" if indices[-1] == last else f"up to {word} {int(indices[-1])}"
             return f"The values are wrong {side} and right elsewhere."
     return None

@@ -152,15 +152,15 @@ class Search:
 
     Args:
         modules: the student's modules.
-        own: names of functions and attributes defined anywhere by the student.
+        defined: names of functions and attributes defined anywhere by the student.
         libraries: names imported anywhere as modules.
         parts: parts of torch named in a manifest.
     """
 
     def __init__(
-        self, names: Names, modules: Set[str], own: Set[str], libraries: Set[str], parts: Sequence[str]
+        self, names: Names, modules: Set[str], defined: Set[str], libraries: Set[str], parts: Sequence[str]
     ) -> None:
-        self.names, self.modules, self.own, self.libraries, self.parts = names, modules, own, libraries, parts
+        self.names, self.modules, self.defined, self.libraries, self.parts = names, modules, defined, libraries, parts
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
         self.done: set[int] = set()  # nodes that were examined as part of a different node
@@ -283,14 +283,14 @@ class Search:
         foreign = self._foreign(origins)
         for origin in foreign:
             self._member(node, origin, name)
-        own = name in self.own or is_self(base)
+        own = name in self.defined or is_self(base)
         open_base = not (foreign or own or (origins and origins <= self.modules))
         called = (type(self.place.parent), self.place.field) == (ast.Call, "func")
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             of_torch = any(origin.split(".")[0] == "torch" for origin in foreign)
             of_module = bool(origins) and origins <= self.modules
-            if not of_torch and not of_module and not (is_self(base) and name in self.own):
-                self.ready(node, name, name not in self.own, named(name, self.parts))
+            if not of_torch and not of_module and not (is_self(base) and name in self.defined):
+                self.ready(node, name, name not in self.defined, named(name, self.parts))
         elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not own):
             self.report(node, f"{name} leads to names by a detour")
         elif name == "__dict__":

@@ -99,7 +99,7 @@ def worker(confined: bool) -> Finding:
     from autograder.sandbox.remote_values import Code
     from autograder.sandbox.worker_processes import make_workers
 
-    what = "confined worker" if confined else "worker"
+    title = "confined worker" if confined else "worker"
     with contextlib.ExitStack() as stack:
         try:
             workers = make_workers(confined=confined)
@@ -107,9 +107,9 @@ def worker(confined: bool) -> Finding:
             student = Student(workers, Code({"probe": PROBE}, replace={}, modules=("probe",)))
             stack.callback(student.close)
             pid = student.probe.pid()
-            return Finding(what, describe(int(pid), student.probe.limits()) if confined else "starts and answers")
+            return Finding(title, describe(int(pid), student.probe.limits()) if confined else "starts and answers")
         except Exception as error:  # the doctor reports any error
-            return Finding(what, f"does not start: {error}", fine=False)
+            return Finding(title, f"does not start: {error}", fine=False)
 
 
 def describe(pid: int, limits: list[int]) -> str:

@@ -51,7 +51,7 @@ class StageTestCase(unittest.TestCase):
     warnings: list[Warned]  # faults that the test does not grade
     side_effect: Incorrect | None = None  # of a call with a right result; see `minor`
     already_warned: set[str] | None = None  # warnings of the stage's earlier tests; each is given once
-    checks = 0  # made so far; the number of the failed check is part of its signature
+    checks = 0  # checks so far; the number of the failed check is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
         """The stored tensors whose names start with `prefix` and a slash, under the rest of their names.

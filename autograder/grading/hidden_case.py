@@ -95,9 +95,9 @@ class HiddenTestCase(StageTestCase):
         """The padding mask of these lengths, (B, T): 0 inside, 1 beyond the length."""
         return (np.arange(T) >= lengths[:, None]).astype(np.int64)
 
-    def seed_student(self, what: str) -> None:
-        """Seed the random numbers of the student's worker, for a purpose; see `derived`."""
-        self.student.seed(self.derived(f"{self.current} {what}") % 2**56)
+    def seed_student(self, purpose: str) -> None:
+        """Seed the random numbers of the student's worker for this purpose; see `derived`."""
+        self.student.seed(self.derived(f"{self.current} {purpose}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         """Lengths and attention masks of a short, a long, another short batch, and the first one again.
@@ -140,7 +140,7 @@ class HiddenTestCase(StageTestCase):
         return Twins(build(self.student), self.right(build, self.reference))
 
     def twins(self, build: Callable[[Student], Any]) -> Twins:
-        """An object of the student and of the reference with the same random weights."""
+        """An object of the student and one of the reference, with the same random weights."""
         twins = self.both(build)
         self.load(twins, self.weights(twins.reference))
         return twins

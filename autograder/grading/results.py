@@ -57,7 +57,7 @@ class TestResult:
     def guarded_by(self, hidden: "TestResult") -> "TestResult":
         """This outcome of a visible test combined with the hidden test that guards its points.
 
-        A part is earned if both tests earn it. The messages are those of the visible test, if it failed.
+        A part earns its points if it passes in both tests. The messages are those of the visible test, if it failed.
         """
         if not self.parts or hidden.status == "fault":
             return hidden

@@ -116,7 +116,7 @@ def _case(failure: Failure, stage: Stage) -> Case | None:
     student = _student(failure, recipe)
     try:
         trace = followed(recipe, student)
-        if not trace.results and trace.raised is None and recipe.earlier:  # an earlier call kept what it needs
+        if not trace.results and trace.raised is None and recipe.earlier:  # an earlier call kept the values
             trace = followed(recipe, student, earlier=True)
     finally:
         _end(student, failure)
@@ -138,7 +138,7 @@ def _end(student: Student, failure: Failure) -> None:
 
 
 def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | None:
-    """The diagnosis of what values do not show, by what the test says."""
+    """The diagnosis of faults that values do not show, from the test's error."""
     error = failure.error
     if not isinstance(error, (Incorrect, Raised)) or (recipe := error.recipe) is None:
         return None

@@ -31,7 +31,7 @@ class Case:
 
     @cached_property
     def alignment(self) -> Alignment:
-        """The values of the call beside those of correct code."""
+        """The values of the call, aligned with those of correct code."""
         return align(self.trace, self.reference)
 
     def ran(self, file: str, statement: ast.stmt) -> bool:

@@ -124,8 +124,8 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
         return
     rows = short_rows(test)
     wrong = tuple((mark.file, mark.line) for mark in test.marks if mark.state == "wrong")
-    what = next(row.text for row in rows if row.kind == "what")
-    if cause := above.again("cause", (what, wrong), test):
+    fault = next(row.text for row in rows if row.kind == "what")
+    if cause := above.again("cause", (fault, wrong), test):
         rows = [row for row in rows if row.kind in ("parts", "numbers")] + [Row("note", cause)]
     elif wrong and (line := above.again("line", wrong, test)):
         rows = [row for row in rows if row.kind not in ("where", "expected", "right")] + [Row("where", line)]

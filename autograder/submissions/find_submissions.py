@@ -336,12 +336,14 @@ class Survey:
             [name for name in names if name not in self.ignored] for names in (place.folders, place.files, place.others)
         )
         self.hidden = [name for name in (*folders, *files, *others) if name.startswith(".")]
-        seen = [[name for name in names if not name.startswith(".")] for names in (folders, files, others)]
-        self.uploads = uploads(name for name in seen[1])
+        not_hidden = [[name for name in names if not name.startswith(".")] for names in (folders, files, others)]
+        self.uploads = uploads(name for name in not_hidden[1])
         if not any(self._is_wanted(upload.name) for upload in self.uploads.values()):
             self.uploads = {}  # the resemblance of the names is a coincidence
-        self.uploads |= uploads(name for name in seen[0] if MOODLE.fullmatch(name))
-        self.folders, self.files, self.others = ([name for name in names if name not in self.uploads] for names in seen)
+        self.uploads |= uploads(name for name in not_hidden[0] if MOODLE.fullmatch(name))
+        self.folders, self.files, self.others = (
+            [name for name in names if name not in self.uploads] for names in not_hidden
+        )
         self.archives = [name for name in self.files if name.lower().endswith(ARCHIVES)]
         self.stray = [name for name in self.files if name in self.module_files]
 

@@ -24,15 +24,15 @@ class Lender:
     Args:
         module: the empty module to fill with the interface.
         standin: the compiled stand-in.
-        own: runs the student's text in a module of this name and returns it; raises what the text raises.
+        run: runs the student's text in a module of this name and returns it; raises what the text raises.
         text: the student's text.
         withheld: why the text must not be run; "" if it may.
     """
 
     def __init__(
-        self, module: ModuleType, standin: CodeType, own: Callable[[], ModuleType], text: str, withheld: str
+        self, module: ModuleType, standin: CodeType, run: Callable[[], ModuleType], text: str, withheld: str
     ) -> None:
-        self.name, self.own, self.text, self.why = module.__name__, own, text, withheld
+        self.name, self.run, self.text, self.why = module.__name__, run, text, withheld
         self.borrowed: ModuleType | None = None
         self.namespace: dict[str, Any] = {"__name__": module.__name__}
         # The stand-in's own imports do not belong in a module that students import from.
@@ -91,7 +91,7 @@ class Lender:
         """
         if self.borrowed is None and not self.why:
             try:
-                self.borrowed = self.own()
+                self.borrowed = self.run()
             except BaseException as error:  # including sys.exit()
                 line = error.lineno if isinstance(error, SyntaxError) else None
                 message = syntax_words(error) if isinstance(error, SyntaxError) else str(error).partition("\n")[0][:200]

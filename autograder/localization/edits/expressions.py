@@ -228,9 +228,13 @@ class ExpressionEdits:
             others = [*node.args, *(other.value for other in node.keywords[:number])]
             if keyword.arg and others:
                 yield text.end(others[-1]), text.end(keyword.value), ""
-        for one, two in zip(node.keywords, node.keywords[1:], strict=False):
-            between = text.source[text.end(one.value) : text.start(two.value)]
-            yield text.start(one.value), text.end(two.value), text.of(two.value) + between + text.of(one.value)
+        for before, after in zip(node.keywords, node.keywords[1:], strict=False):
+            between = text.source[text.end(before.value) : text.start(after.value)]
+            yield (
+                text.start(before.value),
+                text.end(after.value),
+                text.of(after.value) + between + text.of(before.value),
+            )
         if isinstance(node.func, ast.Name) and node.func.id == "range" and node.args:
             yield from self._one_off(node.args[0] if len(node.args) == 1 else node.args[1])
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""

@@ -20,11 +20,11 @@ RISKY = {
 }
 
 
-def harmless(source: str, own: Collection[str] = ()) -> bool:
+def harmless(source: str, modules: Collection[str] = ()) -> bool:
     """Whether a changed function only computes, judging by the module's imports and names.
 
     Args:
-        own: the other modules of the submission.
+        modules: the other modules of the submission.
     """
     for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
@@ -36,6 +36,6 @@ def harmless(source: str, own: Collection[str] = ()) -> bool:
             }
         else:
             roots = {name for name in (getattr(node, "id", ""), getattr(node, "attr", "")) if name in RISKY}
-        if roots - HARMLESS - set(own):
+        if roots - HARMLESS - set(modules):
             return False
     return True

@@ -156,8 +156,8 @@ class Tracer(Record, TorchFunctionMode):
                 # A tensor that shares the memory may be a different part of it, so its values are compared.
                 if id(other) in self._now and other is not tensor:
                     old = self._now[id(other)][0]
-                    seen = old if self._unchanged(old, other) else self._add(MADE, name, place, [node, old], other)
-                    self._now[id(other)] = (seen, version_of(other))
+                    current = old if self._unchanged(old, other) else self._add(MADE, name, place, [node, old], other)
+                    self._now[id(other)] = (current, version_of(other))
             self._know(tensor, node)
         for tensor in made:
             if name in EMPTY:  # uninitialised memory would have random contents

@@ -96,14 +96,14 @@ def surprise(model: Any, tokens: list[int], max_len: int) -> float:
     import torch
     import torch.nn.functional as F
 
-    total, done = 0.0, 1  # tokens before `done` have been counted
+    total, counted = 0.0, 1  # tokens before `counted` have been counted
     with torch.inference_mode():
         for start in range(0, len(tokens), max_len // 2):
             window = torch.tensor(tokens[start : start + max_len + 1])
-            if start + len(window) <= done:
+            if start + len(window) <= counted:
                 break
             logits = model(window[None, :-1])[0]  # (T, V)
-            new = done - start - 1  # the first target that counts
+            new = counted - start - 1  # the first target that counts
             total += F.cross_entropy(logits[new:], window[1 + new :], reduction="sum").item()
-            done = start + len(window)
+            counted = start + len(window)
     return total
