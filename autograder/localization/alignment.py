@@ -1,8 +1,8 @@
 """Which values of a recorded call are right, by comparing them with the values of correct code in the same call.
 
-A value is *right* if correct code computes the same value, or if something right was computed from it: a program may
-compute differently, and a wrong number does not lead to right ones. The first wrong values computed from right ones are
-the places to look at (`suspects`).
+A value is *right* if correct code computes the same value, or if something right was computed from it. The second rule
+is needed because a program may compute differently; and a wrong number does not lead to right ones. The first wrong
+values computed from right ones are the places to look at (`suspects`).
 """
 
 from dataclasses import dataclass

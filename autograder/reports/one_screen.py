@@ -11,8 +11,8 @@ from autograder.reports.console import print_stage, print_total
 def one_screen(console: Console, report: Report, verbose: bool, lines_below: int) -> str:
     """The text of a verdict. On a terminal it fits the screen, minus the last lines, which the caller uses.
 
-    If it is too long, passed tests are only counted; then only the first failing test is explained; finally the end of
-    the explanation is cut, since its beginning says what is wrong and names the known mistake.
+    If it is too long, passed tests are only counted. If that is not enough, only the first failing test is explained.
+    Finally the end of the explanation is cut, since its beginning says what is wrong and names the known mistake.
     """
     if not console.is_terminal:
         return drawn(console, report, verbose)

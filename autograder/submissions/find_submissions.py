@@ -1,8 +1,8 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
-Every file of a download is accounted for in one of three ways: it belongs to a student, as its path says; its name is
-on the list of files that systems add, and it is ignored; or it is reported as unclaimed. The student's key comes from
-the platform's naming pattern (loose_files.py), or else from the name of the folder or archive.
+Every file of a download is accounted for. Either its path names a student; or it is ignored, because systems add files
+of this name; or it is reported as unclaimed. The student's key comes from the platform's naming pattern
+(loose_files.py), or else from the name of the folder or archive.
 """
 
 import hashlib

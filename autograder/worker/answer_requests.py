@@ -1,7 +1,7 @@
 """The untrusted side: load the student's modules from their source text and answer calls.
 
-Nothing in this process is secret and nothing that it sends is trusted: it never sees an expected value, a tolerance
-or a verdict, and the grader checks the tensors itself. Requests (see `wire` for values):
+Nothing in this process is secret: it never sees an expected value, a tolerance or a verdict. Nothing that it sends is
+trusted: the grader checks the tensors itself. Requests (see `wire` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods to take from its stand-in},

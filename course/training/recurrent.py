@@ -29,8 +29,8 @@ def initialise_recurrent(model: Any) -> None:
 def precomputed_decoder(model: Any) -> None:
     """Move everything independent of the state out of the teacher-forcing loop, with the same result.
 
-    Outside the loop are attention's keys (W_k), the parts of the gates that depend on the tokens and the encoder
-    outputs (the context is a mean of these, and the gates are linear in it), and the scores over the vocabulary.
+    Outside the loop are attention's keys (W_k) and the scores over the vocabulary. So are the parts of the gates that
+    depend on the tokens and the encoder outputs: the context is their mean, and the gates are linear in it.
 
 
     Args:

@@ -90,8 +90,8 @@ def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_
 def surprise(model: Any, tokens: list[int], max_len: int) -> float:
     """Return the sum of -log p over all tokens except the first, in nats.
 
-    Each window overlaps the previous one by half, and only its new tokens count: every token is predicted from at least
-    half a window, except at the beginning of the text.
+    Each window overlaps the previous one by half, and only its new tokens count. So every token is predicted from at
+    least half a window, except at the beginning of the text.
     """
     import torch
     import torch.nn.functional as F
