@@ -71,14 +71,14 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
     return Signature(check, error.wrong.message, actual.shape, project(counted))
 
 
-def only_through(module: str, found: Signature) -> Signature:
+def only_through(module: str, observed: Signature) -> Signature:
     """The signature of a mistake in `module`, for comparison. The place is unknown if `module` is not in the traceback.
 
     Then other code raised the exception because of a wrong value, and many modules may compute wrong values.
     """
-    if not found.place or f"{module}.py" in found.place.split():
-        return found
-    return replace(found, place=ELSEWHERE)
+    if not observed.place or f"{module}.py" in observed.place.split():
+        return observed
+    return replace(observed, place=ELSEWHERE)
 
 
 def project(values: np.ndarray) -> tuple[float, ...]:
@@ -106,9 +106,9 @@ def same(first: Signature, second: Signature, dtype: str) -> bool:
 Known = list[tuple[str, Signature]]  # signatures of the known mistakes in a test, without those that pass it
 
 
-def matching(found: Signature, known: Iterable[tuple[str, Signature]], dtype: str) -> Iterator[str]:
+def matching(observed: Signature, known: Iterable[tuple[str, Signature]], dtype: str) -> Iterator[str]:
     """The ids of the known mistakes with this signature, the most likely ones first."""
-    return (mistake for mistake, other in known if same(found, other, dtype))
+    return (mistake for mistake, other in known if same(observed, other, dtype))
 
 
 def name_mistakes(
@@ -132,10 +132,10 @@ def name_mistakes(
     """
     refuted = {mistake for test in passed for mistake, _ in known[test]}
     matches = {
-        test: [mistake for mistake in matching(found, known[test], dtype) if mistake not in refuted]
-        for test, found in failed.items()
+        test: [mistake for mistake in matching(observed, known[test], dtype) if mistake not in refuted]
+        for test, observed in failed.items()
     }
-    sure = any(found.projections for found in failed.values())
+    sure = any(observed.projections for observed in failed.values())
     for mistake in next(iter(matches.values()), []):
         if all(mistake in others for others in matches.values()):
             return dict.fromkeys(failed, Named(mistake, sure))

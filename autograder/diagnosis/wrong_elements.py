@@ -56,7 +56,7 @@ def pattern(
         lambda: _reordered(actual, expected, counted, limit) if everywhere else None,
         lambda: _shifted(actual, expected, counted, limit) if everywhere else None,
     )
-    return next((found for finder in finders if (found := finder())), None)
+    return next((sentence for finder in finders if (sentence := finder())), None)
 
 
 def _factor(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:

@@ -181,11 +181,11 @@ def _missing_step(alignment: Alignment, node: int) -> tuple[str, bool]:
     first = [
         number for number in alignment.missing_steps if not steps[number].after and steps[number].operation in on_line
     ]
-    found = after or first[:1]
-    if not found:
+    candidates = after or first[:1]
+    if not candidates:
         return "", False
-    step, operation = steps[found[0]], trace.operations[node]
-    later = {later_step.operation for later_step in steps[found[0] + 1 :] if found[0] in later_step.after}
+    step, operation = steps[candidates[0]], trace.operations[node]
+    later = {later_step.operation for later_step in steps[candidates[0] + 1 :] if candidates[0] in later_step.after}
     return step.name, operation in later and step.operation not in on_line
 
 

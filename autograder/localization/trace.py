@@ -102,8 +102,8 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         raise Unreadable
     if len(edges) and not (_within(edges, 0, n) and (edges[:, 0] < edges[:, 1]).all()):
         raise Unreadable
-    found, sizes = _numbers(results, n), tuple(_shape(shape) for shape in _list(shapes, 1000))
-    if len(found) != len(sizes):
+    result_nodes, sizes = _numbers(results, n), tuple(_shape(shape) for shape in _list(shapes, 1000))
+    if len(result_nodes) != len(sizes):
         raise Unreadable
     inputs: list[list[int]] = [[] for _ in range(n)]
     for source, node in edges.tolist():
@@ -121,7 +121,7 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         inputs=tuple(map(tuple, inputs)),
         steps=tuple(_step(step, n) for step in _list(steps, TRACE_NODES)),
         calls=tuple(_call(call, number, n, lines) for number, call in enumerate(known)),
-        results=found,
+        results=result_nodes,
         shapes=sizes,
         raised=into,
         raised_at=at,

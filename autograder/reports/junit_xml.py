@@ -9,19 +9,19 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from autograder.reports.verdict import Part, Test, Verdict
 
 
-def junit(found: Verdict) -> str:
+def junit(verdict: Verdict) -> str:
     """The XML text of a student's verdict."""
-    root = Element("testsuites", name=found["title"])
+    root = Element("testsuites", name=verdict["title"])
     totals = [0, 0, 0, 0]
-    for stage in found["stages"]:
+    for stage in verdict["stages"]:
         suite = SubElement(root, "testsuite", name=stage["name"])
-        tests = [test for test in found["tests"] if test["stage"] == stage["name"]]
+        tests = [test for test in verdict["tests"] if test["stage"] == stage["name"]]
         cases = [case for test in tests for case in _cases(test)]
         suite.extend(cases)
         counts = [len(cases), *(sum(case.find(kind) is not None for case in cases) for kind in KINDS)]
         _count(suite, counts, sum(test["seconds"] for test in tests))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-    _count(root, totals, found["engine"]["seconds"])
+    _count(root, totals, verdict["engine"]["seconds"])
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 

@@ -10,24 +10,24 @@ MARKS = {"passed": "✅", "not started": "⬜"}
 MOST = 250_000  # characters; GitHub refuses a summary of more than 1 MiB
 
 
-def summary(found: Verdict) -> str:
+def summary(verdict: Verdict) -> str:
     """The stages with their points, the tests, and the fault of each test that did not pass."""
     lines = [
-        f"## {plain(found['title'])}: {score_line(found)}",
+        f"## {plain(verdict['title'])}: {score_line(verdict)}",
         "",
         *("| test | verdict | points |", "|---|---|---|"),
     ]
-    tests = {test["id"]: test for test in found["tests"]}
+    tests = {test["id"]: test for test in verdict["tests"]}
     mistakes: dict[str, str] = {}  # known mistake -> the title of the first test with it
-    for stage in found["stages"]:
+    for stage in verdict["stages"]:
         extra = " (extra credit)" if stage["extra_credit"] and "extra" not in stage["title"] else ""
         score = f"{points(stage['points'])} of {points(stage['max_points'])}"
         lines.append(f"| **{stage['number']}. {plain(stage['title'])}{extra}** | | **{score}** |")
-        for test in found["tests"]:
+        for test in verdict["tests"]:
             if test["stage"] == stage["name"]:
                 score = f"{points(test['points'])} of {points(test['max_points'])}"
                 lines.append(f"| {plain(test['title'])} | {_cell(test, tests, mistakes)} | {score} |")
-    if found["outcome"] == "fault":
+    if verdict["outcome"] == "fault":
         lines += ["", "The grader itself failed in at least one test; this says nothing about your code."]
     return "\n".join([*lines, "", "More: `python grade.py --verbose`, or `check(...)` in the notebooks.", ""])
 
@@ -53,7 +53,7 @@ def plain(text: str) -> str:
     return "".join(f"\\{char}" if char in "\\`*_{}[]()#+!|~$@" else char for char in shown)
 
 
-def write_summary(found: Verdict, path: Path) -> None:
+def write_summary(verdict: Verdict, path: Path) -> None:
     """Append the table to a file, as GitHub requires.
 
     Raises:
@@ -61,6 +61,6 @@ def write_summary(found: Verdict, path: Path) -> None:
     """
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(summary(found)[:MOST])
+            file.write(summary(verdict)[:MOST])
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error

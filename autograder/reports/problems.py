@@ -13,7 +13,7 @@ PER_STEP = 10  # GitHub shows at most this many annotations of each level per st
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def diagnostics(found: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
+def diagnostics(verdict: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
     """The diagnostics of all tests without duplicates, with paths relative to where the reader starts.
 
     Args:
@@ -26,7 +26,7 @@ def diagnostics(found: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
         below = folder.resolve()
     unique = {
         (diagnostic["file"], diagnostic["line"], diagnostic["severity"], diagnostic["message"]): diagnostic
-        for test in reversed(found["tests"])
+        for test in reversed(verdict["tests"])
         for diagnostic in test["diagnostics"]
     }
     placed = [diagnostic.copy() for diagnostic in unique.values()]
@@ -35,18 +35,19 @@ def diagnostics(found: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
     return sorted(placed, key=lambda diagnostic: (diagnostic["file"], diagnostic["line"]))
 
 
-def problem_lines(found: Iterable[Diagnostic]) -> list[str]:
+def problem_lines(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """Lines `file:line: severity: message [test]`."""
     return [
-        f"{entry['file']}:{entry['line']}: {entry['severity']}: {entry['message']} [{entry['code']}]" for entry in found
+        f"{entry['file']}:{entry['line']}: {entry['severity']}: {entry['message']} [{entry['code']}]"
+        for entry in diagnostics
     ]
 
 
-def annotations(found: Iterable[Diagnostic]) -> list[str]:
+def annotations(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """GitHub commands that show the diagnostics in the diff, the most severe first, within GitHub's limits."""
     shown: Counter[str] = Counter()
     lines = []
-    for diagnostic in found:
+    for diagnostic in diagnostics:
         level = LEVELS[diagnostic["severity"]]
         shown[level] += 1
         if shown[level] <= PER_STEP:

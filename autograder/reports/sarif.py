@@ -7,13 +7,13 @@ from autograder.reports.verdict import Diagnostic, Verdict
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def sarif(found: Verdict) -> dict[str, Any]:
+def sarif(verdict: Verdict) -> dict[str, Any]:
     """A SARIF log of a student's verdict: a rule for each test, a result for each diagnostic."""
-    rules = [{"id": test["id"], "shortDescription": {"text": test["title"] or test["id"]}} for test in found["tests"]]
-    results = [result(diagnostic) for test in found["tests"] for diagnostic in test["diagnostics"]]
+    rules = [{"id": test["id"], "shortDescription": {"text": test["title"] or test["id"]}} for test in verdict["tests"]]
+    results = [result(diagnostic) for test in verdict["tests"] for diagnostic in test["diagnostics"]]
     run = {
         "tool": {"driver": {"name": "autograder", "rules": rules}},
-        "invocations": [{"executionSuccessful": found["outcome"] != "fault"}],
+        "invocations": [{"executionSuccessful": verdict["outcome"] != "fault"}],
         "results": results,
     }
     return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}

@@ -171,13 +171,13 @@ def _without_times(report: Report) -> Report:
     return replace(report, stages=tuple(stages), seconds=0.0)
 
 
-def score_line(found: Verdict) -> str:
+def score_line(verdict: Verdict) -> str:
     """The points in words: "87 of 100 points, and 10 of 10 extra"."""
-    extra = f"{points(found['extra_points'])} of {points(found['max_extra_points'])} extra"
-    required = f"{points(found['points'])} of {points(found['max_points'])} points"
-    if not found["max_points"]:
+    extra = f"{points(verdict['extra_points'])} of {points(verdict['max_extra_points'])} extra"
+    required = f"{points(verdict['points'])} of {points(verdict['max_points'])} points"
+    if not verdict["max_points"]:
         return f"{extra} points"
-    return f"{required}, and {extra}" if found["max_extra_points"] else required
+    return f"{required}, and {extra}" if verdict["max_extra_points"] else required
 
 
 def _stage(stage: StageResult) -> Stage:
@@ -287,9 +287,9 @@ def fault_report(assignment: Assignment) -> Report:
     return Report(assignment.title, "", tuple(stages), seconds=0)
 
 
-def as_text(found: Any) -> str:
+def as_text(value: Any) -> str:
     """JSON text for a file."""
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_text(text: str, path: Path) -> None:
