@@ -352,7 +352,7 @@ class StageTestCase(unittest.TestCase):
         raise Incorrect(Wrong(f"the call changes its argument {name}", (why,)), self.student.last_call, changes=name)
 
     def equal(self, after: Any, before: Any) -> bool:
-        """Whether an argument still equals the value that was sent."""
+        """Whether an argument is what was sent."""
         if isinstance(before, list):
             return isinstance(after, list) and len(after) == len(before) and all(map(self.equal, after, before))
         if not isinstance(before, np.ndarray):

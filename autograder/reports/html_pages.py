@@ -97,10 +97,10 @@ def _environment() -> Environment:
 
 
 def render(template: str, script: str = "", **values: Any) -> str:
-    """A self-contained page: its policy allows only its own style and script.
+    """A page, complete in itself: its policy allows nothing but its own style and script, so no other can run.
 
     Args:
-        script: the name of a file beside the templates, for the staff's pages. Students' pages have no script.
+        script: the name of a file beside the templates, for pages of the staff. Pages for students have none.
     """
     environment = _environment()
     style = environment.get_template("style.css").render()

@@ -1,9 +1,9 @@
-"""review.csv: the staff's decisions over the grader. It survives regrading and affects grades, feedback and exports.
+"""review.csv: what the staff decided over the grader. It survives regrading and goes into grades, feedback and exports.
 
-A row: student, test, points, reason, who, when. With points, it sets the points of a test or of a part of it: `test` is
-written as in grades.csv, "stage.test" or "stage.test.part"; the stage is optional. Without points, it is a comment on a
-test or, without a test, on the whole submission. The reason is for the student. A row without points and reason means
-that somebody has looked at the submission; the student does not see it.
+A row: student, test, points, reason, who, when. With points it sets those of a test, or of a part of it: `test` is
+written as in grades.csv, "stage.test" or "stage.test.part"; the stage may be left out. Without points it is a comment,
+on a test or, without one, on the whole. The reason is for the student. A row without points and reason says that
+somebody has looked at the submission; the student does not see it.
 """
 
 import re
@@ -20,7 +20,7 @@ from course.errors import UserError
 
 NAME = "review.csv"
 COLUMNS = ("student", "test", "points", "reason", "who", "when")
-GRADED = re.compile(r"(?:[^.]+\.)?(?P<test>test\w*)(?:\.(?P<part>.+))?")  # as a column of grades.csv is named
+GRADED = re.compile(r"(?:[^.]+\.)?(?P<test>test\w*)(?:\.(?P<part>.+))?")  # as a column of grades.csv is called
 MOST_ERRORS = 20
 
 
@@ -29,39 +29,39 @@ class Decision:
     """A row of review.csv."""
 
     student: str
-    test: str  # "" for a comment on the whole submission
+    test: str  # "" for a comment on the whole
     points: Decimal | None  # None for a comment
     reason: str
     who: str
     when: str
-    part: str = ""  # of the test; "" for the whole test
-    row: int = 0  # its number in the file
+    part: str = ""  # of the test; "" for all of it
+    row: int = 0  # in the file
 
     @property
     def by(self) -> str:
-        """The author and the time, in words."""
+        """Who and when, in words."""
         return ", ".join(filter(None, (self.who, self.when)))
 
     @property
     def graded(self) -> str:
-        """The test, with its part if there is one."""
+        """The test, and the part of it."""
         return f"{self.test}.{self.part}" if self.part else self.test
 
 
 def read_review(folder: Path) -> dict[str, list[Decision]]:
-    """The decisions of a class by student, in file order; empty if there is no review.csv.
+    """The decisions of a class by student, in their order; nothing if there is no review.csv.
 
     Raises:
-        UserError: if the file is invalid, or rows are wrong: points without a test, points that are not a number of at
-            least 0, points without a reason, or two rows with points for the same test. The message lists all of them.
+        UserError: if the file is not one, or rows are wrong: points for no test, points that are not a number of at
+            least 0, no reason for them, or two rows with points for the same test. All of them are named at once.
     """
-    decisions, wrong = parse_review(folder)
+    found, wrong = parse_review(folder)
     refuse(folder / NAME, wrong)
-    return decisions
+    return found
 
 
 def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
-    """The decisions of a class by student, and messages about wrong rows.
+    """The decisions of a class by student, and what is wrong with rows, in words.
 
     Raises:
         UserError: if the file cannot be read at all.
@@ -73,22 +73,22 @@ def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
     at = {cell.strip().lower(): place for place, cell in enumerate(sheet.header)}
     if missing := [name for name in COLUMNS if name not in at]:
         raise UserError(f"{path} lacks the column {', '.join(missing)}; its columns are {', '.join(COLUMNS)}")
-    decisions: dict[str, list[Decision]] = defaultdict(list)
+    found: dict[str, list[Decision]] = defaultdict(list)
     wrong: list[str] = []
     for row in range(1, len(sheet.rows)):
         cells = {name: sheet.cell(row, at[name]) for name in COLUMNS}
         if any(cells.values()):
             decision, problems = _decision(cells, sheet.row_in_file(row))
-            wrong += problems or _conflicts(decision, decisions[decision.student])
-            decisions[decision.student].append(decision)
-    return dict(decisions), wrong
+            wrong += problems or _conflicts(decision, found[decision.student])
+            found[decision.student].append(decision)
+    return dict(found), wrong
 
 
 def refuse(file: Path | str, wrong: Sequence[str]) -> None:
-    """Raise one error about everything that is wrong in a file.
+    """Name everything that is wrong in a file.
 
     Raises:
-        UserError: if anything is wrong.
+        UserError: if something is.
     """
     if wrong:
         more = [f"and {len(wrong) - MOST_ERRORS} more"] if len(wrong) > MOST_ERRORS else []
@@ -96,9 +96,9 @@ def refuse(file: Path | str, wrong: Sequence[str]) -> None:
 
 
 def _decision(cells: Mapping[str, str], row: int) -> tuple[Decision, list[str]]:
-    """The decision in a row, and messages about the row."""
+    """A row, and what is wrong with it."""
     wrong = []
-    # grades.csv puts an apostrophe before a name that a spreadsheet would interpret as a formula.
+    # grades.csv has an apostrophe before a name that a spreadsheet would take for a formula.
     student = cells["student"].removeprefix("'")
     if not student:
         wrong.append(f"row {row} names no student")
@@ -120,7 +120,7 @@ def _decision(cells: Mapping[str, str], row: int) -> tuple[Decision, list[str]]:
 
 
 def _conflicts(decision: Decision, others: Iterable[Decision]) -> list[str]:
-    """Messages about two rows that set the same points: their order must not decide."""
+    """Two rows that set the same points: which of them counts must not depend on their order."""
     return [
         f"rows {other.row} and {decision.row} both set points of {decision.student} for {decision.test}: keep one"
         for other in others
@@ -131,53 +131,45 @@ def _conflicts(decision: Decision, others: Iterable[Decision]) -> list[str]:
 
 
 def write_empty(folder: Path) -> None:
-    """Create review.csv with its header, unless it exists."""
+    """Make review.csv with its heading, unless it is there."""
     if not (folder / NAME).exists():
         (folder / NAME).write_text(",".join(COLUMNS) + "\r\n", encoding="utf-8-sig", newline="")
 
 
 def set_points(decisions: Iterable[Decision]) -> list[Decision]:
     """The decisions that set points."""
-    return [decision for decision in decisions if decision.points is not None]
+    return [one for one in decisions if one.points is not None]
 
 
 def misfits(report: Report, decisions: Iterable[Decision]) -> list[str]:
-    """Messages about decisions on a test or part that does not exist, or with more points than it has."""
+    """Decisions about a test or part that does not exist, or with more points than it has, in words."""
     tests = {test.name: test for test in report.tests}
     wrong = []
-    for decision in decisions:
-        place = f"row {decision.row}: {decision.student}"
-        if (test := tests.get(decision.test)) is None:
-            wrong += (
-                [f"{place} has no test {decision.test!r}; the tests are {', '.join(tests)}"] if decision.test else []
-            )
+    for one in decisions:
+        place = f"row {one.row}: {one.student}"
+        if (test := tests.get(one.test)) is None:
+            wrong += [f"{place} has no test {one.test!r}; the tests are {', '.join(tests)}"] if one.test else []
             continue
         most = {part.name: part.max_points for part in test.parts} | {"": test.max_points}
-        if decision.part not in most:
+        if one.part not in most:
             parts = ", ".join(filter(None, most)) or "none"
-            wrong.append(f"{place} has no part {decision.part!r} of {decision.test}; its parts are: {parts}")
-        elif decision.points is not None and decision.points > Decimal(str(most[decision.part])):
-            wrong.append(
-                f"{place} gets {decision.points} points for {decision.graded}, which has {most[decision.part]:g}"
-            )
+            wrong.append(f"{place} has no part {one.part!r} of {one.test}; its parts are: {parts}")
+        elif one.points is not None and one.points > Decimal(str(most[one.part])):
+            wrong.append(f"{place} gets {one.points} points for {one.graded}, which has {most[one.part]:g}")
     return wrong
 
 
 def decided_points(
     test: str, points: Fraction, parts: Sequence[tuple[str, Fraction, Fraction]], decisions: Iterable[Decision]
 ) -> tuple[Fraction, list[Fraction]]:
-    """The points of a test and of its parts after the decisions; the parts add up to the test.
+    """The points of a test and of its parts after the decisions; parts add up to the test.
 
     If a decision sets the points of a whole test, its parts take up the difference one after the other.
 
     Args:
         parts: name, points and maximum of each.
     """
-    changed = {
-        decision.part: Fraction(decision.points)
-        for decision in decisions
-        if decision.test == test and decision.points is not None
-    }
+    changed = {one.part: Fraction(one.points) for one in decisions if one.test == test and one.points is not None}
     if not parts:
         return changed.get("", points), []
     left = changed[""] - points if "" in changed else Fraction(0)
@@ -190,27 +182,25 @@ def decided_points(
 
 
 def with_review(report: Report, decisions: list[Decision]) -> Report:
-    """A report with the staff's decisions.
+    """A report with what the staff decided.
 
     Raises:
         UserError: if a decision does not fit the report.
     """
     refuse(NAME, misfits(report, decisions))
-    commented = [decision for decision in decisions if decision.reason]
+    said = [one for one in decisions if one.reason]
 
-    def words(decision: Decision, test: TestResult) -> str:
-        note = f"{decision.reason} ({decision.by})" if decision.by else decision.reason
-        if decision.points is None:
+    def words(one: Decision, test: TestResult) -> str:
+        note = f"{one.reason} ({one.by})" if one.by else one.reason
+        if one.points is None:
             return note
-        was = {part.name: part.points for part in test.parts}.get(decision.part, test.points)
-        for_part = f" for {decision.part}" if decision.part else ""
-        return f"Points{for_part} changed by the staff from {was:g} to {float(decision.points):g}: {note}"
+        was = {part.name: part.points for part in test.parts}.get(one.part, test.points)
+        of = f" for {one.part}" if one.part else ""
+        return f"Points{of} changed by the staff from {was:g} to {float(one.points):g}: {note}"
 
     def reviewed(test: TestResult) -> TestResult:
-        about = [decision for decision in commented if decision.test == test.name]
-        notes = "; ".join(
-            words(decision, test) for decision in sorted(about, key=lambda decision: decision.points is None)
-        )
+        about = [one for one in said if one.test == test.name]
+        notes = "; ".join(words(one, test) for one in sorted(about, key=lambda one: one.points is None))
         if not set_points(about):
             return replace(test, reviewed=notes)
         parts = [(part.name, Fraction(part.points), Fraction(part.max_points)) for part in test.parts]
@@ -219,9 +209,5 @@ def with_review(report: Report, decisions: list[Decision]) -> Report:
         return replace(test, points=float(points), parts=after, reviewed=notes)
 
     stages = tuple(replace(stage, tests=tuple(map(reviewed, stage.tests))) for stage in report.stages)
-    general = tuple(
-        f"{decision.reason} ({decision.by})" if decision.by else decision.reason
-        for decision in commented
-        if not decision.test
-    )
+    general = tuple(f"{one.reason} ({one.by})" if one.by else one.reason for one in said if not one.test)
     return replace(report, stages=stages, comments=general)

@@ -1,4 +1,4 @@
-"""The page on which the staff enters comments and points; it saves review.csv. Not for students."""
+"""The page on which the staff writes comments and points; it saves review.csv. Not for students."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,10 +13,10 @@ from autograder.reports.short_verdict import points
 def review_html(
     reports: Iterable[Report], decisions: Mapping[str, Sequence[Decision]], pages: Mapping[str, str]
 ) -> str:
-    """The page for a class. Write it as UTF-8, beside review.csv.
+    """The page about a class. Write it as UTF-8, beside review.csv.
 
     Args:
-        reports: one per submission, including the staff's decisions. They are read once.
+        reports: one a submission, with what the staff decided. They are gone through once.
         decisions: the rows of review.csv by student.
         pages: file names in the folder `staff` beside the page, by student.
     """
@@ -28,8 +28,8 @@ def review_html(
             graded[test.name] = test
             graded |= {f"{test.name}.{part.name}": part for part in test.parts}
         tests = {
-            name: {"points": points(outcome.points), "most": outcome.max_points, "status": outcome.status}
-            for name, outcome in graded.items()
+            name: {"points": points(one.points), "most": one.max_points, "status": one.status}
+            for name, one in graded.items()
         }
         students.append(
             {
@@ -41,14 +41,14 @@ def review_html(
         )
     rows = [
         {
-            "student": decision.student,
-            "test": decision.graded,
-            "points": "" if decision.points is None else f"{decision.points:f}",
-            "reason": decision.reason,
-            "who": decision.who,
-            "when": decision.when,
+            "student": one.student,
+            "test": one.graded,
+            "points": "" if one.points is None else f"{one.points:f}",
+            "reason": one.reason,
+            "who": one.who,
+            "when": one.when,
         }
         for several in decisions.values()
-        for decision in several
+        for one in several
     ]
     return render("review.html", script="review.js", title=title, data=as_json({"students": students, "rows": rows}))

@@ -10,12 +10,12 @@ AFTER_SEPARATOR = re.compile(r"([;|,\t\r\n][\"']?\s*)([=+\-@])")
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it appears completely or not at all, whenever the process or the machine stops.
+    """Write a file that appears whole or not at all, whenever the process or the machine stops.
 
     Raises:
         UserError: if it cannot be written.
     """
-    partial = path.parent / ".partial"  # a single name, so at most one is ever left behind
+    partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
     try:
         with partial.open("wb") as file:
             file.write(data)
