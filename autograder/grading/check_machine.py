@@ -54,7 +54,7 @@ def findings() -> Iterator[Finding]:
 
 
 def stored_files() -> Iterator[Finding]:
-    """Whether checkpoints and expected tensors are complete, and whether hidden tests can be run."""
+    """Whether checkpoints and expected tensors can be read to the end, and whether hidden tests can be run."""
     for name, error in broken().items():
         yield Finding(f"assignment {name}", str(error), fine=False)
     for name in sorted({name for assignment in assignments().values() for name in assignment.checkpoints}):

@@ -39,11 +39,11 @@ class Broken:
 @cache
 def _found() -> tuple[Assignment | Broken, ...]:
     """Return all assignments in the assignments' folder, in teaching order."""
-    entries = [_entry(path) for path in ASSIGNMENTS.glob(f"*/{FILE}")]
+    entries = [_one(path) for path in ASSIGNMENTS.glob(f"*/{FILE}")]
     return tuple(sorted(entries, key=lambda entry: (entry.order, entry.name)))
 
 
-def _entry(path: Path) -> Assignment | Broken:
+def _one(path: Path) -> Assignment | Broken:
     try:
         return read(path)
     except UserError as error:

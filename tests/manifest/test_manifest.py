@@ -194,7 +194,7 @@ def test_a_broken_assignment_that_would_be_meant_is_not_passed_over(beside):
 def test_a_file_that_is_no_toml_comes_last(tmp_path, monkeypatch):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "assignment.toml").write_text("order = ", encoding="utf-8")
-    one = manifest._entry(tmp_path / "bad" / "assignment.toml")
+    one = manifest._one(tmp_path / "bad" / "assignment.toml")
     assert isinstance(one, Broken)
     assert one.order == float("inf")
 
