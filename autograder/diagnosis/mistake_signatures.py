@@ -72,9 +72,9 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
 
 
 def only_through(module: str, observed: Signature) -> Signature:
-    """The signature of a mistake in `module`, for comparison. The place is unknown if `module` is not in the traceback.
+    """The signature of a mistake in `module`, for comparison. Its place is `ELSEWHERE` if the traceback lacks `module`.
 
-    Then other code raised the exception because of a wrong value, and many modules may compute wrong values.
+    Then other code raised the exception because of a wrong value, and any module may have computed that value.
     """
     if not observed.place or f"{module}.py" in observed.place.split():
         return observed
