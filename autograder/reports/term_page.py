@@ -55,5 +55,5 @@ def rows_of(assignments: Sequence[Assessed]) -> list[Row]:
 
 def term_html(assignments: Sequence[Assessed]) -> str:
     """The page. Write it as UTF-8."""
-    full = sum(assessed.full for assessed in assignments)
+    full = sum(one.full for one in assignments)
     return render("term.html", script="class.js", assignments=assignments, students=rows_of(assignments), full=full)
