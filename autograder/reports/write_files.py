@@ -1,4 +1,4 @@
-"""Files that are written for people: whole or not at all, and with nothing in them that a spreadsheet executes."""
+"""Write files for people: completely or not at all, with no text that a spreadsheet would execute."""
 
 import os
 import re
@@ -29,6 +29,6 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def harmless(text: str) -> str:
-    """Text for a cell that a spreadsheet takes for a formula otherwise, also one that splits lines at semicolons."""
+    """Text for a cell that a spreadsheet cannot mistake for a formula, even if it splits lines at semicolons."""
     text = AFTER_SEPARATOR.sub(r"\1'\2", text)
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text

@@ -185,7 +185,7 @@ class ForkingWorkers:
         self._control, theirs = socket.socketpair()
         self._provided: set[str] = set()
         self._asking = threading.Lock()  # stages may be graded at the same time
-        self._complaints, self._said = Printed(), ""
+        self._complaints, self._reason = Printed(), ""
         command = python_command(
             f"from autograder.worker.warm_process import main; main({theirs.fileno()}, {confined=}, {landlock=})"
         )
@@ -227,8 +227,8 @@ class ForkingWorkers:
         with contextlib.suppress(ConnectionError):
             data = self._control.recv(ID.size, socket.MSG_WAITALL)
         if len(data) < ID.size:
-            self._said = self._said or self._complaints.take()
-            raise not_started(self._process.wait(), self._said)
+            self._reason = self._reason or self._complaints.take()
+            raise not_started(self._process.wait(), self._reason)
         return int(ID.unpack(data)[0])
 
     def close(self) -> None:

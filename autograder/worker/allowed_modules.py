@@ -3,8 +3,8 @@
 Much of torch is written in Python, and some of that computes attention: the parts that translate, trace or quantize
 models. Such a module is loaded with torch, or when an optimizer is used. A list of forbidden modules would never be
 complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are hidden: they
-are neither in `sys.modules` nor attributes of their packages, and importing one fails. torch itself can still use them,
-because some of its functions import modules when they are called.
+are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own code can still
+use them, because some of its functions import modules when they are called.
 
 Functions in hidden modules that look like attention are also emptied, so that no other reference to them helps.
 """

@@ -1,7 +1,7 @@
 """An unconfined worker refuses what a confined one cannot do, so that students learn of it before they submit.
 
-This protects nothing. It is for the student's own run, where a module could read a file, draw into one, or start a
-process or a thread, and then fail in the graded run. Python reports such steps before they happen (PEP 578).
+This protects nothing. In the student's own run, a module could read or write a file, or start a process or a thread. It
+would then fail in the graded run. Python reports such steps before they happen (PEP 578).
 """
 
 import errno
