@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
 from autograder.questions.answers import read_points
-from autograder.reports.review_file import Decision, decided_points, read_review, set_points
+from autograder.reports.review_file import Decision, adjustment, changing, decided_points, read_review
 from autograder.reports.write_files import harmless
 from course.errors import UserError
 
@@ -64,7 +64,7 @@ def read_class(folder: Path) -> ClassGrades:
             ungraded[entry["student"]] = f"the grader failed: {again}"
         else:
             decisions = review.get(entry["student"], [])
-            changed = {decision.test for decision in set_points(decisions)}
+            changed = {decision.graded for decision in changing(decisions)}
             total_points = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
             if abs(_fraction(total) - total_points.required - total_points.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
@@ -119,8 +119,8 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
-    """Apply the points set by the staff to a report."""
-    changed = {decision.test for decision in set_points(decisions)}
+    """Apply the points that the staff changed to a report."""
+    changed = {decision.test for decision in changing(decisions)}
     for stage in report["stages"]:
         for test in stage["tests"]:
             if test["name"] in changed:
@@ -128,7 +128,10 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
                     (part["name"], Fraction(part["points"]), Fraction(part["max_points"]))
                     for part in test.get("parts", ())
                 ]
-                test["points"], _ = decided_points(test["name"], Fraction(test["points"]), parts, decisions)
+                points, most = Fraction(test["points"]), Fraction(test["max_points"])
+                test["points"], _ = decided_points(test["name"], points, most, parts, decisions)
+        sums = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in ("points", "max_points"))
+        stage["adjustment"] = adjustment(stage["name"], *sums, decisions)
     return report
 
 
@@ -141,8 +144,9 @@ def with_questions(points: Points, asked: Mapping[str, tuple[Fraction, Fraction]
 
 def _points(report: dict[str, Any]) -> Points:
     def total(extra: bool, key: str) -> Fraction:
-        stages = (stage for stage in report["stages"] if stage["extra_credit"] is extra)
-        return sum((Fraction(test[key]) for stage in stages for test in stage["tests"]), Fraction(0))
+        stages = [stage for stage in report["stages"] if stage["extra_credit"] is extra]
+        of_staff = [Fraction(stage.get("adjustment", 0)) for stage in stages] if key == "points" else []
+        return sum((*(Fraction(test[key]) for stage in stages for test in stage["tests"]), *of_staff), Fraction(0))
 
     reached, most = ([total(extra, key) for extra in (False, True)] for key in ("points", "max_points"))
     points = Points(reached[0], reached[1], most[0], most[1])
