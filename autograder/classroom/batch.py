@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -16,6 +17,7 @@ from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
 from autograder.classroom.left_out import LeftOut
 from autograder.classroom.saved_results import Records, grader_hash
+from autograder.gradebooks.groups import Member
 from autograder.manifest import Assignment
 from autograder.reports.console import clean
 from autograder.sandbox.limits import SUBMISSION_SECONDS
@@ -48,6 +50,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--regrade", type=Path, metavar="FILE", help="regrade only the students in this file, one name per line"
+    )
+    parser.add_argument(
+        "--groups", type=Path, metavar="FILE", help="CSV with the columns group and student; kept in DIR for later runs"
     )
     parser.add_argument("--visible-only", action="store_true", help="skip the hidden tests")
     parser.add_argument("--unconfined", action="store_true", help="run the submissions without confinement")
@@ -153,6 +158,8 @@ def grade_class(
     again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
+    if args.groups and records.set_groups(args.groups):
+        fresh |= by_name.keys()
     records.refuse_misfits(found)
     if again is not None:
         refuse_mixture([one.student for one in found if one.student not in again and records.others(one, settings)])
@@ -196,6 +203,8 @@ def grade_class(
         print("The submissions were not confined: a hostile one could have changed any grade.")
     print(clean(str(left_out)))
     print_end(found, records)
+    for line in groups_of(records.members(found)):
+        print(clean(line))
     if faults:
         print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
         for student, fault in sorted(faults.items()):
@@ -262,6 +271,15 @@ def print_end(found: list[Found], records: Records) -> None:
         print(f"review.csv names {', '.join(nobody)}, but no submission has that name.")
 
 
+def groups_of(members: list[Member]) -> list[str]:
+    """What to say about groups; nothing if there are none."""
+    grouped = [one for one in members if one.group]
+    groups = {one.group: one for one in grouped}
+    problems = [f"  {group}: {one.why}" for group, one in groups.items() if one.why]
+    said = f"Groups: {counted(len(groups), 'group')} of {counted(len(grouped), 'student')}."
+    return [said, *problems] if groups else []
+
+
 def counted(number: int, what: str) -> str:
     """A number with its noun."""
     return f"{number} {what}{'' if number == 1 else 's'}"
@@ -272,7 +290,13 @@ def write_gradebook(found: list[Found], records: Records, chosen: Assignment, ur
     from autograder.gradebooks.nbgrader import place_of, write_points
 
     place = place_of(url)
-    graded = ((submission, report) for submission in found if (report := records.report(submission)) is not None)
+    by_name = {submission.student: submission for submission in found}
+    members = ((one.student, by_name[one.submission]) for one in records.members(found) if one.submission)
+    graded = (
+        (replace(submission, student=student), report)
+        for student, submission in members
+        if (report := records.report(submission)) is not None
+    )
     write_points(place, chosen, graded)
     return place.name
 

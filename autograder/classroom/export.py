@@ -10,6 +10,8 @@ from pathlib import Path
 from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster, only_column
 from autograder.gradebooks.class_grades import ClassGrades, read_class
 from autograder.gradebooks.grading_policy import Policy, number, shown
+from autograder.gradebooks.groups import read_groups
+from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import moodle_roster
 from autograder.gradebooks.policy_file import read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
@@ -86,6 +88,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
     similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
     similarity.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
+    similarity.add_argument("--groups", type=Path, metavar="FILE", help="CSV: group, student; members are not compared")
     return parser.parse_args(arguments)
 
 
@@ -94,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
         from autograder.classroom.similarity_export import export_similarity
 
         chosen, notes = assignment_of_class(args.assignment, args.submissions)
-        for line in [*notes, *export_similarity(args.submissions, args.out, chosen)]:
+        groups = read_groups(args.groups) if args.groups else None
+        for line in [*notes, *export_similarity(args.submissions, args.out, chosen, groups)]:
             print(clean(line))
         return DONE
     if args.kind == "feedback":
@@ -154,6 +158,9 @@ def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) ->
         times, notes = timestamps(find_submissions(args.submissions, chosen), chosen.name)
     if args.times:
         times |= times_in(args.times, policy.late.zone)
+    for student, submission in grades.submissions.items():  # of a group the submission's time is everybody's
+        if normal(submission) in times:
+            times.setdefault(normal(student), times[normal(submission)])
     return times, notes
 
 
@@ -183,10 +190,8 @@ def risky_cells(roster: Roster) -> list[str]:
 
 def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
     """Note extensions and times that belong to nobody, since they are often misspelt."""
-    from autograder.gradebooks.match_students import normal
-
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
-    known = {normal(name) for name in (*grades.points, *grades.ungraded, *rows)}
+    known = {normal(name) for name in (*grades.points, *grades.ungraded, *grades.submissions.values(), *rows)}
     extended = sorted(set(policy.late.extensions) - known) if policy.late else []
     notes = [f"the policy has an extension for {name!r}, but no submission has that name" for name in extended]
     return notes + [

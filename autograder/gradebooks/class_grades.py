@@ -5,7 +5,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,7 @@ from autograder.reports.review_file import Decision, adjustment, changing, decid
 from autograder.reports.write_files import harmless
 from course.errors import UserError
 
+KEYS = ("points", "max_points")
 TOLERANCE = Fraction(1, 1000)  # for rounding errors in a total
 
 
@@ -28,6 +29,7 @@ class ClassGrades:
     points: dict[str, Points]
     ungraded: dict[str, str]  # student -> why there are no points
     notes: tuple[str, ...]  # notes for the instructor on the class as a whole
+    submissions: dict[str, str] = field(default_factory=dict)  # student -> the group's submission that counts
 
     @property
     def full(self) -> Fraction:
@@ -45,7 +47,10 @@ def read_class(folder: Path) -> ClassGrades:
     try:
         name = str(json.loads((folder / "batch.json").read_bytes())["assignment"])
         table = io.StringIO((folder / "grades.csv").read_bytes().decode("utf-8-sig"), newline="")
-        rows = [(row["student"], row["total"], row["status"]) for row in csv.DictReader(table)]
+        rows = [
+            (row["student"], row["total"], row["status"], row.get("submission") or row["student"])
+            for row in csv.DictReader(table)
+        ]
     except FileNotFoundError as error:
         raise UserError(
             f"{folder} holds no finished results of batch ({error.filename} is missing): {again}"
@@ -56,19 +61,25 @@ def read_class(folder: Path) -> ClassGrades:
     points: dict[str, Points] = {}
     ungraded: dict[str, str] = {}
     unconfined = visible_only = 0
-    for cell, total, status in rows:
-        entry = entries.get(cell)
+    submissions: dict[str, str] = {}
+    of_submission: dict[str, Points] = {}  # which several students of a group share
+    for cell, total, status, handed_in in rows:
+        entry = entries.get(handed_in)
+        student = entry["student"] if entry and handed_in == cell else cell.removeprefix("'")
         if entry is None:
-            ungraded[cell] = "not graded" if status != "graded" else f"the result is missing or damaged: {again}"
+            ungraded[student] = status if status != "graded" else f"the result is missing or damaged: {again}"
         elif entry["fault"] or status != "graded":
-            ungraded[entry["student"]] = f"the grader failed: {again}"
+            ungraded[student] = f"the grader failed: {again}"
         else:
-            decisions = review.get(entry["student"], [])
-            changed = {decision.graded for decision in changing(decisions)}
-            total_points = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
+            if handed_in not in of_submission:
+                decisions = review.get(entry["student"], [])
+                changed = {decision.graded for decision in changing(decisions)}
+                of_submission[handed_in] = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
+            total_points = of_submission[handed_in]
             if abs(_fraction(total) - total_points.required - total_points.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
-            points[entry["student"]] = with_questions(total_points, asked, cell)
+            points[student] = with_questions(total_points, asked, cell)
+            submissions[student] = entry["student"]
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None
     if len({(decision.full, decision.all_extra) for decision in points.values()}) > 1:
@@ -78,7 +89,7 @@ def read_class(folder: Path) -> ClassGrades:
         notes.append(f"{unconfined} were graded without confinement: a hostile submission could have changed any grade")
     if visible_only:
         notes.append(f"{visible_only} were graded with the visible tests only")
-    return ClassGrades(name, points, ungraded, tuple(notes))
+    return ClassGrades(name, points, ungraded, tuple(notes), submissions)
 
 
 def _entries(folder: Path) -> dict[str, dict[str, Any]]:
@@ -130,8 +141,8 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
                 ]
                 points, most = Fraction(test["points"]), Fraction(test["max_points"])
                 test["points"], _ = decided_points(test["name"], points, most, parts, decisions)
-        sums = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in ("points", "max_points"))
-        stage["adjustment"] = adjustment(stage["name"], *sums, decisions)
+        points, most = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)
+        stage["adjustment"] = adjustment(stage["name"], points, most, decisions)
     return report
 
 

@@ -55,7 +55,7 @@ def parse_requests(sheet: Sheet) -> list[Request]:
         student = cells["student"].removeprefix("'")
         if not student or not cells["request"]:
             raise UserError(f"{sheet.path}, row {row} needs a student and a request")
-        found.append(Request(student, *(cells[name] for name in COLUMNS[1:]), row=row))
+        found.append(Request(**{**cells, "student": student}, row=row))
     return found
 
 

@@ -286,8 +286,8 @@ def with_review(report: Report, decisions: list[Decision]) -> Report:
 
     def staged(stage: StageResult) -> StageResult:
         tests = tuple(map(reviewed, stage.tests))
-        sums = (Fraction(sum(getattr(test, key) for test in tests)) for key in ("points", "max_points"))
-        changed = float(adjustment(stage.name, *sums, decisions))
+        points, most = (Fraction(sum(getattr(test, key) for test in tests)) for key in ("points", "max_points"))
+        changed = float(adjustment(stage.name, points, most, decisions))
         comments = tuple(one.comment for one in said if one.test == stage.name)
         return replace(stage, tests=tests, adjustment=changed, comments=comments)
 
