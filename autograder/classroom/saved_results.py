@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from autograder.classroom.job_processes import Outcome, Settings
+from autograder.classroom.reviewers import read_reviewers
 from autograder.gradebooks.groups import NAME as GROUPS
 from autograder.gradebooks.groups import Groups, Member, read_groups
 from autograder.grading.results import Report, from_json
@@ -306,6 +307,7 @@ class Records:
         """
         from autograder.reports.class_report import class_html
         from autograder.reports.review_page import review_html
+        from autograder.reports.review_tables import read_tables
 
         ungraded = {found.student: self.read(found).get("fault", "not graded") for found in students}
         graded = [found for found in students if self.report(found) is not None]
@@ -318,7 +320,7 @@ class Records:
             reports, feedback, ungraded, staff=True, decided=self.review, left_out=left_out, questions=asked
         )
         write_whole(self.folder / "report.html", html.encode(errors="replace"))
-        html = review_html(Reports(self, graded), self.review, feedback)
+        html = review_html(Reports(self, graded), read_tables(self.folder), feedback, read_reviewers(self.folder))
         write_whole(self.folder / "review.html", html.encode(errors="replace"))
 
 
