@@ -22,6 +22,24 @@ TOLERANCE = Fraction(1, 1000)  # for rounding errors in a total
 
 
 @dataclass(frozen=True)
+class StagePoints:
+    """The points of a student in a stage, after the staff's decisions."""
+
+    name: str
+    title: str
+    points: Fraction
+    full: Fraction
+
+
+@dataclass(frozen=True)
+class Details:
+    """More about a submission than its points."""
+
+    stages: tuple[StagePoints, ...] = ()
+    comments: tuple[str, ...] = ()  # of the staff
+
+
+@dataclass(frozen=True)
 class ClassGrades:
     """The points of a class."""
 
@@ -30,6 +48,7 @@ class ClassGrades:
     ungraded: dict[str, str]  # student -> why there are no points
     notes: tuple[str, ...]  # notes for the instructor on the class as a whole
     submissions: dict[str, str] = field(default_factory=dict)  # student -> the group's submission that counts
+    details: dict[str, Details] = field(default_factory=dict)
 
     @property
     def full(self) -> Fraction:
@@ -63,6 +82,7 @@ def read_class(folder: Path) -> ClassGrades:
     unconfined = visible_only = 0
     submissions: dict[str, str] = {}
     of_submission: dict[str, Points] = {}  # which several students of a group share
+    details: dict[str, Details] = {}
     for cell, total, status, handed_in in rows:
         entry = entries.get(handed_in)
         student = entry["student"] if entry and handed_in == cell else cell.removeprefix("'")
@@ -80,6 +100,7 @@ def read_class(folder: Path) -> ClassGrades:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
             points[student] = with_questions(total_points, asked, cell)
             submissions[student] = entry["student"]
+            details[student] = _details(entry["report"], review.get(entry["student"], []))
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None
     if len({(decision.full, decision.all_extra) for decision in points.values()}) > 1:
@@ -89,7 +110,7 @@ def read_class(folder: Path) -> ClassGrades:
         notes.append(f"{unconfined} were graded without confinement: a hostile submission could have changed any grade")
     if visible_only:
         notes.append(f"{visible_only} were graded with the visible tests only")
-    return ClassGrades(name, points, ungraded, tuple(notes), submissions)
+    return ClassGrades(name, points, ungraded, tuple(notes), submissions, details)
 
 
 def _entries(folder: Path) -> dict[str, dict[str, Any]]:
@@ -144,6 +165,17 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
         points, most = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)
         stage["adjustment"] = adjustment(stage["name"], points, most, decisions)
     return report
+
+
+def _details(report: dict[str, Any], decisions: list[Decision]) -> Details:
+    """What a reviewed report says of stages, and what the staff says."""
+    stages = []
+    for stage in report["stages"]:
+        points, full = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)
+        stages.append(StagePoints(stage["name"], stage["title"], points + Fraction(stage["adjustment"]), full))
+    said = [one for one in decisions if one.reason]
+    comments = tuple(f"{one.graded}: {one.comment}" if one.test else one.comment for one in said)
+    return Details(tuple(stages), comments)
 
 
 def with_questions(points: Points, asked: Mapping[str, tuple[Fraction, Fraction]], cell: str) -> Points:

@@ -90,7 +90,10 @@ def change(
         del sheet.rows[place]
     else:
         _fill(sheet, place, after)
-    _check(folder, table, sheet, after, reports)
+    wrong = _wrong(folder, table, sheet, after, reports)
+    if wrong:  # who has written the row needs no number for it
+        number = f"row {sheet.row_in_file(place)}"
+        raise UserError("; ".join(line.removeprefix(f"{number}: ").removeprefix(f"{number} ") for line in wrong))
     partial = folder / ".review.partial"  # not the one of batch, which may be running
     write_whole(folder / FILES[table].NAME, sheet.data(), partial)
     _log(folder, [f"{datetime.now():%Y-%m-%d %H:%M:%S}", who, table, _text(before), _text(after)])  # noqa: DTZ005
@@ -105,22 +108,18 @@ def _fill(sheet: Sheet, place: int, row: Row) -> None:
         sheet.fill(place, header.index(name), harmless(text) if name == "student" else text)
 
 
-def _check(folder: Path, table: str, sheet: Sheet, after: Row | None, reports: Mapping[str, Report]) -> None:
-    """Read the tables as batch will read them after the change.
-
-    Raises:
-        UserError: if batch would refuse them.
-    """
+def _wrong(folder: Path, table: str, sheet: Sheet, after: Row | None, reports: Mapping[str, Report]) -> list[str]:
+    """Read the tables as batch will read them after the change; return what it would refuse."""
     items = rubric.parse_rubric(sheet) if table == "rubric" else rubric.read_rubric(folder)
     asked = regrade_requests.parse_requests(sheet) if table == "requests" else regrade_requests.read_requests(folder)
     decided = sheet if table == "review" else _sheet(folder, "review")
     found, wrong = review_file.parse_sheet(decided, items, asked)
-    review_file.refuse(decided.path.name, wrong)
     if after and table != "rubric":
         student = after["student"]
         if student not in reports:
-            raise UserError(f"there is no submission of {student!r}")
-        review_file.refuse(decided.path.name, review_file.misfits(reports[student], found.get(student, ())))
+            return [f"there is no submission of {student!r}"]
+        wrong += review_file.misfits(reports[student], found.get(student, ()))
+    return wrong
 
 
 def _text(row: Row | None) -> str:

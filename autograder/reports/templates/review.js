@@ -45,6 +45,7 @@
     tables = await answer.json();
     at("said").textContent = done;
     draw();
+    refreshPoints(field("student").value);
     return true;
   }
   async function refresh() {
@@ -55,6 +56,7 @@
       if (JSON.stringify(now) === JSON.stringify(tables)) return;
       tables = now;
       if (!at("requests").contains(document.activeElement)) draw();
+      refreshPoints(field("student").value);
     } catch { /* said at the next change */ }
   }
   async function refreshPoints(name) {
@@ -90,7 +92,6 @@
     } else if (await change("review", editing.review, row, `Saved for ${row.student}.`)) {
       edit("review", null);
       field("item").value = field("points").value = field("reason").value = "";
-      refreshPoints(row.student);
     }
   });
   at("ask").addEventListener("click", async () => {
