@@ -45,9 +45,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported; --push sends the grades")
-    moodle = kinds.add_parser(
-        "moodle", help="fill the grading worksheet of a Moodle assignment; --push sends the grades"
-    )
+    moodle = kinds.add_parser("moodle", help="fill the grading worksheet of Moodle; --push sends the grades")
     brightspace = kinds.add_parser("brightspace", help="fill the gradebook file that Brightspace exported")
     blackboard = kinds.add_parser("blackboard", help="fill the gradebook file that Blackboard exported")
     any_csv = kinds.add_parser("csv", help="fill a column of any CSV file, or write a new one")
