@@ -42,6 +42,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
     parser.add_argument(
+        "--seed-per-student", action="store_true", help="hidden inputs of their own for each submission, from the seed"
+    )
+    parser.add_argument(
         "--time-limit",
         type=float,
         default=SUBMISSION_SECONDS,
@@ -86,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
             time_limit=args.time_limit,
             confined=not args.unconfined,
             grader=grader_hash(chosen.name),
+            per_student=args.seed_per_student,
         )
         return grade_class(intake, records, settings, chosen, args)
     except KeyboardInterrupt:

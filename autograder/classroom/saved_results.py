@@ -183,7 +183,7 @@ class Records:
         return (
             bool(entry)
             and not entry["fault"]
-            and any(kept.get(key) != asdict(settings)[key] for key in ("grader", "seed"))
+            and any(kept.get(key) != asdict(settings)[key] for key in ("grader", "seed", "per_student"))
         )
 
     def refuse_misfits(self, students: Sequence[Found]) -> None:

@@ -137,11 +137,12 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     Args:
         entries: the students' records written by batch.
     """
-    students: dict[tuple[Any, Any], list[str]] = defaultdict(list)
+    students: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     for entry in entries:
         if not entry.get("fault"):
             settings = entry.get("settings") or {}
-            students[settings.get("grader"), settings.get("seed")].append(entry["student"])
+            versions = (settings.get(key) for key in ("grader", "seed", "per_student"))
+            students[tuple(versions)].append(entry["student"])
     if len(students) < 2:
         return []
     groups = sorted(students.values(), key=len)

@@ -9,7 +9,8 @@ from tests.support.exporting import FAULT, Results, export, write_results
 CLASS: Results = {"anna": (87.5, 10.0), "Bob": (60.0, 0.0), "cleo": FAULT}
 ITEM = "Transformer Points Grade <Numeric MaxPoints:100 Weight:10 Category:Labs CategoryWeight:40>"
 BRIGHTSPACE = (
-    f"OrgDefinedId,Username,Last Name,First Name,Essay Points Grade <Numeric MaxPoints:10>,{ITEM},End-of-Line Indicator\r\n"
+    "OrgDefinedId,Username,Last Name,First Name,Essay Points Grade <Numeric MaxPoints:10>,"
+    f"{ITEM},End-of-Line Indicator\r\n"
     "#0011,#anna,Lee,Anna,7,{anna},#\r\n#0012,#bob,Poe,Bob,,{bob},#\r\n#0013,#cleo,Fry,Cleo,,5,#\r\n"
 )
 BLACKBOARD = (
