@@ -20,6 +20,8 @@ from autograder.classroom.saved_results import Records, grader_hash
 from autograder.gradebooks.groups import Member
 from autograder.manifest import Assignment
 from autograder.reports.console import clean
+from autograder.reports.regrade_requests import read_requests, still_open
+from autograder.reports.review_file import changing
 from autograder.sandbox.limits import SUBMISSION_SECONDS
 from autograder.submissions.find_submissions import Found, Intake, take_in
 from autograder.submissions.read_submission import Submission
@@ -209,6 +211,8 @@ def grade_class(
     print_end(found, records)
     for line in groups_of(records.members(found)):
         print(clean(line))
+    if asked := still_open(read_requests(args.out)):
+        print(f"{counted(len(asked), 'regrade request')} without an answer: python -m autograder review {args.out}")
     if faults:
         print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
         for student, fault in sorted(faults.items()):
@@ -266,7 +270,7 @@ def print_end(found: list[Found], records: Records) -> None:
         more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
         print(f"{len(notes)} to review, see review.html and the pages in staff: {', '.join(notes[:10])}{more}.")
     known = {submission.student for submission in found}
-    changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
+    changed = sum(len(changing(decisions)) for decisions in records.review.values())
     if records.review:
         said = sum(any(one.reason for one in decisions) for decisions in records.review.values())
         looked = f", {silent} marked as reviewed" if (silent := len(records.review) - said) else ""
