@@ -276,7 +276,7 @@ def print_end(found: list[Found], records: Records) -> None:
         looked = f", {silent} marked as reviewed" if (silent := len(records.review) - said) else ""
         print(f"review.csv: {counted(changed, 'score')} changed, {counted(said, 'comment')} added{looked}.")
     if nobody := sorted(set(records.review) - known):
-        print(f"review.csv names {', '.join(nobody)}, but no submission has that name.")
+        print(f"review.csv or requests.csv names {', '.join(nobody)}, but no submission has that name.")
 
 
 def groups_of(members: list[Member]) -> list[str]:

@@ -2,14 +2,17 @@
 
 import csv
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 
+from autograder.classroom.batch import write_gradebook
 from autograder.classroom.saved_results import Records
 from autograder.classroom.similarity_export import export_similarity
 from autograder.classroom.term import main as term
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.groups import Groups, Member, read_groups
+from autograder.submissions.find_submissions import Found
 from course.errors import UserError
 from tests.support.batches import ASSIGNMENT, STUBS, hand_in
 from tests.support.exporting import LATE, Results, details_of, export, write_results
@@ -148,3 +151,21 @@ def test_batch_keeps_the_groups_for_later_runs(tmp_path):
         assert records.groups.students == {"team": ("anna",)}
     finally:
         records.close()
+
+
+def test_nbgrader_gets_the_points_of_all_members(tmp_path, monkeypatch):
+    written = {}
+
+    def write_points(place, assignment, graded):
+        written.update({found.student: (found.path.name, report.points) for found, report in graded})
+
+    monkeypatch.setattr("autograder.gradebooks.nbgrader.place_of", lambda url: SimpleNamespace(name=url))
+    monkeypatch.setattr("autograder.gradebooks.nbgrader.write_points", write_points)
+    folder = write_results(tmp_path / "graded", CLASS, write_groups(tmp_path, TEXT))
+    found = [Found(name, tmp_path / name, ASSIGNMENT, safe_name=f"student-{at}") for at, name in enumerate(CLASS)]
+    records = Records(folder)
+    try:
+        assert write_gradebook(found, records, ASSIGNMENT, "url") == "url"
+    finally:
+        records.close()
+    assert written == {"cleo": ("cleo", 40), "anna": ("anna", 55), "bob": ("anna", 55)}

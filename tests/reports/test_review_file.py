@@ -70,7 +70,7 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
     said = capsys.readouterr().out
     assert "The mean of 2 is " in said
     assert "review.csv: 1 score changed, 2 comments added." in said
-    assert "review.csv names nobody, but no submission has that name." in said
+    assert "review.csv or requests.csv names nobody, but no submission has that name." in said
     # The verdict of the grader stays what it was; grades, pages and exports have the decision.
     assert recorded(out)["bob"]["report"] == raw["report"]
     assert (rows(out)["bob"][f"pe.{TEST}"], rows(out)["bob"]["pe"], rows(out)["bob"]["total"]) == ("2.5", "2.5", "2.5")
