@@ -209,7 +209,8 @@ def push_grades(
     write_whole(details, details_csv(planned.lines, policy))
     for change in planned.changes:
         print(clean(f"  {change}"))
-    print(clean(f"{len(planned.changes)} grades to send to {platform.title}; {planned.same} are there already."))
+    there = f"already there: {planned.same}"
+    print(clean(f"Grades to send to {platform.title}: {len(planned.changes)}; {there}."))
     missing = send(platform, planned.changes, lambda said: print(clean(said))) if args.send else []
     for change in missing:
         print(clean(f"  not accepted: {change}"))

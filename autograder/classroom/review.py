@@ -58,13 +58,13 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"port {args.port} cannot be used ({error}): choose another --port") from error
         with server:
             asked = len(still_open(read_requests(args.results)))
-            print(f"{len(students)} submissions, {asked} regrade requests without an answer. Open in a browser:")
+            print(f"Submissions: {len(students)}. Regrade requests without an answer: {asked}. Open in a browser:")
             for secret, name in by_secret.items():
                 print(clean(f"  {name}: {server.link(secret)}"))
             print("Only this machine can reach these links. Ctrl-C ends.", flush=True)
             with contextlib.suppress(KeyboardInterrupt):
                 server.serve_forever()
-        print(f"{review.changes} changes are in {args.results}. Run batch again: then grades and pages have them.")
+        print(f"Changes saved in {args.results}: {review.changes}. Run batch again: then grades and pages have them.")
         return 0
     finally:
         lock.release()

@@ -108,5 +108,5 @@ def send(platform: Platform, changes: Sequence[Change], say: Callable[[str], Non
         platform.send(changes)
     after = platform.held([change.user for change in changes])
     missing = [change for change in changes if after.get(change.user, Held()).grade != change.grade]
-    say(f"Sent {len(changes) - len(missing)} grades to {platform.title}, and read them back.")
+    say(f"Sent to {platform.title} and read back: {len(changes) - len(missing)} of {len(changes)} grades.")
     return missing

@@ -1,21 +1,24 @@
 """Groups: one hand-in, and all members get its grade everywhere."""
 
 import csv
+import json
 import zipfile
 from types import SimpleNamespace
 
 import pytest
 
 from autograder.classroom.batch import write_gradebook
+from autograder.classroom.job_processes import Outcome
 from autograder.classroom.saved_results import Records
 from autograder.classroom.similarity_export import export_similarity
 from autograder.classroom.term import main as term
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.groups import Groups, Member, read_groups
+from autograder.grading.results import to_json
 from autograder.submissions.find_submissions import Found
 from course.errors import UserError
-from tests.support.batches import ASSIGNMENT, STUBS, hand_in
-from tests.support.exporting import LATE, Results, details_of, export, write_results
+from tests.support.batches import ASSIGNMENT, STUBS, batch, hand_in, rows
+from tests.support.exporting import LATE, Results, details_of, export, make_report, write_results
 
 PAIR = "group,student\nteam,anna\nteam,bob\n"
 
@@ -169,3 +172,31 @@ def test_nbgrader_gets_the_points_of_all_members(tmp_path, monkeypatch):
     finally:
         records.close()
     assert written == {"cleo": ("cleo", 40), "anna": ("anna", 55), "bob": ("anna", 55)}
+
+
+def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
+    """Without grading: every submission that is asked for gets 40 points."""
+
+    def outcomes(queue, settings, args):
+        while submission := queue.take():
+            report = make_report(submission.name, 40.0, 0.0)
+            yield Outcome(submission.name, submission.digest, to_json(report), "page")
+
+    monkeypatch.setattr("autograder.classroom.batch.outcomes", outcomes)
+    for name in ("team", "cleo", "twice1", "twice2"):
+        hand_in(tmp_path / "in", name, STUBS, mha=("import torch", f"import torch  # {name}"))
+    out = tmp_path / "out"
+    assert batch(tmp_path / "in", out, "--groups", str(write_groups(tmp_path, TEXT))) == 0
+    said = capsys.readouterr().out
+    assert "Groups: 3 groups of 5 students.\n  pair: 2 different submissions of the group pair: keep one\n" in said
+    assert "  absent: the group has not handed in\n" in said
+    verdict = json.loads((out / "verdicts" / "team.json").read_bytes())
+    assert verdict["students"] == ["anna", "bob"]
+    assert batch(tmp_path / "in", out) == 0
+    assert {name: row["total"] for name, row in rows(out).items() if row["total"]} == dict.fromkeys(
+        ("anna", "bob", "cleo"), "40"
+    )
+    # Other groups change rows and verdicts, without grading again.
+    assert batch(tmp_path / "in", out, "--groups", str(write_groups(tmp_path))) == 0
+    assert "Graded 0 submissions" in capsys.readouterr().out
+    assert rows(out)["twice1"]["total"] == "40"

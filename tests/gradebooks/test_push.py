@@ -45,7 +45,8 @@ def test_canvas_a_dry_run_sends_nothing(graded, capsys):
     assert fake.bulk == []
     said = capsys.readouterr().out
     for line in (
-        "  anna: 97.50 (comment)\n  bob: 60.00 (comment)\n  eva: 2.00 (comment)\n3 grades to send to 'Transformer'",
+        "  anna: 97.50 (comment)\n  bob: 60.00 (comment)\n  eva: 2.00 (comment)\n",
+        "Grades to send to 'Transformer' on Canvas: 3",
         "  cleo = cleo: the grader failed: run batch again, to its end\n",
         "  dora: no row has 'dora'\n",
         "Nothing was sent: add --send.",
@@ -66,10 +67,10 @@ def test_canvas_all_goes_in_one_call_and_is_read_back(graded, capsys):
         said = capsys.readouterr().out
         assert "  bob: 12.00 -> 60.00 (comment)\n" in said
         assert "eva: excused in Canvas (EX)" in said
-        assert "Sent 2 grades to 'Transformer' on Canvas, and read them back." in said
+        assert "Sent to 'Transformer' on Canvas and read back: 2 of 2 grades." in said
         # Again: everything is there.
         assert push("canvas", graded, fake, "--send") == 1
-        assert "0 grades to send to 'Transformer' on Canvas; 2 are there already." in capsys.readouterr().out
+        assert "Grades to send to 'Transformer' on Canvas: 0; already there: 2." in capsys.readouterr().out
         assert len(fake.bulk) == 1
 
 
@@ -92,7 +93,7 @@ def test_canvas_what_gets_lost_is_named(graded, capsys):
         fake.refuses = {2}
         assert push("canvas", graded, fake, "--send") == 1
     said = capsys.readouterr().out
-    assert "Sent 2 grades" in said
+    assert "read back: 2 of 3 grades" in said
     assert "  not accepted: bob: 60.00 (comment)" in said
 
 
@@ -217,7 +218,7 @@ def test_moodle_dry_run_send_and_again(graded, capsys):
         arguments = ["--policy", folder.parent / "policy.toml"]
         assert push("moodle", folder, fake, *arguments) == 1
         assert fake.calls == []
-        assert "2 grades to send to 'Transformer' on Moodle; 1 are there already." in capsys.readouterr().out
+        assert "Grades to send to 'Transformer' on Moodle: 2; already there: 1." in capsys.readouterr().out
         assert push("moodle", folder, fake, *arguments, "--send") == 1
         assert fake.grades == {1: "97.50000", 2: "60.00000", 4: "2.00000"}
         assert fake.texts[1].startswith("Autograder: 87.5 of 100 points + 10 extra credit")
