@@ -98,7 +98,7 @@ def read_class(folder: Path) -> ClassGrades:
             total_points = of_submission[handed_in]
             if abs(_fraction(total) - total_points.required - total_points.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
-            points[student] = with_questions(total_points, asked, cell)
+            points[student] = with_questions(total_points, asked, cell if cell in asked else handed_in)
             submissions[student] = entry["student"]
             details[student] = _details(entry["report"], review.get(entry["student"], []))
             unconfined += entry["report"]["confined"] is not True

@@ -108,6 +108,19 @@ def test_a_decision_on_the_submission_counts_for_all_members(graded, tmp_path):
     }  # fmt: skip
 
 
+def test_questions_about_the_submission_count_for_members_who_have_none_of_their_own(graded):
+    (graded / "questions.csv").write_text("student,points,full\nanna,4,5\nbob,2,5\n", encoding="utf-8")
+    assert {name: int(one.required) for name, one in read_class(graded).points.items()} == {
+        "cleo": 40,
+        "anna": 54,
+        "bob": 52,
+    }
+    (graded / "questions.csv").write_text("student,points,full\nanna,4,5\ncleo,5,5\n", encoding="utf-8")
+    grades = read_class(graded)
+    assert {name: int(one.required) for name, one in grades.points.items()} == {"cleo": 45, "anna": 54, "bob": 54}
+    assert grades.full == 105
+
+
 def test_the_time_of_the_submission_is_that_of_all_members(graded, tmp_path, capsys):
     gradebook = "Student,ID,SIS Login ID,Section,T (12)\n    Points Possible,,,,100\n"
     gradebook += "".join(f'"{name}, X",{100 + at},{name},A,\n' for at, name in enumerate(("anna", "bob", "cleo")))
