@@ -80,6 +80,12 @@ class Review:
             raise UserError(f"there is no submission of {shown!r}")
         return found
 
+    def without_names(self, words: str) -> str:
+        """Return a message as reviewers may read it."""
+        for student in self.raw() if self.anonymous else ():
+            words = without_name(words, student, self.shown(student))
+        return words
+
     def tables(self) -> dict[str, list[Row]]:
         """Return the tables as reviewers see them."""
         return {name: [self._renamed(row) for row in rows] for name, rows in read_tables(self.folder).items()}
@@ -229,7 +235,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             work()
         except UserError as error:
-            self._error(422, str(error))
+            self._error(422, self.server.review.without_names(str(error)))
 
     def _of_this_machine(self) -> bool:
         # A page of another site whose name was made to lead here would send that name.

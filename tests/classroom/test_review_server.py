@@ -193,6 +193,8 @@ def test_an_anonymous_review_has_no_names_and_writes_real_ones(folder):
         assert f"# by {anna}" in re.sub("<[^>]*>", "", staff)
         for path in ("/report.html", "/staff/anna-lee.html", f"/feedback/{anna}.html"):
             assert x.get(path)[0] == 404
+        status, said = x.change("review", None, {**ROW, "student": anna, "points": "9"})
+        assert (status, said) == (422, f"{anna} gets 9 points for test_p.values, which has 3")
         assert x.change("review", None, {**ROW, "student": anna})[0] == 200
         bob = next(row for row in x.state()["review"] if row["reason"] == "hello")
         assert x.change("review", bob, {**bob, "reason": "bye"})[0] == 200
