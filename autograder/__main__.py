@@ -33,6 +33,7 @@ COMMANDS = {
     "compare": ("autograder.classroom.compare", TEACHING, "who gains and who loses between two runs of batch"),
     "export": ("autograder.classroom.export", TEACHING, "grades for Canvas or Moodle, feedback, verdicts"),
     "questions": ("autograder.questions.command", TEACHING, "ask students about the code that they handed in"),
+    "review": ("autograder.classroom.review", TEACHING, "points, comments and answers by hand, in the browser"),
     "term": ("autograder.classroom.term", TEACHING, "the results of all assignments side by side"),
     "handout": ("autograder.authoring.packing.handout", AUTHORS, "the archive that students get"),
     "pack": ("autograder.authoring.packing.pack", AUTHORS, "an autograder for Gradescope, PrairieLearn, Autolab, ..."),

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from autograder.classroom.compare import read_run
+from autograder.gradebooks.groups import read_groups
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.grading.results import Report
@@ -68,9 +69,8 @@ def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
         UserError: if it has no results.
     """
     results = read_run(folder)
-    graded = {
-        student: report for student, report in results.reports.items() if report is not None and not report.faulty
-    }
+    members = {one.student: results.reports.get(one.submission) for one in read_groups(folder).members(results.digests)}
+    graded = {student: report for student, report in members.items() if report is not None and not report.faulty}
     if not graded:
         raise UserError(f"{folder} holds no grades: run batch first")
     called = people(graded, known_as)
@@ -87,7 +87,7 @@ def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
         full=required,
         extra=first.max_points - required,
         points={called[student]: scored.points for student, scored in graded.items()},
-        ungraded=len(results.reports) - len(graded),
+        ungraded=len(members) - len(graded),
         open=sum(bool(scored.review) and student not in reviewed for student, scored in graded.items()),
         assignment=results.assignment,
         notes=results.notes,

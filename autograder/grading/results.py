@@ -77,10 +77,12 @@ class StageResult:
     title: str
     extra_credit: bool
     tests: tuple[TestResult, ...]
+    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or took from it
+    comments: tuple[str, ...] = ()  # of the staff on this stage, for the student
 
     @property
     def points(self) -> float:
-        return sum(test.points for test in self.tests)
+        return sum(test.points for test in self.tests) + self.adjustment
 
     @property
     def max_points(self) -> float:
@@ -146,7 +148,8 @@ def from_json(entry: dict[str, Any]) -> Report:
         return TestResult(**{**fields, **lists, "parts": parts, "marks": marks, "places": places})
 
     def stage(fields: dict[str, Any]) -> StageResult:
-        return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})
+        lists = {"tests": tuple(map(test, fields["tests"])), "comments": tuple(fields.get("comments", ()))}
+        return StageResult(**{**fields, **lists})
 
     end_to_end = test(entry["end_to_end"]) if entry["end_to_end"] else None
     stages = tuple(map(stage, entry["stages"]))

@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,6 +80,21 @@ class Sheet:
     def row_in_file(self, row: int) -> int:
         """The number of a row in a spreadsheet."""
         return row + 1 + bool(self.separator)
+
+    def records(self, required: Sequence[str], columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+        """The rows that are not empty, by the names of their columns, each with its number in a spreadsheet.
+
+        Raises:
+            UserError: if a required column is missing.
+        """
+        at = {cell.strip().lower(): place for place, cell in enumerate(self.header)}
+        if missing := [name for name in required if name not in at]:
+            raise UserError(f"{self.path} lacks the column {', '.join(missing)}; its columns are {', '.join(columns)}")
+        rows = [
+            (self.row_in_file(row), {name: self.cell(row, at[name]) if name in at else "" for name in columns})
+            for row in range(1, len(self.rows))
+        ]
+        return [(row, cells) for row, cells in rows if any(cells.values())]
 
     def cell(self, row: int, column: int) -> str:
         """The text of a cell; rows may be shorter than the header."""

@@ -96,18 +96,19 @@ def _environment() -> Environment:
     return environment
 
 
-def render(template: str, script: str = "", **values: Any) -> str:
+def render(template: str, script: str = "", connects: bool = False, **values: Any) -> str:
     """A page, complete in itself: its policy allows nothing but its own style and script, so no other can run.
 
     Args:
         script: the name of a file beside the templates, for pages of the staff. Pages for students have none.
+        connects: whether the script may talk to the server that the page comes from.
     """
     environment = _environment()
     style = environment.get_template("style.css").render()
     policy = f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
     program = (TEMPLATES / script).read_text(encoding="utf-8") if script else ""
     if program:
-        policy += f"; script-src '{_digest(program)}'"
+        policy += f"; script-src '{_digest(program)}'" + ("; connect-src 'self'" if connects else "")
     return environment.get_template(template).render(policy=policy, script=Markup(program), **values)
 
 

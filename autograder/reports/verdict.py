@@ -78,6 +78,7 @@ class Stage(TypedDict):
     points: float
     max_points: float
     extra_credit: bool
+    comments: list[str]  # of the staff
 
 
 class _Required(TypedDict):
@@ -188,6 +189,7 @@ def _stage(stage: StageResult) -> Stage:
         "points": stage.points,
         "max_points": stage.max_points,
         "extra_credit": stage.extra_credit,
+        "comments": [clean(comment) for comment in stage.comments],
     }
 
 

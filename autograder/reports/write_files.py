@@ -9,13 +9,16 @@ from course.errors import UserError
 AFTER_SEPARATOR = re.compile(r"([;|,\t\r\n][\"']?\s*)([=+\-@])")
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
     """Write a file that appears whole or not at all, whenever the process or the machine stops.
+
+    Args:
+        partial: what it is called until it is whole; processes that write to a folder at once need different names.
 
     Raises:
         UserError: if it cannot be written.
     """
-    partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
+    partial = partial or path.parent / ".partial"  # one name, so that not more than one is ever left behind
     try:
         with partial.open("wb") as file:
             file.write(data)
