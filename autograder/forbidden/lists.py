@@ -18,14 +18,16 @@ MASK = "generate_square_subsequent_mask"  # from nn.Transformer: the course itse
 PARTS_OF_TORCH = {
     f"torch.{part}"
     for part in _words(
-        "ops _C _ops _VF _refs onnx ao hub package classes library utils.cpp_extension jit.CompilationUnit"
+        """ops _C _ops _VF _refs onnx ao hub package classes library utils.cpp_extension jit.CompilationUnit jit.script
+        jit.script_method jit.ScriptModule"""
     )
 }
 # The modules of torch, by the last part of their names. Other names of torch may be passed around as values.
 MODULES_OF_TORCH = _words(
-    """amp autograd backends compiler cpu cuda distributions export fft func functional futures fx init jit linalg
-    lr_scheduler masked modules mps nested nn optim overrides parallel parametrizations parametrize profiler random
-    return_types rnn signal sparse special storage testing types utils"""
+    """activation amp attention autograd backends batchnorm clip_grad compiler container conv convert_parameters cpu
+    cuda distributions export fft func functional futures fx init instancenorm jit linalg loss lr_scheduler masked
+    modules mps nested nn normalization optim overrides parallel parametrizations parametrize pooling profiler random
+    return_types rnn signal sparse special storage testing transformer types utils"""
 )
 UNUSUAL_IN_TORCH = {"torch.load", "torch.jit", "torch.fx", "torch.export", "torch.overrides", "torch.serialization"}
 
@@ -46,7 +48,7 @@ READY_LIBRARIES = _words(
 LEADING_ANYWHERE = _words("autograder builtins cffi code codeop ctypes imp importlib pkgutil pydoc runpy zipimport")
 # The names that are harmless, or forbidden, in modules of usual use.
 HARMLESS_IN = {
-    "gc": {"collect"},
+    "gc": _words("collect disable enable isenabled freeze unfreeze get_count get_stats get_threshold set_threshold"),
     "inspect": _words("signature Parameter Signature cleandoc getdoc isclass isfunction ismethod ismodule"),
 }
 # Information about a frame: `inspect.currentframe().f_back.f_code.co_name` is the caller's name.

@@ -129,6 +129,7 @@ class Worker:
         from autograder.worker.plain_results import plain_result
         from autograder.worker.ready_made_parts import opened
 
+        torch.set_grad_enabled(True)  # whatever a module has set at import
         if request.get("signed") or request.get("restore"):
             self.restore()
         if request.get("change"):

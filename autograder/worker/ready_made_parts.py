@@ -86,7 +86,8 @@ def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Wrap a ready-made function so that it works for stand-ins only."""
     if isinstance(function, OpOverloadPacket):
         return _operator(function, name)
-    short = plain(name.rpartition(".")[2])
+    called = name.rpartition(".")[2]
+    short = plain(called)
 
     def refuse_or_call(*args: Any, **kwargs: Any) -> Any:
         if ALLOWED and (INSIDE or short in ALLOWED):
@@ -95,10 +96,11 @@ def refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
                 return function(*args, **kwargs)
             finally:
                 INSIDE.pop()
-        frame = sys._getframe(1)
+        frame = caller = sys._getframe(1)
         while frame.f_code.co_filename.startswith(OWN_FILES) and frame.f_back:
             frame = frame.f_back
-        if id(frame.f_code) not in TRUSTED:
+        # A stand-in calls this part by its name. If it calls it by another, the student's code has put it there.
+        if id(frame.f_code) not in TRUSTED or (frame is caller and called not in frame.f_code.co_names):
             raise ReadyMade(f"{name} {WHY}")
         return function(*args, **kwargs)
 

@@ -82,6 +82,22 @@ def test_a_worker_refuses_what_the_search_does_not_find(name, workers):
     assert 0 < report.points < VARIANTS.stage(stage).max_points  # nothing else is lost
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        "tools[0].clip_grad_norm_",
+        "functools.partial(tools[0].clip_grad_norm_)",
+        "staticmethod(tools[0].clip_grad_norm_)",
+    ],
+)
+def test_a_ready_made_function_is_no_own_one(workers, function):
+    """A stand-in that calls the student's function would call torch's."""
+    text = SOURCES["training"] + f"\nimport functools\ntools = [nn.utils.clip_grad]\nclip_gradients = {function}\n"
+    report = grade(Submission("", {**SOURCES, "training": text}), VARIANTS, workers, [VARIANTS.stage("training")])
+    (clipping,) = [test for test in report.tests if test.name == "test_clip_gradients"]
+    assert (clipping.points, clipping.status) == (0, "forbidden")
+
+
 def test_other_stages_may_use_it(workers):
     text = SOURCES["language_model"]
     line = "        return F.linear(self.norm(x), self.token_embedding.weight)"

@@ -7,14 +7,15 @@ import torch
 from torch import nn
 
 
-class Momentum:
-    """An optimizer with the interface of torch's, whose steps show the size of the gradients."""
+class Momentum(torch.optim.Optimizer):
+    """An optimizer like those of torch, whose steps show the size of the gradients."""
 
     def __init__(self, groups: list[list[nn.Parameter]], momentum: float = 0.5) -> None:
+        # Optimizer's own constructor would import a compiler.
         self.defaults = {"lr": 1e3}
         self.param_groups: list[dict[str, Any]] = [{"params": group, **self.defaults} for group in groups]
         self.momentum = momentum
-        self.state: dict[nn.Parameter, torch.Tensor] = {}
+        self.state: Any = {}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
