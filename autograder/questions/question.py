@@ -3,13 +3,15 @@
 import hashlib
 import json
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from autograder.questions.calls import Call
+from autograder.questions.program import Own
 
 OPTIONS = 4  # of a question; three are enough where a program has no more to offer
 LETTERS = "ABCD"
-Option = TypeVar("Option")
 Map = list[list[float]]
 
 
@@ -26,7 +28,7 @@ class Question:
     because: str
     lines: tuple[tuple[str, int], ...]  # of the student's files, that it is about
     code: tuple[tuple[str, int, str], ...]  # what is shown: file, line (0: no number), text
-    maps: tuple[tuple[str, Map], ...] = field(default=())  # pictures: a title and rows of numbers
+    maps: tuple[tuple[str, Map], ...] = ()  # pictures: a title and rows of numbers
     wrong: tuple[str, ...] = ()  # of each option what the run showed; "" for the right one
 
     @property
@@ -40,19 +42,26 @@ class Question:
 
     def plain(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        return {"id": self.id, **asdict(self)}
+        return {"id": self.id, "letter": self.letter, **asdict(self)}
 
 
-def pick(
-    rng: random.Random, right: Option, pool: Sequence[Option], key: Callable[[Option], float], most: int = OPTIONS - 1
-) -> list[Option] | None:
-    """Wrong options from a pool so that the right one is as likely the largest as the smallest; None for too few.
+@dataclass(frozen=True)
+class Draft:
+    """A question for which wrong options are still to be chosen."""
 
-    Args:
-        key: what somebody could go by who knows nothing: the length of a text, a number, a line.
-    """
+    text: str
+    right: str
+    pool: Mapping[str, str]  # wrong options, each with what a run shows about it
+    because: str
+    lines: Sequence[Own]  # that it is about
+    call: Call | None = None  # whose functions are shown, besides those of the lines
+    maps: tuple[tuple[str, Map], ...] = ()
+    key: Callable[[str], Any] = len
+
+
+def pick(rng, right, pool, key):  # type: ignore
     pool = list(dict.fromkeys(pool))
-    count = min(most, len(pool))
+    count = min(OPTIONS - 1, len(pool))
     if count < 2:
         return None
     below = [one for one in pool if key(one) < key(right)]
