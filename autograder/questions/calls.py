@@ -42,14 +42,11 @@ class Call:
         """Those of all axes and arguments."""
         return {*_sizes([one for one in self.replay.requests if one[0]["do"] == "call"])}
 
-    @property
-    def tensors(self) -> Mapping[str, np.ndarray]:
-        return self.replay.requests[-1][1]
-
     def arguments(self, program: Program) -> list[tuple[str, Any]]:
         """The arguments with their names: arrays, or what is no tensor."""
-        named = _named(self.replay.requests[-1][0], self.replay.requests, program)
-        return [(name, self.tensors[one["$tensor"]] if _is_tensor(one) else one) for name, one in named]
+        request, own = self.replay.requests[-1]
+        named = _named(request, self.replay.requests, program)
+        return [(name, own[one["$tensor"]] if _is_tensor(one) else one) for name, one in named]
 
 
 def _useful(recipe: CallReplay, program: Program) -> bool:
@@ -77,12 +74,12 @@ def sized_calls(recipes: Sequence[CallReplay], bench: Bench, tiny: bool) -> list
             forms.setdefault(_form(_plain_requests(recipe), program), []).append(recipe)
     found = []
     for alike in forms.values():
-        recipe = min(alike, key=lambda one: (_alike(one.requests[-1][1].values()), _bytes(one.requests)))
+        recipe = min(alike, key=lambda one: (_alike(one.requests[-1][1].values()), len(_axes(one.requests))))
         requests = _plain_requests(recipe)
         made = [_with_sizes(requests, sizes, program) for sizes in _smaller(requests, rng, tiny)]
         for one in sorted(made, key=lambda one: _cost(one, requests, tiny))[:MOST_TRIED]:
             small = replace(recipe, requests=one, earlier=())
-            if (replay := _filled(small, bench, rng)) and bench.run(replay).ok:
+            if (replay := _filled(small, bench, rng)) and bench.run(replay).values:
                 found.append(small)
                 break
     return found
@@ -96,9 +93,8 @@ def with_values(
     if first is None or twin is None:
         return None
     base, twin_base = bench.run(first, watch=True), bench.run(twin, watch=True)
-    if not base.ok or not twin_base.ok or not same(bench.run(first), base):
-        return None
-    return Call(first, twin, base, twin_base)
+    fits = base.values and twin_base.values and same(bench.run(first), base)
+    return Call(first, twin, base, twin_base) if fits else None
 
 
 def _function(request: Mapping[str, Any], requests: Sequence[Request]) -> tuple[str, str]:
@@ -200,8 +196,11 @@ def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: 
     axes = set(_axes(requests))
 
     def number(name: str, value: Any) -> Any:
-        leaf = (lambda one: one) if INDEX.search(name) else lambda one: sizes.get(one, one) if type(one) is int else one
-        return _mapped(value, leaf)
+        return (
+            value
+            if INDEX.search(name)
+            else _mapped(value, lambda one: sizes.get(one, one) if type(one) is int else one)
+        )
 
     def sampled(array: np.ndarray) -> np.ndarray:
         for axis, size in enumerate(array.shape):
@@ -219,10 +218,6 @@ def _with_sizes(requests: Sequence[Request], sizes: Mapping[int, int], program: 
         changed = {**request, "args": new[:count], "kwargs": dict(zip(request["kwargs"], new[count:], strict=True))}
         small.append((changed, {name: sampled(array) for name, array in own.items()}))
     return tuple(small)
-
-
-def _bytes(requests: Sequence[Request]) -> int:
-    return sum(array.nbytes for _, own in requests for array in own.values())
 
 
 def _alike(arrays: Iterable[np.ndarray]) -> int:
@@ -254,10 +249,9 @@ def _filled(
     dice = np.random.default_rng(rng.randrange(2**32))
     weights = weights or (lambda name, shape: _weight(name, shape, dice))
     *makers, (last, tensors) = small.requests
-    new = {
-        name: array if not is_random(array) else inputs(name, array.shape) if inputs else _input(array, dice)
-        for name, array in tensors.items()
-    }
+    inputs = inputs or (lambda name, shape: dice.normal(0, GENTLE, shape))
+    new = {name: inputs(name, array.shape) if is_random(array) else array for name, array in tensors.items()}
+    new = {name: np.abs(array) if (tensors[name] >= 0).all() else array for name, array in new.items()}
     try:
         states = _states(small, bench)
     except (StudentFault, LookupError):
@@ -299,11 +293,6 @@ def is_random(array: np.ndarray) -> bool:
     return array.dtype.kind == "f" and array.ndim > 0 and not np.isin(array, (0.0, 1.0)).all()
 
 
-def _input(array: np.ndarray, dice: np.random.Generator) -> np.ndarray:
-    new = dice.normal(0, GENTLE, array.shape)
-    return np.abs(new) if array.min() >= 0 else new
-
-
 def _weight(name: str, shape: tuple[int, ...], dice: np.random.Generator) -> np.ndarray:
     """Random weights, those of norms and biases too: fresh ones would hide what they do."""
     if len(shape) < 2:
@@ -325,25 +314,28 @@ def words(call: Call, program: Program, whole: bool = False) -> str:
             made.append(f"`{request['target'].partition('.')[2]}({', '.join(own)})`")
     name = _function(requests[-1][0], requests)[1].rpartition(".")[2]
     subject = "the module" if name == "forward" else f"its `{name}`" if made else f"`{name}`"
-    text = f"{' and '.join(made)} in eval mode: {subject}" if made else subject[:1].upper() + subject[1:]
     given = [
         f"`{name}` {_described(one, whole)}" if isinstance(one, np.ndarray) else f"`{name}={_shown(one)}`"
         for name, one in call.arguments(program)
     ]
-    return f"{text} is called with {', '.join(given) or 'no arguments'}"
+    text = f"{subject} is called with {', '.join(given) or 'no arguments'}"
+    text += "; `result` is the first value that it returns" if call.base.several else ""
+    return f"{' and '.join(made)} in eval mode: {text}" if made else text
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        if "$tuple" in value:
-            return f"({', '.join(map(_shown, value['$tuple']))})"
-        kind, one = next(iter(value.items()))
-        return str(one).rpartition(".")[2] if kind == "$function" else "model" if kind == "$handle" else "..."
-    return f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else repr(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if not isinstance(value, dict):
+        return repr(value)
+    ((kind, one),) = list(value.items())[:1]
+    if kind == "$tuple":
+        return f"({', '.join(map(_shown, one))})"
+    return str(one).rpartition(".")[2] if kind == "$function" else "model" if kind == "$handle" else "..."
 
 
 def _described(array: np.ndarray, whole: bool) -> str:
-    shape = f"of shape {tuple(map(int, array.shape))}".replace(",)", ",)")
+    shape = f"of shape {shape_text(array.shape)}"
     if not whole and is_random(array):
         return f"{shape} (random numbers)"
     if array.size > 3 and np.unique(array).size == 1:
@@ -351,11 +343,13 @@ def _described(array: np.ndarray, whole: bool) -> str:
     return f"= `{listed(array)}`" if array.size <= DISPLAYED else shape
 
 
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as PyTorch shows it."""
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
 def listed(array: Any) -> str:
     """An array as nested lists: whole numbers without a point, others with at most two digits."""
     if np.ndim(array):
         return f"[{', '.join(map(listed, array))}]"
-    value = float(array)
-    if np.asarray(array).dtype == bool or not np.isfinite(value):
-        return str(bool(array)) if np.asarray(array).dtype == bool else str(value)
-    return f"{round(value, 2) + 0.0:g}"
+    return str(bool(array)) if np.asarray(array).dtype == bool else f"{round(float(array), 2) + 0.0:g}"

@@ -11,7 +11,7 @@ from autograder.questions.calls import sized_calls
 from autograder.questions.kinds import KINDS
 from autograder.questions.lab import Lab, StageCalls
 from autograder.questions.program import Program
-from autograder.questions.question import Question, is_sound
+from autograder.questions.question import Question
 from autograder.questions.runs import Bench
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
@@ -29,6 +29,7 @@ class Paper:
     passed: int  # visible tests
     tests: int
     questions: tuple[Question, ...] = ()
+    code: tuple[tuple[str, int, str], ...] = ()  # that they are about: file, line (0: no number), text
     trouble: str = ""  # why there are no questions, or few
     file: str = ""  # the student's name as a part of file names
 
@@ -60,7 +61,8 @@ def paper(
         return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
     program = Program(sources, _handed_out(assignment, stage.modules), stage.writes)
     try:
-        harmful = not workers.confined and not harmless(program.written, submission.sources)
+        texts = "\n".join(sources.values())
+        harmful = not workers.confined and not harmless(texts, submission.sources)
     except (SyntaxError, ValueError, RecursionError):
         return replace(nothing, trouble="the code cannot be parsed")
     if harmful:
@@ -75,11 +77,11 @@ def paper(
     try:
         bench = Bench(student, program)
         lab = Lab(bench, calls or _small(bench, recipes), passed, f"{seed} {submission.name}")
-        questions = tuple(_chosen(lab, stage.name, count, kinds))
+        questions, shown = tuple(_chosen(lab, stage.name, count, kinds)), tuple(program.excerpt(lab.places))
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"the code gives only {len(questions)} questions"
-    return replace(nothing, passed=len(passed), questions=questions, trouble=trouble)
+    return replace(nothing, passed=len(passed), questions=questions, code=shown, trouble=trouble)
 
 
 def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
@@ -139,8 +141,7 @@ def _chosen(lab: Lab, stage: str, count: int, kinds: Sequence[str]) -> list[Ques
 def _questions(lab: Lab, stage: str, kind: str) -> Iterator[Question]:
     difficulty, drafts = KINDS[kind]
     for draft in drafts(lab):
-        question = lab.question(kind, difficulty, stage, draft)
-        if question and is_sound(question):
+        if question := lab.question(kind, difficulty, stage, draft):
             yield question
 
 

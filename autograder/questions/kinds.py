@@ -3,25 +3,22 @@
 import ast
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from autograder.questions.calls import Call, listed, with_values
-from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT, is_nice, shape_text
+from autograder.questions.calls import Call, shape_text
+from autograder.questions.facts import EVERYWHERE, RAISES, SAME_RESULT
 from autograder.questions.lab import Lab, Mutant
-from autograder.questions.program import LONGEST, Change, Own, Place, Program
+from autograder.questions.number_by_hand import number
+from autograder.questions.program import Own, Place
 from autograder.questions.question import Draft, Map
-from autograder.questions.rewrites import rewrites
-from autograder.questions.runs import LineValue, Outcome
+from autograder.questions.runs import WEIGHTS, Outcome
 
-WEIGHTS = "attention weights"  # the name that a worker gives to what an operation gave, if its rows are weights
-MOST_TIMES = 40
-CLEAR = 0.15  # between two heatmaps, of their range
-MOST_WORDS = 260  # about the weights of a call
-ATTEMPTS, MOST_RUNS = 10, 150  # to find numbers that are easy to compute with
+MOST_TIMES = 40  # runs of a line
+MOST_VARIANTS, MOST_OF_LINE = 6, 20  # lines, and changes of each, that are tried
+SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 30  # rows or columns; changes whose pictures are looked at
+CLEAR, EQUAL = 0.15, 1e-9  # differences of two pictures, of their range: anybody sees them; there is none
 
 
 def times(lab: Lab) -> Iterator[Draft]:
@@ -34,10 +31,10 @@ def times(lab: Lab) -> Iterator[Draft]:
         lab.rng.shuffle(own)
         for one in own[:2]:
             n = counts[one.place]
-            near = {n - 1, n + 1, 2 * n, n // 2, 3 * n, 1, *counts.values(), *call.sizes} - {0, n}
+            near = {n - 1, n + 1, n + 2, 2 * n, n // 2, 3 * n, 1, *counts.values(), *call.sizes} - {0, n}
             pool = dict.fromkeys((str(number) for number in sorted(near) if 0 < number <= 2 * MOST_TIMES), "")
-            text = f"{lab.words(call)}. How often does line {one.line} run in this call?"
-            yield Draft(text, str(n), pool, f"Counted in a run: {n}.", [one], call, key=float)
+            text = f"{lab.words(call)}. How often does {one.name} run in this call?"
+            yield Draft(text, str(n), pool, f"Counted in a run: {n}.", [one])
 
 
 def shape(lab: Lab) -> Iterator[Draft]:
@@ -55,11 +52,13 @@ def shape(lab: Lab) -> Iterator[Draft]:
             own = lab.program.by_place.get(place)
             if own is None or (len(right) < 4 and len(fit) > 4):
                 continue
-            pool = {*itertools.permutations(right), *(one for one in steady.values() if len(one) >= len(right) - 1)}
-            what = f"has what line {own.line} returns" if name == "return" else f"has `{name}` after line {own.line}"
+            others = {*itertools.permutations(right), *(one for one in steady.values() if len(one) >= len(right) - 1)}
+            pool = sorted(others - {right})
+            alike = [one for one in pool if one[0] == right[0]]  # that the batch comes first, everybody knows
+            what = f"has what {own.name} returns" if name == "return" else f"has `{name}` after {own.name}"
+            wrong = dict.fromkeys(map(shape_text, alike if len(alike) > 2 else pool), "")
             text = f"{lab.words(call)}. What shape {what}?"
-            wrong = dict.fromkeys(map(shape_text, sorted(pool - {right})), "")
-            yield Draft(text, shape_text(right), wrong, "Read in a run.", [own], call, key=ast.literal_eval)
+            yield Draft(text, shape_text(right), wrong, "Read in a run.", [own])
 
 
 def effect(lab: Lab) -> Iterator[Draft]:
@@ -70,53 +69,44 @@ def effect(lab: Lab) -> Iterator[Draft]:
         lab.rng.shuffle(heads)
         for right in sorted(heads, key=lambda one: one == EVERYWHERE):
             group = [one for one in mutants if one.facts[0] == right]
-            lab.rng.shuffle(group)
-            chosen = next((one for one in group if right != SAME_RESULT or lab.never_matters(one.change)), None)
-            if chosen:
-                pool = sorted({fact for one in mutants for fact in one.facts} - {*chosen.facts})
-                text = f"{lab.words(call)}. {chosen.change.sentence} What happens to the result?"
-                because = f"Run with two sets of inputs: {' '.join(chosen.facts)}"
-                yield Draft(text, right, dict.fromkeys(pool, ""), because, [chosen.change.own], call)
+            chosen = lab.rng.choice(group)
+            pool = sorted({fact for one in mutants for fact in one.facts} - {*chosen.facts})
+            text = f"{lab.words(call)}. {chosen.change.sentence} What happens to the result?"
+            because = f"Run with two sets of inputs: {' '.join(chosen.facts)}"
+            yield Draft(text, right, dict.fromkeys(pool, ""), because, [chosen.change.own])
 
 
 def heatmap(lab: Lab) -> Iterator[Draft]:
-    """Which change turns one picture into another."""
+    """Which change turns one picture into another. What can be read off it tells the change from the others."""
     for call in lab.some_calls:
-        place = _weights(call.base)
+        place = next(((one.place, one.name) for one in reversed(call.base.lines) if one.name == WEIGHTS), None)
+        before = _map(call.base, place)
         weights = any(request["do"] == "state" for request, _ in call.replay.requests)
-        before = _map(call.base, place) if place or not weights else None  # what weights give, nobody can guess
-        if before is None or min(before.shape) < 2 or max(before.shape) > 12:
+        if before is None or (weights and not place) or min(before.shape) < SMALLEST_MAP:
             continue
-        span = float(np.ptp(before)) or 1.0
-        maps: list[tuple[Mutant, np.ndarray]] = []
-        for one in lab.mutants(call) if not call.base.several or place else ():
-            if one.facts[0] in (RAISES, SAME_RESULT):
-                continue
-            after = _map(lab.bench.run(call.replay, one.change, watch=True), place)
-            if after is None or after.shape != before.shape:
-                continue
-            if all(np.abs(after - other).max() > CLEAR * span for other in (before, *(found for _, found in maps))):
-                maps.append((one, after))
+        maps: list[tuple[Mutant, np.ndarray, tuple[object, ...]]] = []
+        for one in [one for one in lab.mutants(call) if one.facts[0] != RAISES][:MOST_MAPS]:
+            pictures = [
+                (_map(base, place), _map(lab.bench.run(replay, one.change, watch=True), place))
+                for base, replay in ((call.base, call.replay), (call.twin_base, call.twin))
+            ]
+            features = {_features(*pair) for pair in pictures}
+            if len(features) == 1 and (known := features.pop()) and (after := pictures[0][1]) is not None:
+                maps.append((one, after, known))
         lab.rng.shuffle(maps)
-        for chosen, after in maps[:2]:
-            others = [one.change for one, _ in maps if one is not chosen]
+        clear = [one for one in maps if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
+        for chosen, after, known in clear[:2]:
+            others = [one.change for one, _, features in maps if features != known]
+            if len(others) < 3:
+                continue
             text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other one the same after a"
             text += " change. Which change?"
-            because = "All four were run with these inputs; each gives a different picture."
-            if len(others) > 2:
-                pool = dict.fromkeys((one.option for one in others), "")
-                lines = [chosen.change.own, *(one.own for one in others)]
-                maps_ = (("before", _rows(before)), ("after", _rows(after)))
-                yield Draft(text, chosen.change.option, pool, because, lines, call, maps_)
-
-
-def _weights(base: Outcome) -> tuple[Place, str] | None:
-    """Where the last attention weights of a call were computed."""
-    for one in reversed(base.lines):
-        fits = one.name == WEIGHTS and isinstance(one.value, np.ndarray) and min(one.value.shape[-2:]) > 1
-        if fits and bool((one.value < 1).any()):
-            return one.place, one.name
-    return None
+            because = "All four were run with two sets of inputs; the other pictures look different."
+            lines = [chosen.change.own, *(one.own for one in others)]
+            rows = [[[round(float(value), 2) for value in row] for row in one] for one in (before, after)]
+            pool = dict.fromkeys((one.option for one in others), "")
+            titles: tuple[tuple[str, Map], ...] = (("before", rows[0]), ("after", rows[1]))
+            yield Draft(text, chosen.change.option, pool, because, lines, titles)
 
 
 def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
@@ -130,20 +120,33 @@ def _pictured(call: Call, place: tuple[Place, str] | None) -> str:
 
 def _map(outcome: Outcome, place: tuple[Place, str] | None) -> np.ndarray | None:
     """The last sentence's matrix, of the first head, in a result or in what a line computed."""
-    if not outcome.ok:
-        return None
-    value: Any = outcome.values[0]
+    value: Any = outcome.values[0] if outcome.values else None
     if place:
         value = next((one.value for one in reversed(outcome.lines) if (one.place, one.name) == place), None)
-    if not isinstance(value, np.ndarray) or value.ndim < 2 or not np.isfinite(value).all() or not value.size:
+    if not isinstance(value, np.ndarray) or value.ndim < 2 or not value.size or not np.isfinite(value).all():
         return None
     for axis in range(value.ndim - 2):
         value = value[0 if axis else -1]
-    return value.astype(np.float64)
+    return value.astype(np.float64) if max(value.shape) <= LARGEST_MAP else None
 
 
-def _rows(array: np.ndarray) -> Map:
-    return [[round(float(one), 2) for one in row] for row in array]
+def _features(before: np.ndarray | None, after: np.ndarray | None) -> tuple[object, ...]:
+    """What anybody can read off a picture: what stays as before, what is 0, sums, repetition, order."""
+    if before is None or after is None or before.shape != after.shape:
+        return ()
+
+    def equal(a: Any, b: Any) -> bool:
+        return bool((np.abs(a - b) < EQUAL).all())
+
+    return (
+        (np.abs(after - before) < EQUAL).tobytes(),
+        (np.abs(after) < EQUAL).tobytes(),
+        *(equal(after.sum(axis), 1.0) for axis in (0, 1)),
+        *(equal(after, np.roll(after, 1, axis)) for axis in (0, 1)),
+        equal(np.sort(after, axis=None), np.sort(before, axis=None)),
+        bool((np.argsort(after) == np.argsort(before)).all()),
+        bool((after < 0).any()),
+    )
 
 
 def swap(lab: Lab) -> Iterator[Draft]:
@@ -151,61 +154,38 @@ def swap(lab: Lab) -> Iterator[Draft]:
     free: list[tuple[Own, Own]] = []
     bound: list[tuple[Own, Own]] = []
     for first, second in lab.program.neighbours():
-        if first.text != second.text:
-            matters = lab.never_matters(lab.program.swapped(first, second), train=True)
-            if matters is not None:
-                (free if matters else bound).append((first, second))
+        verdict = lab.verdict(lab.program.swapped(first, second), train=True) if first.text != second.text else ""
+        if verdict:
+            (free if verdict == "same" else bound).append((first, second))
     because = "All exchanges were run in calls as the tests make them, in eval and in train mode."
-    for rights, others, words in ((free, bound, CAN), (bound, free, CANNOT)):
+    can = "can change places without changing any result, in train mode too"
+    cannot = "cannot change places without changing a result or raising an exception"
+    for rights, others, words in ((free, bound, can), (bound, free, cannot)):
         lab.rng.shuffle(rights)
         for right in rights[:2]:
-            pairs = [f"lines {one[0].line} and {one[1].line}" for one in (right, *others)]
+            pairs = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *others)]
             lines = [one for pair in (right, *others) for one in pair]
-            pool = dict.fromkeys(pairs[1:], "")
-            text = f"Which two of these lines {words}?"
-            yield Draft(text, pairs[0], pool, because, lines, key=lambda one: int(one.split()[1]))
-
-
-CAN = "can change places without changing any result, in train mode too"
-CANNOT = "cannot change places without changing a result or raising an exception"
+            yield Draft(f"Which two of these lines {words}?", pairs[0], dict.fromkeys(pairs[1:], ""), because, lines)
 
 
 def variant(lab: Lab) -> Iterator[Draft]:
-    """Which other text of a line computes the same."""
+    """Which other text of a line computes the same; the others run, too, but give something else."""
     ran = {one for call in lab.calls for one in lab.ran(call)}
     own = [one for one in lab.program.own if one.simple and one in ran]
-    own = [one for one in own if len(one.text) <= LONGEST]
     lab.rng.shuffle(own)
-    for one in own[:8]:
-        texts = list(dict.fromkeys(text for text in rewrites(one.node) if text != one.text))
-        lab.rng.shuffle(texts)
-        for text in texts[:6]:
-            change = lab.program.with_text(one, text)
-            if lab.never_matters(change):
-                near = max(8, len(change.new) // 3)
-                others = [other.new for other in _differing(lab, one, change)]
-                pool = {f"`{new}`": "" for new in others if abs(len(new) - len(change.new)) <= near}
-                asked = f"Which line could replace line {one.line}, `{one.text}`, without changing any result?"
-                because = "All were run in calls as the tests make them: only this one never gives another result."
-                if len(pool) > 1:
-                    yield Draft(asked, f"`{change.new}`", pool, because, [one])
-                    break
-
-
-def _differing(lab: Lab, own: Own, equal: Change) -> list[Change]:
-    """Small changes of a rewritten line that give another result."""
-    source = lab.program.sources[own.module]
-    lines = source.splitlines()
-    indent = lines[own.line - 1][: len(lines[own.line - 1]) - len(lines[own.line - 1].lstrip())]
-    end = own.node.end_lineno or own.line
-    lines[own.line - 1 : end] = [indent + equal.new, *[""] * (end - own.line)]
-    other = Program({**lab.program.sources, own.module: "\n".join(lines) + "\n"}, lab.program.given, lab.program.writes)
-    rewritten = other.by_place.get(own.place)
-    found = []
-    for change in itertools.islice(other.changes(rewritten), 24) if rewritten else ():
-        if change.new and change.new != own.text and lab.never_matters(change) is False:
-            found.append(change)
-    return found[:12]
+    for one in own[:MOST_VARIANTS]:
+        changes = [change for change in itertools.islice(lab.program.changes(one), MOST_OF_LINE) if change.new]
+        verdicts = {change: lab.verdict(change) for change in changes}
+        equal = [
+            change for change in changes if verdicts[change] == "same" and lab.verdict(change, train=True) == "same"
+        ]
+        pool = {f"`{change.new}`": "" for change in changes if verdicts[change] == "different"}
+        lab.rng.shuffle(equal)
+        right = next((change for change in equal if all(lab.outcomes_of_tests(change).values())), None)
+        if right and len(pool) > 1:
+            text = f"Which line could replace {one.name}, `{one.text}`, without changing any result?"
+            because = "All were run in calls as the tests make them: only this one never gives another result."
+            yield Draft(text, f"`{right.new}`", pool, because, [one])
 
 
 def failing_test(lab: Lab) -> Iterator[Draft]:
@@ -217,191 +197,19 @@ def failing_test(lab: Lab) -> Iterator[Draft]:
             passing = lab.outcomes_of_tests(one)
             fails = [name for name, passed in passing.items() if not passed]
             if fails and len(passing) - len(fails) > 1:
-                right = lab.rng.choice(fails)
+                right = lab.title(lab.rng.choice(fails))
                 pool = {lab.title(name): "It passes." for name in passing if name not in fails}
                 text = f"{one.sentence} Which of these tests fails then?"
-                order = [*map(lab.title, lab.tests)]
-                because = "The tests were run with this change."
-                yield Draft(text, lab.title(right), pool, because, [one.own], call, key=order.index)
-
-
-def result(lab: Lab) -> Iterator[Draft]:
-    """A number of the result, to be computed by hand."""
-    yield from _by_hand(lab, "result")
-
-
-def value(lab: Lab) -> Iterator[Draft]:
-    """What a line computes, to be computed by hand."""
-    yield from _by_hand(lab, "value")
-
-
-def _by_hand(lab: Lab, kind: str) -> Iterator[Draft]:
-    calls = list(lab.tiny)
-    lab.rng.shuffle(calls)
-    begin = lab.bench.runs
-    for tiny in calls[:3]:
-        for _ in range(ATTEMPTS if lab.bench.runs < begin + MOST_RUNS else 0):
-            call = with_values(_bare(tiny), lab.bench, lab.rng, _pattern(lab), _numbers(lab))
-            if call is None or sum(array.size for array in call.tensors.values()) > 40:
-                continue
-            if len(_weights_in_words(call)) > MOST_WORDS:  # nobody computes with so many weights
-                break
-            targets = _targets(lab, call, kind)
-            lab.rng.shuffle(targets)
-            made = next((one for target in targets[:2] if (one := _number(lab, call, kind, *target))), None)
-            if made:
-                yield made
-                break
-
-
-def _bare(call: Call) -> Any:
-    requests = [one for one in call.replay.requests if one[0]["do"] == "call" and one[0].get("method") != "eval"]
-    return replace(call.replay, requests=tuple(requests))
-
-
-def _pattern(lab: Lab) -> Callable[[str, tuple[int, ...]], np.ndarray]:
-    def fill(name: str, shape: tuple[int, ...]) -> np.ndarray:
-        if len(shape) < 2:
-            return np.zeros(shape) if "bias" in name or not shape else np.ones(shape)
-        if shape[0] == shape[1] and len(shape) == 2 and lab.rng.random() < 0.7:
-            return np.eye(shape[0]) * lab.rng.choice((1, 1, 2))
-        return np.full(shape, lab.rng.choice((0.0, 1.0)))
-
-    return fill
-
-
-def _numbers(lab: Lab) -> Callable[[str, tuple[int, ...]], np.ndarray]:
-    choice = lab.rng.choice(((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3)))
-
-    def fill(name: str, shape: tuple[int, ...]) -> np.ndarray:
-        if lab.rng.random() < 0.25:
-            return np.zeros(shape)
-        return np.array([lab.rng.choice(choice) for _ in range(int(np.prod(shape)))], np.float64).reshape(shape)
-
-    return fill
-
-
-Reader = Callable[[Outcome], str | None]
-
-
-def _targets(lab: Lab, call: Call, kind: str) -> list[tuple[str, Own | None, Reader]]:
-    """What can be asked about a call: in words, the line, and how to read it in an outcome."""
-    if kind == "result":
-        value = np.asarray(call.base.values[0])
-        places: list[tuple[int, ...]] = [()]
-        if value.size > 8:
-            places = [*np.ndindex(value.shape[:-1])][:4] if value.shape[-1] <= 4 else []
-        words = {place: f"`result{[*place]}`" if place else "the result" for place in places}
-        return [(f"is {words[one]}", None, partial(_element, one)) for one in places if not call.base.several]
-    found: list[tuple[str, Own | None, Reader]] = []
-    for one in call.base.lines:
-        own = lab.program.by_place.get(one.place)
-        if own and one.name != WEIGHTS and own.simple and call.base.counts[one.place] == 1 and _text(one):
-            name = f"does line {own.line} return" if one.name == "return" else f"is `{one.name}` after line {own.line}"
-            found.append((name, own, partial(_value_at, one)))
-    return found
-
-
-def _element(place: tuple[int, ...], out: Outcome) -> str | None:
-    if not out.ok or out.several:
-        return None
-    value = np.asarray(out.values[0], np.float64)
-    if value.ndim <= len(place) and place:
-        return None
-    try:
-        return _as_option(value[place])
-    except IndexError:
-        return None
-
-
-def _value_at(like: LineValue, out: Outcome) -> str | None:
-    found = [one for one in out.lines if (one.place, one.name) == (like.place, like.name)]
-    return _text(found[0]) if len(found) == 1 else None
-
-
-def _text(one: LineValue) -> str | None:
-    """A value as an option; None if it is too long, or no easy numbers."""
-    if one.shape is None:
-        try:
-            plain = ast.literal_eval(str(one.value))
-        except (ValueError, SyntaxError):
-            return None
-        if isinstance(plain, float):
-            return _as_option(np.asarray(plain))
-        return f"`{plain!r}`" if plain is not None and len(repr(plain)) < 40 else None
-    return _as_option(one.value) if isinstance(one.value, np.ndarray) and one.value.size else None
-
-
-def _as_option(value: np.ndarray) -> str | None:
-    return f"`{listed(value)}`" if value.size <= 8 and all(map(is_nice, value.flat)) else None
-
-
-def _number(lab: Lab, call: Call, kind: str, what: str, own: Own | None, read: Reader) -> Draft | None:
-    right = read(call.base)
-    given = {f"`{listed(one)}`" for _, one in call.arguments(lab.program) if isinstance(one, np.ndarray)}
-    if right is None or right in given or right.count("0") == sum(one.isdigit() for one in right):
-        return None
-    pool: dict[str, str] = {}
-    for change in itertools.islice(lab.changes(call), 40):
-        if own is None or change.own.line <= own.line or change.own.path != own.path:
-            text = read(lab.bench.run(call.replay, change, watch=kind == "value"))
-            if text and text != right and "[]" not in text:
-                pool.setdefault(text, f"That is it after a change: {change.sentence}")
-    alike = [one for one in sorted(pool) if _brackets(one) == _brackets(right)]
-    wrong = {one: pool[one] for one in (alike if len(alike) > 2 else sorted(pool))}
-    if len(wrong) < 3:
-        return None
-    text = f"{lab.words(call, whole=True)}.{_weights_in_words(call)} What {what}? Numbers are rounded to two digits."
-    lines = [own] if own else lab.ran(call)[-1:]
-    return Draft(text, right, wrong, "Computed in a run.", lines, call, key=_size)
-
-
-def _brackets(text: str) -> int:
-    """How deep the lists of a value are."""
-    return len(text) - len(text.lstrip("`[(")) if text[1:2] in "[(" else 0
-
-
-def _size(text: str) -> float:
-    """What a text of numbers adds up to."""
-    numbers = "".join(one if one.isdigit() or one in ".-e" else " " for one in text).split()
-    total = 0.0
-    for one in numbers:
-        try:
-            total += float(one)
-        except ValueError:
-            continue
-    return total
-
-
-def _weights_in_words(call: Call) -> str:
-    groups: dict[str, list[str]] = {}
-    for request, tensors in call.replay.requests:
-        for name, array in tensors.items() if request["do"] == "state" else ():
-            if array.dtype.kind != "f" or (array.ndim < 2 and "bias" in name and not array.any()):
-                continue
-            square = array.ndim == 2 and array.shape[0] == array.shape[1]
-            if array.size and np.ptp(array) == 0:
-                groups.setdefault(f"all {listed(array.flat[0])}", []).append(name)
-            elif square and (array == np.eye(len(array)) * array[0, 0]).all():
-                times = "" if array[0, 0] == 1 else f"{listed(array[0, 0])} times "
-                groups.setdefault(f"{times}the identity matrix", []).append(name)
-    if not groups:
-        return ""
-    parts = [
-        f"{', '.join(f'`{one}`' for one in names)} {'is' if len(names) == 1 else 'are'} {words}"
-        for words, names in groups.items()
-    ]
-    return f" Weights: {'; '.join(parts)}; biases are 0."
+                yield Draft(text, right, pool, "The tests were run with this change.", [one.own])
 
 
 KINDS: Mapping[str, tuple[int, Callable[[Lab], Iterator[Draft]]]] = {  # name -> difficulty, and what makes drafts
     "times": (1, times),
-    "shape": (2, shape),
-    "value": (2, value),
-    "result": (2, result),
+    "shape": (1, shape),
+    "number": (2, number),
     "effect": (2, effect),
     "swap": (2, swap),
     "variant": (2, variant),
-    "test": (3, failing_test),
+    "test": (2, failing_test),
     "heatmap": (3, heatmap),
 }

@@ -12,12 +12,13 @@ from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import passes
 from autograder.questions.calls import Call, with_values, words
 from autograder.questions.facts import RAISES, facts
-from autograder.questions.program import Change, Own
-from autograder.questions.question import Draft, Question, pick, shuffled
-from autograder.questions.runs import Bench, same
+from autograder.questions.program import Change, Own, Place
+from autograder.questions.question import Draft, Question, pick
+from autograder.questions.runs import SECONDS, Bench, changed, same
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.student_faults import StudentFault
 
+LONGEST_OPTION, LONGEST_TEXT = 160, 1500
 MOST_CHANGES = 80  # of a program that are tried in a call
 MOST_OF_LINE, MOST_RAISING = 24, 3  # of a line, and those of them that raise exceptions
 StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
@@ -68,8 +69,8 @@ class Lab:
         return sorted(self.calls, key=lambda one: -len(self.ran(one)) * self.rng.uniform(0.3, 1))[:3]
 
     def words(self, call: Call, whole: bool = False) -> str:
-        """A call in words."""
-        return words(call, self.program, whole)
+        text = words(call, self.program, whole)
+        return text[:1].upper() + text[1:]
 
     def changes(self, call: Call) -> Iterator[Change]:
         """Changes of the statements that run in a call, one of each line in turn."""
@@ -98,29 +99,35 @@ class Lab:
                         raising[change.own] += said == (RAISES,)
         return self._mutants[call]
 
-    def never_matters(self, change: Change, train: bool = False) -> bool | None:
-        """Whether no call that runs its line gives anything else with a change; None if that is not clear."""
-        answers: list[bool | None] = []
+    def verdict(self, change: Change, train: bool = False) -> str:
+        """What a change does in the calls that run its line: "same", "different", "raises", or "" if that is not clear.
+
+        Args:
+            train: whether to look at calls in train mode, too.
+        """
+        answers: set[str] = set()
         for call in (one for one in self.calls if one.base.counts.get(change.own.place)):
-            for replay, base in ((call.replay, call.base), (call.twin, call.twin_base)):
-                answers.append(same(base, self.bench.run(replay, change)))
-            if train:
-                before = self.bench.run(call.replay, train=True)
-                answers.append(same(before, self.bench.run(call.replay, change, train=True)))
-            if False in answers:
-                return False
-        return None if None in answers or not answers else True
+            runs = [(call.base, call.replay, False), (call.twin_base, call.twin, False)]
+            for base, replay, training in [*runs, *([(None, call.replay, True)] if train else ())]:
+                before = base or self.bench.run(replay, train=training)
+                after = self.bench.run(replay, change, train=training)
+                equal = same(before, after)
+                answers.add("" if equal is None else "same" if equal else "raises" if after.error else "different")
+            if answers & {"different", "raises"}:
+                return "raises" if "raises" in answers else "different"
+        return "same" if answers == {"same"} else ""
 
     def outcomes_of_tests(self, change: Change) -> dict[str, bool]:
         """Which of the visible tests pass with a change; nothing if the worker cannot say."""
         student, found = self.bench.student, dict[str, bool]()
-        what = {"do": "change", "module": change.own.module, "path": change.own.path, "text": change.unit}
         try:
-            for name, case in self.tests.items():
-                self.bench.ask(what)
-                student.kept.clear()
-                found[name] = passes(case, student)
-            self.bench.ask({**what, "path": "", "text": ""})
+            for name, case in [*self.tests.items(), ("", None)]:
+                with student.aside(SECONDS) as ask:
+                    student.start()
+                    ask({"do": "change", **changed(self.program, change if case else None)})
+                if case:
+                    student.kept.clear()
+                    found[name] = passes(case, student)
         except StudentFault:
             return {}
         return found
@@ -130,28 +137,20 @@ class Lab:
         return f'"{self.tests[test].shortDescription() or test}"'
 
     def question(self, kind: str, difficulty: int, stage: str, draft: Draft) -> Question | None:
-        """A draft with its options chosen, in a random order; None if there are too few."""
-        wrong = pick(self.rng, draft.right, [*draft.pool], draft.key)
-        if not wrong:
+        """A draft with its options chosen, in a random order; None if there are too few that can be told apart."""
+        wrong = pick(self.rng, draft.right, [*draft.pool])
+        options = sorted([draft.right, *wrong])
+        self.rng.shuffle(options)
+        different = len({re.sub(r"[\s()]", "", one).lower() for one in options}) == len(options)
+        if len(wrong) < 2 or not different or max(map(len, options)) > LONGEST_OPTION or len(draft.text) > LONGEST_TEXT:
             return None
-        options, right = shuffled(self.rng, draft.right, wrong)
-        said = re.findall(r"(?i)\blines? (\d+)(?: and (\d+))?", " ".join([draft.text, *options]))
-        mentioned = {number for pair in said for number in pair}
-        about = [one for one in draft.lines if str(one.line) in mentioned]
-        shown = {(one.module, one.path) for one in about}
-        if draft.call:
-            ran = {place for place, count in draft.call.base.counts.items() if count}
-            shown |= self.program.functions_with(ran)
-        return Question(
-            kind,
-            difficulty,
-            stage,
-            draft.text,
-            options,
-            right,
-            draft.because,
-            tuple(dict.fromkeys(one.place for one in about or draft.lines)),
-            tuple(self.program.excerpt(shown)),
-            draft.maps,
-            tuple(draft.pool.get(one, "") for one in options),
-        )
+        lines = tuple(dict.fromkeys(one.place for one in draft.lines))
+        notes = tuple(draft.pool.get(one, "") for one in options)
+        right, because = options.index(draft.right), draft.because
+        return Question(kind, difficulty, stage, draft.text, tuple(options), right, because, lines, draft.maps, notes)
+
+    @cached_property
+    def places(self) -> set[Place]:
+        """The lines that run in the calls, and all that the student wrote."""
+        ran = {place for call in self.calls for place, count in call.base.counts.items() if count}
+        return ran | {one.place for one in self.program.own}

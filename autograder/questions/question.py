@@ -3,21 +3,22 @@
 import hashlib
 import json
 import random
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from autograder.questions.calls import Call
 from autograder.questions.program import Own
 
-OPTIONS = 4  # of a question; three are enough where a program has no more to offer
+OPTIONS = 4  # of a question, if there are as many
 LETTERS = "ABCD"
 Map = list[list[float]]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a student's own code. All texts are Markdown with nothing but `code`."""
+    """A question about a student's own code. All texts are Markdown with nothing but `code` in it."""
 
     kind: str
     difficulty: int  # 1 easy, 3 hard
@@ -27,7 +28,6 @@ class Question:
     right: int
     because: str
     lines: tuple[tuple[str, int], ...]  # of the student's files, that it is about
-    code: tuple[tuple[str, int, str], ...]  # what is shown: file, line (0: no number), text
     maps: tuple[tuple[str, Map], ...] = ()  # pictures: a title and rows of numbers
     wrong: tuple[str, ...] = ()  # of each option what the run showed; "" for the right one
 
@@ -54,39 +54,49 @@ class Draft:
     pool: Mapping[str, str]  # wrong options, each with what a run shows about it
     because: str
     lines: Sequence[Own]  # that it is about
-    call: Call | None = None  # whose functions are shown, besides those of the lines
     maps: tuple[tuple[str, Map], ...] = ()
-    key: Callable[[str], Any] = len
 
 
-def pick(rng, right, pool, key):  # type: ignore
-    pool = list(dict.fromkeys(pool))
+def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
+    """Wrong options from a pool, so that the look of the right one tells nothing.
+
+    By each of `LOOKS` the right option gets a random place among the others: of some random choices the one is taken in
+    which it comes nearest to these places.
+    """
+    pool = [one for one in pool if one != right]
     count = min(OPTIONS - 1, len(pool))
-    if count < 2:
-        return None
-    below = [one for one in pool if key(one) < key(right)]
-    above = [one for one in pool if key(one) > key(right)]
-    alike = [one for one in pool if key(one) == key(right)]
-    rng.shuffle(below)
-    rng.shuffle(above)
-    rng.shuffle(alike)
-    rank = rng.randint(0, count)
-    chosen = below[:rank] + above[: count - rank]
-    chosen += alike[: count - len(chosen)]
-    rest = [one for one in (*below, *above) if one not in chosen]
-    return chosen + rest[: count - len(chosen)]
+    wanted = [rng.uniform(-0.5, count + 0.5) for _ in LOOKS]
+
+    def off(chosen: list[str]) -> float:
+        return sum(abs(_rank(look, right, chosen) - one) for look, one in zip(LOOKS, wanted, strict=True))
+
+    return min((rng.sample(pool, count) for _ in range(CHOICES)), key=off)
 
 
-def shuffled(rng: random.Random, right: str, wrong: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The options in a random order, and where the right one is."""
-    options = sorted([right, *wrong])
-    rng.shuffle(options)
-    return tuple(options), options.index(right)
+def _rank(look: Callable[[str, Sequence[str]], float], right: str, wrong: Sequence[str]) -> float:
+    """How many options come before the right one; those beside it count half."""
+    options = [right, *wrong]
+    own, *others = (look(one, options) for one in options)
+    return sum((other < own) + (other == own) / 2 for other in others)
 
 
-def is_sound(question: Question) -> bool:
-    """Whether a question can be asked: different options, one of them right, none that could not be read."""
-    options = [one.replace(" ", "").lower() for one in question.options]
-    if not 3 <= len(options) <= OPTIONS or len(set(options)) < len(options) or not 0 <= question.right < len(options):
-        return False
-    return all(0 < len(one) <= 160 for one in question.options) and len(question.text) <= 1500
+def _length(option: str, options: Sequence[str]) -> float:
+    return len(option)
+
+
+def _number(option: str, options: Sequence[str]) -> float:
+    """The sum of its numbers; of what begins with a line, this line."""
+    numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", option)
+    return float(numbers[0]) if option.startswith("line") else sum(map(float, numbers))
+
+
+def _likeness(option: str, options: Sequence[str]) -> float:
+    """How much it has in common with the others: of a line and several changes of it, this line has most."""
+    pieces = [set(re.findall(r"\w+|[^\w\s]+", one)) for one in options]
+    shared = Counter(piece for one in pieces for piece in one)
+    own = set(re.findall(r"\w+|[^\w\s]+", option))
+    return sum(shared[piece] - 1 for piece in own) / len(own)
+
+
+LOOKS = (_length, _number, _likeness)
+CHOICES = 60

@@ -13,17 +13,20 @@ import numpy as np
 from autograder.questions.program import Change, Place, Program
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.remote_values import Foreign, body_of
+from autograder.sandbox.remote_values import body_of
 from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
 
 SECONDS = 3.0  # for a request
 SAME, OTHER = 1e-9, 1e-3  # deviations up to the first are rounding, from the second on anybody sees them
 SEED = 7
-UNMADE = ("no answer", "not made")  # errors that say nothing about the student's code
-Value = np.ndarray | float | str  # of a result; a text if it is not a number
+WEIGHTS = "attention weights"  # the name that a worker gives to what an operation gave, if its rows are weights
 PLAIN_CALL: dict[str, Any] = {
-    "do": "call", "args": [], "kwargs": {}, "arguments": False, "steady": False,
-    "take": None, "rows": None, "unseen": True,
+    **dict.fromkeys(("take", "rows")),
+    **dict.fromkeys(("arguments", "steady"), False),
+    "do": "call",
+    "args": [],
+    "kwargs": {},
+    "unseen": True,
 }
 
 
@@ -41,16 +44,11 @@ class LineValue:
 class Outcome:
     """What a call did."""
 
-    values: tuple[Value, ...] = ()  # the result, or the members of a tuple that is returned
+    values: tuple[np.ndarray, ...] = ()  # the result, or the members of a tuple that is returned
     error: str = ""  # the type of the exception
     several: bool = False  # whether a tuple or a list came back
     counts: Mapping[Place, int] = field(default_factory=dict)  # how often each line ran
     lines: tuple[LineValue, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether the call returned numbers."""
-        return not self.error and bool(self.values) and not any(isinstance(one, str) for one in self.values)
 
 
 class Bench:
@@ -58,41 +56,40 @@ class Bench:
 
     def __init__(self, student: Student, program: Program) -> None:
         self.student, self.program = student, program
-        self.runs = 0
         self.endless: set[Place] = set()  # statements of which a change has ended the worker
         self._objects: dict[int, tuple[CallReplay, int, dict[int, int]]] = {}  # by id; the worker's number, objects
 
     def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
         """Make a call with a change of the program."""
-        self.runs += 1
         try:
             with self.student.aside(SECONDS) as ask:
+                self.student.start()
                 return self._run(call, change, watch, train, ask)
         except Raised as fault:
             return Outcome(error=fault.message.partition(":")[0])
         except (TimedOut, Crashed):
             if change:
                 self.endless.add(change.own.place)
-            return Outcome(error=UNMADE[0])
-        except (StudentFault, LookupError):
-            return Outcome(error=UNMADE[1])
+            return Outcome(error="no answer")
+        except (StudentFault, LookupError, TypeError):
+            return Outcome(error="no numbers")
 
     def _run(
         self, call: CallReplay, change: Change | None, watch: bool, train: bool, ask: Callable[..., Any]
     ) -> Outcome:
-        self.student.start()
-        what = {"module": next(iter(self.program.sources)), "path": "", "text": ""}
-        if change:
-            what = {"module": change.own.module, "path": change.own.path, "text": change.unit}
+        what = changed(self.program, change)
         _, lives, objects = self._objects.get(id(call), (call, -1, {}))
         anew = train or (change and change.own.path.endswith("__init__")) or lives != self.student.lives
         if anew:
             ask({"do": "change", **what})
         if watch:  # constructors too, where no weights take the place of what they compute
-            ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
+            ask({"do": "watch", "files": self.program.files})
         if anew:
             objects = prepared(call, ask)
-            if not train and not change and self._lasting(call):
+            # Objects with weights can be used again: these are loaded again if they change.
+            made, loaded = ([one["do"] for one, _ in call.requests[:-1]].count(kind) for kind in ("call", "state"))
+            method = isinstance(call.requests[-1][0]["target"], int)
+            if not train and not change and made == loaded and method and not self.program.keeps:
                 self._objects[id(call)] = call, self.student.lives, objects
         for handle in objects.values() if train else ():
             ask({**PLAIN_CALL, "target": handle, "method": "train"})
@@ -105,21 +102,12 @@ class Bench:
             record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
         return Outcome(tuple(_values(value)), "", isinstance(value, (list, tuple)), *read_lines(record))
 
-    def ask(self, request: dict[str, Any]) -> Any:
-        """Send one request with nothing changed.
 
-        Raises:
-            StudentFault: if it cannot be answered.
-        """
-        with self.student.aside(SECONDS) as ask:
-            self.student.start()
-            return ask(request)
-
-    def _lasting(self, call: CallReplay) -> bool:
-        """Whether the objects of a call can be used again: they have weights, which are loaded again if they change."""
-        made = sum(one["do"] == "call" and isinstance(one["target"], str) for one, _ in call.requests[:-1])
-        loaded = sum(one["do"] == "state" for one, _ in call.requests)
-        return loaded == made > 0 and isinstance(call.requests[-1][0]["target"], int) and not self.program.keeps
+def changed(program: Program, change: Change | None) -> dict[str, str]:
+    """A change as a request names it; without one, that there is none."""
+    if change:
+        return {"module": change.own.module, "path": change.own.path, "text": change.unit}
+    return {"module": next(iter(program.sources)), "path": "", "text": ""}
 
 
 def prepared(call: CallReplay, ask: Callable[..., Any]) -> dict[int, int]:
@@ -127,16 +115,14 @@ def prepared(call: CallReplay, ask: Callable[..., Any]) -> dict[int, int]:
     return call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
 
 
-def _values(value: Any) -> Iterator[Value]:
-    if isinstance(value, (list, tuple)):
-        for one in value:
+def _values(value: Any) -> Iterator[np.ndarray]:
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(one, (list, tuple)):
             yield from _values(one)
-    elif isinstance(value, np.ndarray):
-        yield value.astype(np.float64) if value.dtype.kind in "biu" else value
-    elif isinstance(value, (bool, int, float)):
-        yield float(value)
-    elif value is not None:
-        yield value.description if isinstance(value, Foreign) else str(value)
+        elif one is not None:
+            if not isinstance(one, (np.ndarray, bool, int, float)):
+                raise TypeError("no number")
+            yield np.asarray(one, np.float64)
 
 
 def read_lines(record: Any) -> tuple[dict[Place, int], tuple[LineValue, ...]]:
@@ -146,12 +132,10 @@ def read_lines(record: Any) -> tuple[dict[Place, int], tuple[LineValue, ...]]:
         for file, line, count in record[0]:
             counts[str(file), int(line)] = int(count)
         for file, line, name, (shape, value) in record[1]:
-            if shape == "plain":
-                lines.append(LineValue((str(file), int(line)), str(name), None, str(value)))
-            else:
-                sizes = tuple(map(int, shape))
-                array = value if isinstance(value, np.ndarray) and value.shape == sizes else None
-                lines.append(LineValue((str(file), int(line)), str(name), sizes, array))
+            plain = shape == "plain"
+            sizes = None if plain else tuple(map(int, shape))
+            fits = isinstance(value, str) if plain else isinstance(value, np.ndarray) and value.shape == sizes
+            lines.append(LineValue((str(file), int(line)), str(name), sizes, value if fits else None))
     except (TypeError, ValueError, LookupError, OverflowError):
         return {}, ()
     return counts, tuple(lines)
@@ -161,23 +145,14 @@ def same(first: Outcome, second: Outcome) -> bool | None:
     """Whether two calls gave the same; None if they differ by so little that nobody should be asked."""
     if first.error or second.error:
         return first.error == second.error
-    if len(first.values) != len(second.values) or first.several != second.several:
+    if [one.shape for one in first.values] != [one.shape for one in second.values] or first.several != second.several:
         return False
-    off = 0.0
-    for one, two in zip(first.values, second.values, strict=True):
-        if isinstance(one, str) or isinstance(two, str):
-            if not isinstance(one, type(two)) or one != two:
-                return False
-        elif np.shape(one) != np.shape(two):
-            return False
-        else:
-            off = max(off, deviation(one, two))
+    off = max(map(deviation, first.values, second.values), default=0.0)
     return True if off <= SAME else False if off >= OTHER else None
 
 
-def deviation(one: Any, two: Any) -> float:
+def deviation(a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference of two arrays, relative where the numbers are large; infinite where NaN is."""
-    a, b = np.asarray(one, np.float64), np.asarray(two, np.float64)
     if not (np.isfinite(a) == np.isfinite(b)).all():
         return float("inf")
     with np.errstate(invalid="ignore", over="ignore"):
