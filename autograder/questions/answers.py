@@ -7,7 +7,7 @@ of the tests (see `gradebooks/class_grades`). `questions.html` is linked from th
 import csv
 import io
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -39,6 +39,10 @@ class Marked:
     right: tuple[bool | None, ...]  # None: no answer
     complete: bool  # whether the visible tests of the stage pass
 
+    @property
+    def count(self) -> int:
+        return self.right.count(True)
+
 
 def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
     """Compare answers with the key and write the points.
@@ -53,15 +57,11 @@ def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
     marked = marks(read_answers(answers), read_key(key))
     rows = [["student", "right", "of", "points", "full"]]
     for one in marked:
-        right = sum(answer is True for answer in one.right)
-        share = Decimal(points) * right / len(one.right)
-        earned = share.quantize(CENT, ROUND_HALF_UP)
-        rows.append([harmless(one.student), str(right), str(len(one.right)), str(earned), f"{points:g}"])
+        earned = (Decimal(points) * one.count / len(one.right)).quantize(CENT, ROUND_HALF_UP)
+        rows.append([harmless(one.student), *map(str, (one.count, len(one.right), earned)), f"{points:g}"])
     write_whole(graded / POINTS, Sheet(graded / POINTS, rows).data())
     write_whole(graded / PAGE, page(marked).encode())
-    print(
-        f"points of {len(marked)} students are in {graded / POINTS}; what kinds the class fails is in {graded / PAGE}"
-    )
+    print(f"points of {len(marked)} students are in {graded / POINTS}; which kinds the class fails: {graded / PAGE}")
     return 0
 
 
@@ -73,10 +73,9 @@ def read_key(path: Path) -> Mapping[str, Any]:
     """
     try:
         students = json.loads(path.read_bytes())["students"]
-        for entry in students.values():
-            if not all(one["letter"] in LETTERS and isinstance(one["kind"], str) for one in entry["questions"]):
-                raise ValueError("a question has no answer")
-        return dict(students)
+        if all(one["letter"] in LETTERS and one["kind"] for entry in students.values() for one in entry["questions"]):
+            return dict(students)
+        raise ValueError("a question has no answer")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no key of questions ({error}): take the key.json beside the sheets") from error
 
@@ -110,42 +109,38 @@ def marks(answers: Mapping[tuple[str, int], str], students: Mapping[str, Any]) -
     Raises:
         UserError: if an answer belongs to nobody, or to no question.
     """
-    names = {harmless(student): student for student in students}
-    known = {
-        (shown, number) for shown, name in names.items() for number in range(1, len(students[name]["questions"]) + 1)
-    }
+    found, known = [], set()
+    for student, entry in students.items():
+        places = [(harmless(student), number) for number in range(1, len(entry["questions"]) + 1)]
+        known |= {*places}
+        letters = [question["letter"] for question in entry["questions"]]
+        given = [answers.get(place, "") for place in places]
+        right = tuple(one == letter if one else None for one, letter in zip(given, letters, strict=True))
+        kinds = tuple(question["kind"] for question in entry["questions"])
+        found.append(Marked(student, kinds, right, bool(entry.get("complete"))))
     if odd := sorted(set(answers) - known):
         raise UserError(f"an answer of {odd[0][0]!r} to question {odd[0][1]}, which is not in the key")
-    found = []
-    for shown, name in names.items():
-        questions = students[name]["questions"]
-        given = [answers.get((shown, number), "") for number in range(1, len(questions) + 1)]
-        right = tuple(
-            None if not one else one == question["letter"] for one, question in zip(given, questions, strict=True)
-        )
-        kinds = tuple(question["kind"] for question in questions)
-        found.append(Marked(name, kinds, right, bool(students[name].get("complete"))))
     return found
 
 
 def page(marked: list[Marked]) -> str:
     """The analysis as HTML: which kinds a class fails, and who passes the tests and fails the questions."""
     kinds = sorted({kind for one in marked for kind in one.kinds})
-    shares = np.full((len(marked), len(kinds)), np.nan)
-    for row, one in enumerate(marked):
-        of_kind: dict[str, list[float]] = defaultdict(list)
+    given: dict[tuple[int, str], list[bool | None]] = defaultdict(list)
+    for number, one in enumerate(marked):
         for kind, answer in zip(one.kinds, one.right, strict=True):
-            of_kind[kind].append(float(answer is True))
-        for kind, values in of_kind.items():
-            shares[row, kinds.index(kind)] = float(np.mean(values))
+            given[number, kind].append(answer)
+    shares = np.array(
+        [
+            [np.mean([answer is True for answer in given[number, kind]] or [np.nan]) for kind in kinds]
+            for number in range(len(marked))
+        ]
+    )
     items = item_analysis(shares, [1.0] * len(kinds), np.nansum(shares, axis=1)) if marked else []
-    asked = Counter(kind for one in marked for kind in one.kinds)
-    blank = Counter(kind for one in marked for kind, answer in zip(one.kinds, one.right, strict=True) if answer is None)
-    rows = [(kind, asked[kind], blank[kind], item) for kind, item in zip(kinds, items, strict=True)]
-    totals = [(one, sum(answer is True for answer in one.right)) for one in marked]
-    talk = [
-        (one.student, right, len(one.right)) for one, right in totals if one.complete and right < FEW * len(one.right)
-    ]
+    of_kind = [[answer for number in range(len(marked)) for answer in given[number, kind]] for kind in kinds]
+    rows = [(kind, len(all_), all_.count(None), item) for kind, all_, item in zip(kinds, of_kind, items, strict=True)]
+    few = [one for one in marked if one.complete and one.count < FEW * len(one.right)]
+    talk = [(one.student, one.count, len(one.right)) for one in few]
     return render("questions_class.html", rows=rows, talk=talk, students=len(marked))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
@@ -11,13 +12,15 @@ from autograder.questions.calls import sized_calls
 from autograder.questions.kinds import KINDS
 from autograder.questions.lab import Lab, StageCalls
 from autograder.questions.program import Program
-from autograder.questions.question import Question
+from autograder.questions.question import LETTERS, Question
 from autograder.questions.runs import Bench
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
+
+SHADES = 10  # of a picture, from the smallest number to the largest
 
 
 @dataclass(frozen=True)
@@ -151,3 +154,26 @@ def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
         (one.kind == question.kind and one.lines[:1] == question.lines[:1]) or one.text == question.text
         for one in chosen
     )
+
+
+def shown(paper: Paper) -> dict[str, Any]:
+    """A paper as the templates take it: all code once, and questions with their pictures in shades."""
+    questions = [
+        {
+            **question.plain(),
+            "options": list(zip(LETTERS, question.options, question.wrong, strict=False)),
+            "maps": _shaded(question),
+        }
+        for question in paper.questions
+    ]
+    return {"student": paper.student, "code": paper.code, "questions": questions}
+
+
+def _shaded(question: Question) -> list[tuple[str, list[list[tuple[float, int]]]]]:
+    """The pictures of a question: each number with its shade; all pictures have the same scale."""
+    numbers = [value for _, rows in question.maps for row in rows for value in row]
+    low, span = min(numbers, default=0.0), (max(numbers, default=1.0) - min(numbers, default=0.0)) or 1.0
+    return [
+        (title, [[(value, round(SHADES * (value - low) / span)) for value in row] for row in rows])
+        for title, rows in question.maps
+    ]

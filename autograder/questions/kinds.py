@@ -15,9 +15,9 @@ from autograder.questions.program import Own, Place
 from autograder.questions.question import Draft, Map
 from autograder.questions.runs import WEIGHTS, Outcome
 
-MOST_TIMES = 40  # runs of a line
-MOST_VARIANTS, MOST_OF_LINE = 6, 20  # lines, and changes of each, that are tried
-SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 30  # rows or columns; changes whose pictures are looked at
+MOST_TIMES, MOST_PAIRS = 40, 10  # runs of a line; pairs of lines that are exchanged
+MOST_VARIANTS, MOST_OF_LINE, MOST_TESTED = 5, 10, 4  # lines; changes of each that run in calls, and in the tests
+SMALLEST_MAP, LARGEST_MAP, MOST_MAPS = 3, 12, 20  # rows or columns; changes whose pictures are looked at
 CLEAR, EQUAL = 0.15, 1e-9  # differences of two pictures, of their range: anybody sees them; there is none
 
 
@@ -96,7 +96,9 @@ def heatmap(lab: Lab) -> Iterator[Draft]:
         lab.rng.shuffle(maps)
         clear = [one for one in maps if np.abs(one[1] - before).max() > CLEAR * (np.ptp(before) or 1.0)]
         for chosen, after, known in clear[:2]:
-            others = [one.change for one, _, features in maps if features != known]
+            others = [one.change for one, _, features in clear if features != known]
+            if len(others) < 3:
+                others = [one.change for one, _, features in maps if features != known]
             if len(others) < 3:
                 continue
             text = f"{lab.words(call)}. One picture shows {_pictured(call, place)}, the other one the same after a"
@@ -153,19 +155,20 @@ def swap(lab: Lab) -> Iterator[Draft]:
     """Which two neighbouring lines may change places."""
     free: list[tuple[Own, Own]] = []
     bound: list[tuple[Own, Own]] = []
-    for first, second in lab.program.neighbours():
-        verdict = lab.verdict(lab.program.swapped(first, second), train=True) if first.text != second.text else ""
+    pairs = [*lab.program.neighbours()]
+    for first, second in lab.rng.sample(pairs, min(len(pairs), MOST_PAIRS)):
+        verdict = lab.verdict(lab.program.swapped(first, second)) if first.text != second.text else ""
         if verdict:
             (free if verdict == "same" else bound).append((first, second))
-    because = "All exchanges were run in calls as the tests make them, in eval and in train mode."
+    because = "All exchanges were run in the tests, and in calls like theirs in eval and in train mode."
     can = "can change places without changing any result, in train mode too"
     cannot = "cannot change places without changing a result or raising an exception"
     for rights, others, words in ((free, bound, can), (bound, free, cannot)):
         lab.rng.shuffle(rights)
         for right in rights[:2]:
-            pairs = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *others)]
+            options = [f"lines {one.line} and {other.line}{one.file}" for one, other in (right, *others)]
             lines = [one for pair in (right, *others) for one in pair]
-            yield Draft(f"Which two of these lines {words}?", pairs[0], dict.fromkeys(pairs[1:], ""), because, lines)
+            yield Draft(f"Which two of these lines {words}?", options[0], dict.fromkeys(options, ""), because, lines)
 
 
 def variant(lab: Lab) -> Iterator[Draft]:
@@ -175,16 +178,14 @@ def variant(lab: Lab) -> Iterator[Draft]:
     lab.rng.shuffle(own)
     for one in own[:MOST_VARIANTS]:
         changes = [change for change in itertools.islice(lab.program.changes(one), MOST_OF_LINE) if change.new]
-        verdicts = {change: lab.verdict(change) for change in changes}
-        equal = [
-            change for change in changes if verdicts[change] == "same" and lab.verdict(change, train=True) == "same"
-        ]
-        pool = {f"`{change.new}`": "" for change in changes if verdicts[change] == "different"}
-        lab.rng.shuffle(equal)
-        right = next((change for change in equal if all(lab.outcomes_of_tests(change).values())), None)
-        if right and len(pool) > 1:
+        verdicts = {change: lab.verdict(change) for change in lab.rng.sample(changes, len(changes))}
+        right = next((change for change, verdict in verdicts.items() if verdict == "same"), None)
+        differing = [change for change, verdict in verdicts.items() if verdict == "different" and right]
+        failing = [one for one in differing[:MOST_TESTED] if not all(lab.outcomes_of_tests(one, False).values())]
+        if right and len(failing) > 1:
+            pool = {f"`{change.new}`": "" for change in failing}
             text = f"Which line could replace {one.name}, `{one.text}`, without changing any result?"
-            because = "All were run in calls as the tests make them: only this one never gives another result."
+            because = "The tests were run with all of them: only with this one all pass."
             yield Draft(text, f"`{right.new}`", pool, because, [one])
 
 

@@ -14,12 +14,12 @@ from autograder.questions.calls import Call, with_values, words
 from autograder.questions.facts import RAISES, facts
 from autograder.questions.program import Change, Own, Place
 from autograder.questions.question import Draft, Question, pick
-from autograder.questions.runs import SECONDS, Bench, changed, same
+from autograder.questions.runs import SECONDS, Bench, Outcome, changed, same
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.student_faults import StudentFault
 
 LONGEST_OPTION, LONGEST_TEXT = 160, 1500
-MOST_CHANGES = 80  # of a program that are tried in a call
+MOST_CHANGES = 40  # of a program that are tried in a call
 MOST_OF_LINE, MOST_RAISING = 24, 3  # of a line, and those of them that raise exceptions
 StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
 
@@ -43,6 +43,7 @@ class Lab:
         self.program, self.bench, self.sized, self.tests = bench.program, bench, sized, tests
         self.rng = random.Random(seed)
         self._mutants: dict[Call, list[Mutant]] = {}
+        self._trained: dict[Call, Outcome] = {}
 
     @cached_property
     def calls(self) -> list[Call]:
@@ -99,26 +100,33 @@ class Lab:
                         raising[change.own] += said == (RAISES,)
         return self._mutants[call]
 
-    def verdict(self, change: Change, train: bool = False) -> str:
-        """What a change does in the calls that run its line: "same", "different", "raises", or "" if that is not clear.
+    def verdict(self, change: Change) -> str:
+        """What a change does in the tests, and in the calls that run its line, in eval and in train mode.
+
+        Returns:
+            "same", "different", "raises", or "" if that is not clear.
+        """
+        clear = False
+        for call in (one for one in self.calls if one.base.counts.get(change.own.place)):
+            for base, replay in ((call.base, call.replay), (call.twin_base, call.twin), (None, call.replay)):
+                after = self.bench.run(replay, change, train=base is None)
+                equal = same(base or self._in_train_mode(call), after)
+                if not equal:
+                    return "" if equal is None else "raises" if after.error else "different"
+                clear = True
+        return "" if not clear else "same" if all(self.outcomes_of_tests(change, False).values()) else "different"
+
+    def _in_train_mode(self, call: Call) -> Outcome:
+        if call not in self._trained:
+            self._trained[call] = self.bench.run(call.replay, train=True)
+        return self._trained[call]
+
+    def outcomes_of_tests(self, change: Change, whole: bool = True) -> dict[str, bool]:
+        """Which of the visible tests pass with a change; none if the worker cannot say.
 
         Args:
-            train: whether to look at calls in train mode, too.
+            whole: whether to go on after the first that fails.
         """
-        answers: set[str] = set()
-        for call in (one for one in self.calls if one.base.counts.get(change.own.place)):
-            runs = [(call.base, call.replay, False), (call.twin_base, call.twin, False)]
-            for base, replay, training in [*runs, *([(None, call.replay, True)] if train else ())]:
-                before = base or self.bench.run(replay, train=training)
-                after = self.bench.run(replay, change, train=training)
-                equal = same(before, after)
-                answers.add("" if equal is None else "same" if equal else "raises" if after.error else "different")
-            if answers & {"different", "raises"}:
-                return "raises" if "raises" in answers else "different"
-        return "same" if answers == {"same"} else ""
-
-    def outcomes_of_tests(self, change: Change) -> dict[str, bool]:
-        """Which of the visible tests pass with a change; nothing if the worker cannot say."""
         student, found = self.bench.student, dict[str, bool]()
         try:
             for name, case in [*self.tests.items(), ("", None)]:
@@ -128,8 +136,10 @@ class Lab:
                 if case:
                     student.kept.clear()
                     found[name] = passes(case, student)
+                if not whole and False in found.values():
+                    break
         except StudentFault:
-            return {}
+            return dict.fromkeys(self.tests, False)
         return found
 
     def title(self, test: str) -> str:

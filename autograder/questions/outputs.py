@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from autograder.manifest import Assignment, Stage
-from autograder.questions.generate import Paper
-from autograder.questions.question import LETTERS, Question
+from autograder.questions.generate import Paper, shown
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.html_pages import as_json, render
 from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError
 
-SHADES = 10  # of a picture, from the smallest number to the largest
 ILLEGAL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 STAMP = (1980, 1, 1, 0, 0, 0)  # of files in the package: the same questions give the same bytes
 
@@ -54,29 +52,6 @@ def write_all(out: Path, papers: Sequence[Paper], chosen: Assignment, stage: Sta
     numbers = [(one.student, number + 1) for one in asked for number in range(len(one.questions))]
     rows = [["student", "question", "answer"], *([harmless(student), str(number), ""] for student, number in numbers)]
     write_whole(out / "answers.csv", Sheet(out / "answers.csv", rows).data())
-
-
-def shown(paper: Paper) -> dict[str, object]:
-    """A paper as the templates take it: all code once, and questions with their pictures in shades."""
-    questions = [
-        {
-            **question.plain(),
-            "options": list(zip(LETTERS, question.options, question.wrong, strict=False)),
-            "maps": shaded(question),
-        }
-        for question in paper.questions
-    ]
-    return {"student": paper.student, "code": paper.code, "questions": questions}
-
-
-def shaded(question: Question) -> list[tuple[str, list[list[tuple[float, int]]]]]:
-    """The pictures of a question: each number with its shade; all pictures have the same scale."""
-    numbers = [value for _, rows in question.maps for row in rows for value in row]
-    low, span = min(numbers, default=0.0), (max(numbers, default=1.0) - min(numbers, default=0.0)) or 1.0
-    return [
-        (title, [[(value, round(SHADES * (value - low) / span)) for value in row] for row in rows])
-        for title, rows in question.maps
-    ]
 
 
 def _xml(template: str, values: dict[str, Any]) -> str:
