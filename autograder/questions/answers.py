@@ -7,7 +7,6 @@ of the tests (see `gradebooks/class_grades`). `questions.html` is linked from th
 import csv
 import io
 import json
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -126,22 +125,18 @@ def marks(answers: Mapping[tuple[str, int], str], students: Mapping[str, Any]) -
 def page(marked: list[Marked]) -> str:
     """The analysis as HTML: which kinds a class fails, and who passes the tests and fails the questions."""
     kinds = sorted({kind for one in marked for kind in one.kinds})
-    given: dict[tuple[int, str], list[bool | None]] = defaultdict(list)
-    for number, one in enumerate(marked):
-        for kind, answer in zip(one.kinds, one.right, strict=True):
-            given[number, kind].append(answer)
-    shares = np.array(
-        [
-            [np.mean([answer is True for answer in given[number, kind]] or [np.nan]) for kind in kinds]
-            for number in range(len(marked))
-        ]
-    )
+    given = [[_of_kind(one, kind) for kind in kinds] for one in marked]
+    shares = np.array([[answers.count(True) / len(answers) if answers else np.nan for answers in row] for row in given])
     items = item_analysis(shares, [1.0] * len(kinds), np.nansum(shares, axis=1)) if marked else []
-    of_kind = [[answer for number in range(len(marked)) for answer in given[number, kind]] for kind in kinds]
-    rows = [(kind, len(all_), all_.count(None), item) for kind, all_, item in zip(kinds, of_kind, items, strict=True)]
+    asked = [[answer for answers in column for answer in answers] for column in zip(*given, strict=True)]
+    rows = [(kind, len(one), one.count(None), item) for kind, one, item in zip(kinds, asked, items, strict=True)]
     few = [one for one in marked if one.complete and one.count < FEW * len(one.right)]
     talk = [(one.student, one.count, len(one.right)) for one in few]
     return render("questions_class.html", rows=rows, talk=talk, students=len(marked))
+
+
+def _of_kind(one: Marked, kind: str) -> list[bool | None]:
+    return [answer for name, answer in zip(one.kinds, one.right, strict=True) if name == kind]
 
 
 def read_points(folder: Path) -> dict[str, tuple[Fraction, Fraction]]:

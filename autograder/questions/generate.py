@@ -133,7 +133,9 @@ def _chosen(lab: Lab, stage: str, count: int, kinds: Sequence[str]) -> list[Ques
     waiting = {name: _questions(lab, stage, name) for name in order}
     chosen: list[Question] = []
     while waiting and len(chosen) < count:
-        for name in [*waiting][: count - len(chosen)]:
+        for name in [*waiting]:
+            if len(chosen) == count:
+                break
             if one := next((one for one in waiting[name] if _is_new(one, chosen)), None):
                 chosen.append(one)
             else:

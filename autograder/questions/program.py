@@ -17,7 +17,6 @@ LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
 SILLY = re.compile(r"--|-0(?![.\d])")  # what nobody would write
-PARENTHESES = re.compile(r"(?<=[(\[,= ])\((-?\w+)\)(?![.\w(\[])")  # around a name or a number
 Place = tuple[str, int]  # file and line
 
 
@@ -225,8 +224,9 @@ def on_one_line(text: str, place: ast.stmt) -> str | None:
         (node,) = parse(text).body
     except (SyntaxError, ValueError):
         return None
-    line = PARENTHESES.sub(r"\1", without_comments(text).strip())
-    return line if "\n" not in line and not hasattr(node, "body") else ast.unparse(node).partition("\n")[0]
+    plain = ast.unparse(node).partition("\n")[0]
+    line = without_comments(text).strip()
+    return plain if "\n" in line or hasattr(node, "body") else min(line, plain, key=len)  # no idle parentheses
 
 
 def without_comments(source: str) -> str:

@@ -146,7 +146,7 @@ class Asked:
 
     def html(self, number: int = 0) -> str:
         """One question, or, for 0, the code that all are about."""
-        from autograder.questions.outputs import shown
+        from autograder.questions.generate import shown
         from autograder.reports.html_pages import render
 
         plain = shown(self.paper)
