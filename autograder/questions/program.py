@@ -17,6 +17,7 @@ LONGEST = 110  # characters of a statement that a question shows
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 UNFIT = (ast.FunctionDef, ast.ClassDef, ast.Pass, ast.Raise, ast.Assert, ast.Import)
 SILLY = re.compile(r"--|-0(?![.\d])")  # what nobody would write
+HUGE = re.compile(r"\b\d{6,}\.0\b")
 Place = tuple[str, int]  # file and line
 
 
@@ -214,7 +215,7 @@ def _docstrings(node: ast.FunctionDef) -> set[int]:
 
 
 def on_one_line(text: str, place: ast.stmt) -> str | None:
-    """A statement on one line, if possible as it is written; of an `if` or a loop the head; None if it is none.
+    """A statement on one line; of an `if` or a loop the head; None if it is none.
 
     Args:
         place: the statement whose text it is, or in whose place it is.
@@ -224,9 +225,8 @@ def on_one_line(text: str, place: ast.stmt) -> str | None:
         (node,) = parse(text).body
     except (SyntaxError, ValueError):
         return None
-    plain = ast.unparse(node).partition("\n")[0]
-    line = without_comments(text).strip()
-    return plain if "\n" in line or hasattr(node, "body") else min(line, plain, key=len)  # no idle parentheses
+    # Without idle parentheses; -1e9 stays what it is.
+    return HUGE.sub(lambda found: f"{float(found[0]):g}".replace("e+0", "e"), ast.unparse(node).partition("\n")[0])
 
 
 def without_comments(source: str) -> str:
