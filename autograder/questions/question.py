@@ -12,6 +12,7 @@ from typing import Any
 from autograder.questions.program import Own
 
 OPTIONS = 4  # of a question, if there are as many
+CHOICES = 60  # of wrong options, of which one is taken
 LETTERS = "ABCD"
 Map = list[list[float]]
 
@@ -60,17 +61,18 @@ class Draft:
 def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
     """Wrong options from a pool, so that the look of the right one tells nothing.
 
-    By each of `LOOKS` the right option gets a random place among the others: of some random choices the one is taken in
-    which it comes nearest to these places.
+    By each look the right option gets a random place among the others: of some random choices the one is taken in which
+    it comes nearest to these places.
     """
     pool = [one for one in pool if one != right]
-    count = min(OPTIONS - 1, len(pool))
-    wanted = [rng.uniform(-0.5, count + 0.5) for _ in LOOKS]
-
-    def off(chosen: list[str]) -> float:
-        return sum(abs(_rank(look, right, chosen) - one) for look, one in zip(LOOKS, wanted, strict=True))
-
-    return min((rng.sample(pool, count) for _ in range(CHOICES)), key=off)
+    choices = [rng.sample(pool, min(OPTIONS - 1, len(pool))) for _ in range(CHOICES)]
+    looks = [_number] if re.fullmatch(r"[\d.-]+", right) else [_length, _number, _likeness]
+    ranks = [[_rank(look, right, one) for one in choices] for look in looks]
+    wanted = [rng.choice(sorted(set(places))) for places in ranks]
+    off = [
+        sum(abs(place - one) for place, one in zip(places, wanted, strict=True)) for places in zip(*ranks, strict=True)
+    ]
+    return choices[off.index(min(off))]
 
 
 def _rank(look: Callable[[str, Sequence[str]], float], right: str, wrong: Sequence[str]) -> float:
@@ -96,7 +98,3 @@ def _likeness(option: str, options: Sequence[str]) -> float:
     shared = Counter(piece for one in pieces for piece in one)
     own = set(re.findall(r"\w+|[^\w\s]+", option))
     return sum(shared[piece] - 1 for piece in own) / len(own)
-
-
-LOOKS = (_length, _number, _likeness)
-CHOICES = 60
