@@ -131,7 +131,7 @@ class Asked:
         if at == question.right:
             return f"<p>✓ {letter} is right. {marked(question.because)}</p>"
         note = f" {marked(question.wrong[at])}" if question.wrong[at : at + 1] and question.wrong[at] else ""
-        answer = f"Right is {question.letter}: {marked(question.options[question.right])}."
+        answer = f"Right is {question.letter}: {marked(question.options[question.right].rstrip('.'))}."
         folded = f"<details><summary>Answer</summary><p>{answer} {marked(question.because)}</p></details>"
         return f"<p>✗ {letter} is not right.{note}</p>{folded}<p>Read again: {self.link(question)}.</p>"
 
@@ -140,7 +140,7 @@ class Asked:
         file, line = question.lines[0]
         above = [text for name, number, text in self.paper.code if name == file and 0 < number <= line]
         functions = [found[1] for text in above if (found := re.match(r"\s*def (\w+)", text))]
-        heading = heading_of(self.notebook, functions[-1]) if functions else ""
+        heading = next(filter(None, (heading_of(self.notebook, name) for name in reversed(functions))), "")
         target = self.notebook.name + (f"#{heading.replace(' ', '-')}" if heading else "")
         return f'<a href="{html.escape(target)}">{html.escape(heading or self.notebook.name)}</a>'
 
