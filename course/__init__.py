@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from course.notebook.display import Table, show
     from course.notebook.explore import explore_attention, explore_model
     from course.notebook.load import exploring, load, own_modules, trained, working_on
+    from course.notebook.own_code import ask_about
     from course.notebook.plots import Curves, show_clocks, show_curves, show_words
     from course.notebook.quiz import ask
     from course.read_attention import attention_maps, attention_weights
@@ -34,6 +35,7 @@ HOMES = {
     "own_modules": "course.notebook.load",
     "trained": "course.notebook.load",
     "working_on": "course.notebook.load",
+    "ask_about": "course.notebook.own_code",
     "Curves": "course.notebook.plots",
     "show_clocks": "course.notebook.plots",
     "show_curves": "course.notebook.plots",
@@ -46,6 +48,7 @@ __all__ = [
     "Curves",
     "Table",
     "ask",
+    "ask_about",
     "attention_maps",
     "attention_weights",
     "check",

@@ -7,7 +7,6 @@ of the tests (see `gradebooks/class_grades`). `questions.html` is linked from th
 import csv
 import io
 import json
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -39,6 +38,10 @@ class Marked:
     right: tuple[bool | None, ...]  # None: no answer
     complete: bool  # whether the visible tests of the stage pass
 
+    @property
+    def count(self) -> int:
+        return self.right.count(True)
+
 
 def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
     """Compare answers with the key and write the points.
@@ -53,15 +56,11 @@ def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
     marked = marks(read_answers(answers), read_key(key))
     rows = [["student", "right", "of", "points", "full"]]
     for one in marked:
-        right = sum(answer is True for answer in one.right)
-        share = Decimal(points) * right / len(one.right)
-        earned = share.quantize(CENT, ROUND_HALF_UP)
-        rows.append([harmless(one.student), str(right), str(len(one.right)), str(earned), f"{points:g}"])
+        earned = (Decimal(points) * one.count / len(one.right)).quantize(CENT, ROUND_HALF_UP)
+        rows.append([harmless(one.student), *map(str, (one.count, len(one.right), earned)), f"{points:g}"])
     write_whole(graded / POINTS, Sheet(graded / POINTS, rows).data())
     write_whole(graded / PAGE, page(marked).encode())
-    print(
-        f"points of {len(marked)} students are in {graded / POINTS}; what kinds the class fails is in {graded / PAGE}"
-    )
+    print(f"points of {len(marked)} students are in {graded / POINTS}; which kinds the class fails: {graded / PAGE}")
     return 0
 
 
@@ -73,10 +72,9 @@ def read_key(path: Path) -> Mapping[str, Any]:
     """
     try:
         students = json.loads(path.read_bytes())["students"]
-        for entry in students.values():
-            if not all(one["letter"] in LETTERS and isinstance(one["kind"], str) for one in entry["questions"]):
-                raise ValueError("a question has no answer")
-        return dict(students)
+        if all(one["letter"] in LETTERS and one["kind"] for entry in students.values() for one in entry["questions"]):
+            return dict(students)
+        raise ValueError("a question has no answer")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} is no key of questions ({error}): take the key.json beside the sheets") from error
 
@@ -110,43 +108,35 @@ def marks(answers: Mapping[tuple[str, int], str], students: Mapping[str, Any]) -
     Raises:
         UserError: if an answer belongs to nobody, or to no question.
     """
-    names = {harmless(student): student for student in students}
-    known = {
-        (shown, number) for shown, name in names.items() for number in range(1, len(students[name]["questions"]) + 1)
-    }
+    found, known = [], set()
+    for student, entry in students.items():
+        places = [(harmless(student), number) for number in range(1, len(entry["questions"]) + 1)]
+        known |= {*places}
+        letters = [question["letter"] for question in entry["questions"]]
+        given = [answers.get(place, "") for place in places]
+        right = tuple(one == letter if one else None for one, letter in zip(given, letters, strict=True))
+        kinds = tuple(question["kind"] for question in entry["questions"])
+        found.append(Marked(student, kinds, right, bool(entry.get("complete"))))
     if odd := sorted(set(answers) - known):
         raise UserError(f"an answer of {odd[0][0]!r} to question {odd[0][1]}, which is not in the key")
-    found = []
-    for shown, name in names.items():
-        questions = students[name]["questions"]
-        given = [answers.get((shown, number), "") for number in range(1, len(questions) + 1)]
-        right = tuple(
-            None if not one else one == question["letter"] for one, question in zip(given, questions, strict=True)
-        )
-        kinds = tuple(question["kind"] for question in questions)
-        found.append(Marked(name, kinds, right, bool(students[name].get("complete"))))
     return found
 
 
 def page(marked: list[Marked]) -> str:
     """The analysis as HTML: which kinds a class fails, and who passes the tests and fails the questions."""
     kinds = sorted({kind for one in marked for kind in one.kinds})
-    shares = np.full((len(marked), len(kinds)), np.nan)
-    for row, one in enumerate(marked):
-        of_kind: dict[str, list[float]] = defaultdict(list)
-        for kind, answer in zip(one.kinds, one.right, strict=True):
-            of_kind[kind].append(float(answer is True))
-        for kind, values in of_kind.items():
-            shares[row, kinds.index(kind)] = float(np.mean(values))
+    given = [[_of_kind(one, kind) for kind in kinds] for one in marked]
+    shares = np.array([[answers.count(True) / len(answers) if answers else np.nan for answers in row] for row in given])
     items = item_analysis(shares, [1.0] * len(kinds), np.nansum(shares, axis=1)) if marked else []
-    asked = Counter(kind for one in marked for kind in one.kinds)
-    blank = Counter(kind for one in marked for kind, answer in zip(one.kinds, one.right, strict=True) if answer is None)
-    rows = [(kind, asked[kind], blank[kind], item) for kind, item in zip(kinds, items, strict=True)]
-    totals = [(one, sum(answer is True for answer in one.right)) for one in marked]
-    talk = [
-        (one.student, right, len(one.right)) for one, right in totals if one.complete and right < FEW * len(one.right)
-    ]
+    asked = [[answer for answers in column for answer in answers] for column in zip(*given, strict=True)]
+    rows = [(kind, len(one), one.count(None), item) for kind, one, item in zip(kinds, asked, items, strict=True)]
+    few = [one for one in marked if one.complete and one.count < FEW * len(one.right)]
+    talk = [(one.student, one.count, len(one.right)) for one in few]
     return render("questions_class.html", rows=rows, talk=talk, students=len(marked))
+
+
+def _of_kind(one: Marked, kind: str) -> list[bool | None]:
+    return [answer for name, answer in zip(one.kinds, one.right, strict=True) if name == kind]
 
 
 def read_points(folder: Path) -> dict[str, tuple[Fraction, Fraction]]:

@@ -6,12 +6,11 @@ Without `--out` they are printed. `--mark` reads the answers of a class and writ
 import argparse
 import os
 import secrets
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.manifest import Assignment, Stage
+from autograder.manifest import assignments
 from autograder.questions.answers import mark
 from autograder.questions.generate import Paper, calls_of, paper
 from autograder.questions.kinds import KINDS
@@ -24,7 +23,18 @@ from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
 
 
-def parse_arguments(arguments: list[str]) -> argparse.Namespace:
+def parser(mark: bool) -> argparse.ArgumentParser:
+    if mark:
+        parser = argparse.ArgumentParser(
+            prog="python -m autograder questions mark", description="Points for the answers of a class."
+        )
+        parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
+        parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
+        parser.add_argument(
+            "--points", type=float, default=5.0, metavar="P", help="for all answers right (%(default)g)"
+        )
+        parser.add_argument("--graded", type=Path, required=True, metavar="DIR", help="folder that batch has written")
+        return parser
     parser = argparse.ArgumentParser(
         prog="python -m autograder questions",
         description="Ask students about the code that they have handed in. Every answer comes from running their code.",
@@ -40,70 +50,41 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--assignment", metavar="NAME", help="(the one that has the stage, or of most students)")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="(%(default)s)")
     parser.add_argument("--unconfined", action="store_true", help="run foreign modules without confinement")
-    return parser.parse_args(arguments)
-
-
-def parse_mark(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m autograder questions mark", description="Points for the answers of a class."
-    )
-    parser.add_argument("answers", type=Path, metavar="ANSWERS", help="CSV: student, question, answer")
-    parser.add_argument("--key", type=Path, required=True, metavar="FILE", help="key.json, written with the sheets")
-    parser.add_argument("--points", type=float, default=5.0, metavar="P", help="for all answers right (%(default)g)")
-    parser.add_argument("--graded", type=Path, required=True, metavar="DIR", help="folder that batch has written")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    chosen = _assignment(args)
-    stage = chosen.stage(args.stage)
+    having = [one for one in assignments().values() if any(stage.name == args.stage for stage in one.stages)]
+    unique = args.assignment is None and len(having) == 1
+    chosen = having[0] if unique else assignment_of_class(args.assignment, args.submissions)[0]
     kinds = args.kinds.split(",") if args.kinds else [*KINDS]
     if unknown := [name for name in kinds if name not in KINDS]:
         raise UserError(f"there is no kind {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
     if args.count < 1 or args.jobs < 1:
         raise UserError("--count and --jobs must be 1 or more")
-    seed = secrets.randbits(31) if args.seed is None else args.seed
-    papers = papers_of(args, chosen, stage, seed, kinds)
+    stage, seed = chosen.stage(args.stage), secrets.randbits(31) if args.seed is None else args.seed
+    workers = make_workers(confined=not args.unconfined)
+    try:
+        calls, found = calls_of(stage, chosen, workers), take_in(args.submissions, [chosen]).found
+
+        def one(found: Found) -> Paper:
+            made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds)
+            return replace(made, file=found.safe_name)
+
+        with ThreadPoolExecutor(args.jobs) as pool:
+            papers = list(pool.map(one, found))
+    finally:
+        workers.close()
     if args.out:
         write_all(args.out, papers, chosen, stage, seed, args.minutes)
         made = sum(len(one.questions) for one in papers)
         print(f"{made} questions for {len(papers)} students are in {args.out}; the seed is {seed}")
     else:
-        for one in papers:
-            print("\n".join(map(clean, lines_of(one))))
-        print(f"seed {seed}")
-    for one in papers:
-        if one.trouble:
-            print(clean(f"{one.student}: {one.trouble}"))
+        print("\n".join(clean(line) for one in papers for line in lines_of(one)), f"seed {seed}", sep="\n")
+    for one_paper in papers:
+        if one_paper.trouble:
+            print(clean(f"{one_paper.student}: {one_paper.trouble}"))
     return 0
-
-
-def papers_of(
-    args: argparse.Namespace, chosen: Assignment, stage: Stage, seed: int, kinds: Sequence[str]
-) -> list[Paper]:
-    """The questions of all students, several at the same time."""
-    intake = take_in(args.submissions, [chosen])
-    workers = make_workers(confined=not args.unconfined)
-    try:
-        calls = calls_of(stage, chosen, workers)
-        with ThreadPoolExecutor(args.jobs) as pool:
-
-            def one(found: Found) -> Paper:
-                made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds)
-                return replace(made, file=found.safe_name)
-
-            return list(pool.map(one, intake.found))
-    finally:
-        workers.close()
-
-
-def _assignment(args: argparse.Namespace) -> Assignment:
-    from autograder.manifest import assignments
-
-    having = [one for one in assignments().values() if any(stage.name == args.stage for stage in one.stages)]
-    if args.assignment is None and len(having) == 1:
-        return having[0]
-    return assignment_of_class(args.assignment, args.submissions)[0]
 
 
 def lines_of(one: Paper) -> list[str]:
@@ -119,7 +100,7 @@ def lines_of(one: Paper) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
+    args = parser(mark=arguments[:1] == ["mark"]).parse_args(arguments[arguments[:1] == ["mark"] :])
     if arguments[:1] == ["mark"]:
-        args = parse_mark(arguments[1:])
         return run_command(lambda: mark(args.answers, args.key, args.graded, args.points))
-    return run_command(lambda: run(parse_arguments(arguments)))
+    return run_command(lambda: run(args))

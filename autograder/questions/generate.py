@@ -1,8 +1,8 @@
 """Questions for one submission: run the tests of a stage to learn its calls, then ask each kind in turn."""
 
-import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
@@ -10,9 +10,9 @@ from autograder.localization import harmless
 from autograder.manifest import Assignment, Stage
 from autograder.questions.calls import sized_calls
 from autograder.questions.kinds import KINDS
-from autograder.questions.lab import Lab
-from autograder.questions.program import Program, can_be_parsed
-from autograder.questions.question import Question, is_sound
+from autograder.questions.lab import Lab, StageCalls
+from autograder.questions.program import Program
+from autograder.questions.question import LETTERS, Question
 from autograder.questions.runs import Bench
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
@@ -20,7 +20,7 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
 
-StageCalls = tuple[Sequence[CallReplay], Sequence[CallReplay]]  # with small sizes, and with tiny ones
+SHADES = 10  # of a picture, from the smallest number to the largest
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Paper:
     passed: int  # visible tests
     tests: int
     questions: tuple[Question, ...] = ()
+    code: tuple[tuple[str, int, str], ...] = ()  # that they are about: file, line (0: no number), text
     trouble: str = ""  # why there are no questions, or few
     file: str = ""  # the student's name as a part of file names
 
@@ -57,33 +58,33 @@ def paper(
         seed: the same seed gives the same questions for the same program.
         calls: those of the stage, if `calls_of` knows them.
     """
-    total = len(stage.points)
+    nothing = Paper(submission.name, stage.name, 0, len(stage.points))
     sources = {module: submission.sources.get(module, "") for module in stage.modules}
     if missing := [module for module in stage.modules if module not in submission.sources]:
-        return Paper(submission.name, stage.name, 0, total, trouble=f"{missing[0]}.py is missing or cannot be read")
-    if not can_be_parsed(sources):
-        return Paper(submission.name, stage.name, 0, total, trouble="the code cannot be parsed")
+        return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
     program = Program(sources, _handed_out(assignment, stage.modules), stage.writes)
-    if not workers.confined and not harmless(program.written, submission.sources):
-        return Paper(
-            submission.name, stage.name, 0, total, trouble="the code may touch files, so it is not changed here"
-        )
+    try:
+        texts = "\n".join(sources.values())
+        harmful = not workers.confined and not harmless(texts, submission.sources)
+    except (SyntaxError, ValueError, RecursionError):
+        return replace(nothing, trouble="the code cannot be parsed")
+    if harmful:
+        return replace(nothing, trouble="the code may touch files, so it is not changed here")
     # The student's own modules for all stages, if they work together; else stand-ins for the other stages.
     for code in (code_of_all(submission, assignment), code_of_stage(submission, stage, assignment, {})):
         student = Student(workers, code)
         passed, recipes = _visible_tests(student, stage)
-        if len(passed) == total:
+        if len(passed) == len(stage.points):
             break
         student.close()
     try:
         bench = Bench(student, program)
-        known = calls or _small(bench, recipes)
-        lab = Lab(stage.name, program, bench, known, passed, f"{seed} {submission.name}")
-        questions = tuple(_chosen(lab, count, kinds))
+        lab = Lab(bench, calls or _small(bench, recipes), passed, f"{seed} {submission.name}")
+        questions, shown = tuple(_chosen(lab, stage.name, count, kinds)), tuple(program.excerpt(lab.places))
     finally:
         student.close()
     trouble = "" if len(questions) >= count else f"the code gives only {len(questions)} questions"
-    return Paper(submission.name, stage.name, len(passed), total, questions, trouble)
+    return replace(nothing, passed=len(passed), questions=questions, code=shown, trouble=trouble)
 
 
 def calls_of(stage: Stage, assignment: Assignment, workers: Workers) -> StageCalls | None:
@@ -109,7 +110,7 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
         case.student = student
         result, _ = run_test(name, case, stage)
         if result.status == "fault":
-            raise RuntimeError(f"{result.message}\n" + "\n".join(result.details))
+            raise RuntimeError("\n".join([result.message, *result.details]))
         if result.status == "passed":
             passed[name] = case
     recipes, student.noted = [*student.noted.values()], None
@@ -117,8 +118,7 @@ def _visible_tests(student: Student, stage: Stage) -> tuple[dict[str, StageTestC
 
 
 def _small(bench: Bench, recipes: Sequence[CallReplay]) -> StageCalls:
-    small, tiny = (sized_calls(recipes, bench.program, bench, random.Random(size), size == 2) for size in (1, 2))
-    return small, tiny
+    return sized_calls(recipes, bench, tiny=False), sized_calls(recipes, bench, tiny=True)
 
 
 def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str]:
@@ -126,22 +126,28 @@ def _handed_out(assignment: Assignment, modules: Sequence[str]) -> dict[str, str
     return {module: path.read_text(encoding="utf-8") for module, path in paths.items() if path.is_file()}
 
 
-def _chosen(lab: Lab, count: int, kinds: Sequence[str]) -> list[Question]:
+def _chosen(lab: Lab, stage: str, count: int, kinds: Sequence[str]) -> list[Question]:
     """As many kinds as there can be, easy ones first; no line and kind twice."""
     order = [name for name in kinds if name in KINDS]
     lab.rng.shuffle(order)
-    waiting: list[tuple[str, Iterator[Question]]] = [(name, KINDS[name](lab)) for name in order]
+    waiting = {name: _questions(lab, stage, name) for name in order}
     chosen: list[Question] = []
     while waiting and len(chosen) < count:
-        for name, made in list(waiting):
-            one = next((one for one in made if is_sound(one) and _is_new(one, chosen)), None)
-            if one is None:
-                waiting.remove((name, made))
-            elif len(chosen) < count:
-                chosen.append(one)
+        for name in [*waiting]:
             if len(chosen) == count:
                 break
+            if one := next((one for one in waiting[name] if _is_new(one, chosen)), None):
+                chosen.append(one)
+            else:
+                del waiting[name]
     return sorted(chosen, key=lambda one: (one.difficulty, order.index(one.kind)))
+
+
+def _questions(lab: Lab, stage: str, kind: str) -> Iterator[Question]:
+    difficulty, drafts = KINDS[kind]
+    for draft in drafts(lab):
+        if question := lab.question(kind, difficulty, stage, draft):
+            yield question
 
 
 def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
@@ -150,3 +156,26 @@ def _is_new(question: Question, chosen: Sequence[Question]) -> bool:
         (one.kind == question.kind and one.lines[:1] == question.lines[:1]) or one.text == question.text
         for one in chosen
     )
+
+
+def shown(paper: Paper) -> dict[str, Any]:
+    """A paper as the templates take it: all code once, and questions with their pictures in shades."""
+    questions = [
+        {
+            **question.plain(),
+            "options": list(zip(LETTERS, question.options, question.wrong, strict=False)),
+            "maps": _shaded(question),
+        }
+        for question in paper.questions
+    ]
+    return {"student": paper.student, "code": paper.code, "questions": questions}
+
+
+def _shaded(question: Question) -> list[tuple[str, list[list[tuple[float, int]]]]]:
+    """The pictures of a question: each number with its shade; all pictures have the same scale."""
+    numbers = [value for _, rows in question.maps for row in rows for value in row]
+    low, span = min(numbers, default=0.0), (max(numbers, default=1.0) - min(numbers, default=0.0)) or 1.0
+    return [
+        (title, [[(value, round(SHADES * (value - low) / span)) for value in row] for row in rows])
+        for title, rows in question.maps
+    ]

@@ -3,19 +3,23 @@
 import hashlib
 import json
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-OPTIONS = 4  # of a question; three are enough where a program has no more to offer
+from autograder.questions.program import Own
+
+OPTIONS = 4  # of a question, if there are as many
+CHOICES = 60  # of wrong options, of which one is taken
 LETTERS = "ABCD"
-Option = TypeVar("Option")
 Map = list[list[float]]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a student's own code. All texts are Markdown with nothing but `code`."""
+    """A question about a student's own code. All texts are Markdown with nothing but `code` in it."""
 
     kind: str
     difficulty: int  # 1 easy, 3 hard
@@ -25,8 +29,7 @@ class Question:
     right: int
     because: str
     lines: tuple[tuple[str, int], ...]  # of the student's files, that it is about
-    code: tuple[tuple[str, int, str], ...]  # what is shown: file, line (0: no number), text
-    maps: tuple[tuple[str, Map], ...] = field(default=())  # pictures: a title and rows of numbers
+    maps: tuple[tuple[str, Map], ...] = ()  # pictures: a title and rows of numbers
     wrong: tuple[str, ...] = ()  # of each option what the run showed; "" for the right one
 
     @property
@@ -40,44 +43,58 @@ class Question:
 
     def plain(self) -> dict[str, Any]:
         """All of it, for JSON."""
-        return {"id": self.id, **asdict(self)}
+        return {"id": self.id, "letter": self.letter, **asdict(self)}
 
 
-def pick(
-    rng: random.Random, right: Option, pool: Sequence[Option], key: Callable[[Option], float], most: int = OPTIONS - 1
-) -> list[Option] | None:
-    """Wrong options from a pool so that the right one is as likely the largest as the smallest; None for too few.
+@dataclass(frozen=True)
+class Draft:
+    """A question for which wrong options are still to be chosen."""
 
-    Args:
-        key: what somebody could go by who knows nothing: the length of a text, a number, a line.
+    text: str
+    right: str
+    pool: Mapping[str, str]  # wrong options, each with what a run shows about it
+    because: str
+    lines: Sequence[Own]  # that it is about
+    maps: tuple[tuple[str, Map], ...] = ()
+
+
+def pick(rng: random.Random, right: str, pool: Sequence[str]) -> list[str]:
+    """Wrong options from a pool, so that the look of the right one tells nothing.
+
+    By each look the right option gets a random place among the others: of some random choices the one is taken in which
+    it comes nearest to these places.
     """
-    pool = list(dict.fromkeys(pool))
-    count = min(most, len(pool))
-    if count < 2:
-        return None
-    below = [one for one in pool if key(one) < key(right)]
-    above = [one for one in pool if key(one) > key(right)]
-    alike = [one for one in pool if key(one) == key(right)]
-    rng.shuffle(below)
-    rng.shuffle(above)
-    rng.shuffle(alike)
-    rank = rng.randint(0, count)
-    chosen = below[:rank] + above[: count - rank]
-    chosen += alike[: count - len(chosen)]
-    rest = [one for one in (*below, *above) if one not in chosen]
-    return chosen + rest[: count - len(chosen)]
+    pool = [one for one in pool if one != right]
+    choices = [rng.sample(pool, min(OPTIONS - 1, len(pool))) for _ in range(CHOICES)]
+    looks = [_number] if re.fullmatch(r"[\d.-]+", right) else [_length, _number, _likeness]
+    ranks = [[_rank(look, right, one) for one in choices] for look in looks]
+    wanted = [rng.choice(sorted(set(places))) for places in ranks]
+    off = [
+        sum(abs(place - one) for place, one in zip(places, wanted, strict=True)) for places in zip(*ranks, strict=True)
+    ]
+    return choices[off.index(min(off))]
 
 
-def shuffled(rng: random.Random, right: str, wrong: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The options in a random order, and where the right one is."""
-    options = sorted([right, *wrong])
-    rng.shuffle(options)
-    return tuple(options), options.index(right)
+def _rank(look: Callable[[str, Sequence[str]], float], right: str, wrong: Sequence[str]) -> float:
+    """How many options come before the right one; those beside it count half."""
+    options = [right, *wrong]
+    own, *others = (look(one, options) for one in options)
+    return sum((other < own) + (other == own) / 2 for other in others)
 
 
-def is_sound(question: Question) -> bool:
-    """Whether a question can be asked: different options, one of them right, none that could not be read."""
-    options = [one.replace(" ", "").lower() for one in question.options]
-    if not 3 <= len(options) <= OPTIONS or len(set(options)) < len(options) or not 0 <= question.right < len(options):
-        return False
-    return all(0 < len(one) <= 160 for one in question.options) and len(question.text) <= 1500
+def _length(option: str, options: Sequence[str]) -> float:
+    return len(option)
+
+
+def _number(option: str, options: Sequence[str]) -> float:
+    """The sum of its numbers; of what begins with a line, this line."""
+    numbers = re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?", option)
+    return float(numbers[0]) if option.startswith("line") else sum(map(float, numbers))
+
+
+def _likeness(option: str, options: Sequence[str]) -> float:
+    """How much it has in common with the others: of a line and several changes of it, this line has most."""
+    pieces = [set(re.findall(r"\w+|[^\w\s]+", one)) for one in options]
+    shared = Counter(piece for one in pieces for piece in one)
+    own = set(re.findall(r"\w+|[^\w\s]+", option))
+    return sum(shared[piece] - 1 for piece in own) / len(own)

@@ -10,24 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from autograder.questions.program import Change, Program
+from autograder.questions.program import Change, Place, Program
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
-from autograder.sandbox.remote_values import Foreign, body_of
+from autograder.sandbox.remote_values import body_of
 from autograder.sandbox.student_faults import Crashed, Raised, StudentFault, TimedOut
 
-SECONDS = 1.5  # for a request
+SECONDS = 3.0  # for a request
 SAME, OTHER = 1e-9, 1e-3  # deviations up to the first are rounding, from the second on anybody sees them
 SEED = 7
-Value = np.ndarray | float | str  # of a result; a text if it is not a number
+WEIGHTS = "attention weights"  # the name that a worker gives to what an operation gave, if its rows are weights
+PLAIN_CALL: dict[str, Any] = {
+    **dict.fromkeys(("take", "rows")),
+    **dict.fromkeys(("arguments", "steady"), False),
+    "do": "call",
+    "args": [],
+    "kwargs": {},
+    "unseen": True,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class LineValue:
     """What a statement gave to a name at one time."""
 
-    file: str
-    line: int
+    place: Place
     name: str  # "return" for what a function returns
     shape: tuple[int, ...] | None  # of a tensor
     value: Any  # an array, or the text of something plain; None if it is too large
@@ -37,16 +44,11 @@ class LineValue:
 class Outcome:
     """What a call did."""
 
-    values: tuple[Value, ...] = ()  # the result, or the members of a tuple that is returned
+    values: tuple[np.ndarray, ...] = ()  # the result, or the members of a tuple that is returned
     error: str = ""  # the type of the exception
     several: bool = False  # whether a tuple or a list came back
-    counts: Mapping[tuple[str, int], int] = field(default_factory=dict)  # file and line -> how often it ran
+    counts: Mapping[Place, int] = field(default_factory=dict)  # how often each line ran
     lines: tuple[LineValue, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether the call returned numbers."""
-        return not self.error and bool(self.values) and not any(isinstance(one, str) for one in self.values)
 
 
 class Bench:
@@ -54,47 +56,43 @@ class Bench:
 
     def __init__(self, student: Student, program: Program) -> None:
         self.student, self.program = student, program
-        self.runs = 0
-        self.endless: set[tuple[str, int]] = set()  # statements of which a change has ended the worker
-        self._objects: dict[int, tuple[int, dict[int, int]]] = {}  # of a call: the worker's number, and its objects
-        self._kept: list[CallReplay] = []
+        self.endless: set[Place] = set()  # statements of which a change has ended the worker
+        self._objects: dict[int, tuple[CallReplay, int, dict[int, int]]] = {}  # by id; the worker's number, objects
 
     def run(self, call: CallReplay, change: Change | None = None, watch: bool = False, train: bool = False) -> Outcome:
         """Make a call with a change of the program."""
-        self.runs += 1
         try:
             with self.student.aside(SECONDS) as ask:
+                self.student.start()
                 return self._run(call, change, watch, train, ask)
         except Raised as fault:
             return Outcome(error=fault.message.partition(":")[0])
         except (TimedOut, Crashed):
             if change:
-                self.endless.add((change.module, change.line))
+                self.endless.add(change.own.place)
             return Outcome(error="no answer")
-        except (StudentFault, LookupError):
-            return Outcome(error="not made")
+        except (StudentFault, LookupError, TypeError):
+            return Outcome(error="no numbers")
 
     def _run(
         self, call: CallReplay, change: Change | None, watch: bool, train: bool, ask: Callable[..., Any]
     ) -> Outcome:
-        self.student.start()
-        module = next(iter(self.program.sources))
-        what = {"module": module, "path": "", "text": ""}
-        if change:
-            what = {"module": change.module, "path": change.path, "text": change.unit}
-        lives, objects = self._objects.get(id(call), (-1, {}))
-        if train or (change and change.path.endswith("__init__")) or lives != self.student.lives:
+        what = changed(self.program, change)
+        _, lives, objects = self._objects.get(id(call), (call, -1, {}))
+        anew = train or (change and change.own.path.endswith("__init__")) or lives != self.student.lives
+        if anew:
             ask({"do": "change", **what})
-            if watch:  # constructors too, where no weights take the place of what they compute
-                ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
-            objects = call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
-            if not train and not change and self._lasting(call):
-                self._kept.append(call)  # so that its id stays its own
-                self._objects[id(call)] = self.student.lives, objects
-        elif watch:
-            ask({"do": "watch", "files": [f"{module}.py" for module in self.program.sources]})
+        if watch:  # constructors too, where no weights take the place of what they compute
+            ask({"do": "watch", "files": self.program.files})
+        if anew:
+            objects = prepared(call, ask)
+            # Objects with weights can be used again: these are loaded again if they change.
+            made, loaded = ([one["do"] for one, _ in call.requests[:-1]].count(kind) for kind in ("call", "state"))
+            method = isinstance(call.requests[-1][0]["target"], int)
+            if not train and not change and made == loaded and method and not self.program.keeps:
+                self._objects[id(call)] = call, self.student.lives, objects
         for handle in objects.values() if train else ():
-            ask({"do": "call", "target": handle, "method": "train", **PLAIN_CALL})
+            ask({**PLAIN_CALL, "target": handle, "method": "train"})
         if train:
             ask({"do": "seed", "seed": SEED})
         request, tensors = call.last(objects)
@@ -102,99 +100,60 @@ class Bench:
             value = ask({**request, "change": what, "restore": True}, body_of(tensors))
         finally:
             record = ask({"do": "watched"}) if watch and self.student._worker is not None else None
-        counts, lines = read_lines(record)
-        several = isinstance(value, (list, tuple))
-        return Outcome(tuple(_values(value)), "", several, counts, lines)
-
-    def _lasting(self, call: CallReplay) -> bool:
-        """Whether the objects of a call can be used again: they have weights, which are loaded again if they change."""
-        made = sum(one["do"] == "call" and isinstance(one["target"], str) for one, _ in call.requests[:-1])
-        loaded = sum(one["do"] == "state" for one, _ in call.requests)
-        return loaded == made > 0 and isinstance(call.requests[-1][0]["target"], int) and not self.program.keeps
-
-    def ask(self, request: dict[str, Any]) -> Any:
-        """Send one request with nothing changed.
-
-        Raises:
-            StudentFault: if it cannot be answered.
-        """
-        with self.student.aside(SECONDS) as ask:
-            self.student.start()
-            return ask(request)
+        return Outcome(tuple(_values(value)), "", isinstance(value, (list, tuple)), *read_lines(record))
 
 
-PLAIN_CALL: dict[str, Any] = {
-    "args": [],
-    "kwargs": {},
-    "arguments": False,
-    "steady": False,
-    "take": None,
-    "rows": None,
-    "unseen": True,
-}
+def changed(program: Program, change: Change | None) -> dict[str, str]:
+    """A change as a request names it; without one, that there is none."""
+    if change:
+        return {"module": change.own.module, "path": change.own.path, "text": change.unit}
+    return {"module": next(iter(program.sources)), "path": "", "text": ""}
 
 
-def _values(value: Any) -> Iterator[Value]:
-    if isinstance(value, (list, tuple)):
-        for one in value:
+def prepared(call: CallReplay, ask: Callable[..., Any]) -> dict[int, int]:
+    """The objects of a call, made in the worker."""
+    return call.prepare(lambda request, own: getattr(ask(request, body_of(own)), "_handle", None))
+
+
+def _values(value: Any) -> Iterator[np.ndarray]:
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(one, (list, tuple)):
             yield from _values(one)
-    elif isinstance(value, np.ndarray):
-        yield value.astype(np.float64) if value.dtype.kind in "biu" else value
-    elif isinstance(value, (bool, int, float)):
-        yield float(value)
-    elif value is not None:
-        yield value.description if isinstance(value, Foreign) else str(value)
+        elif one is not None:
+            if not isinstance(one, (np.ndarray, bool, int, float)):
+                raise TypeError("no number")
+            yield np.asarray(one, np.float64)
 
 
-def read_lines(record: Any) -> tuple[dict[tuple[str, int], int], tuple[LineValue, ...]]:
+def read_lines(record: Any) -> tuple[dict[Place, int], tuple[LineValue, ...]]:
     """The counts and values of a record; nothing if it has not the form of one."""
-    if not isinstance(record, list) or len(record) != 2 or not all(isinstance(one, list) for one in record):
-        return {}, ()
     counts, lines = {}, []
-    for one in record[0]:
-        if not (isinstance(one, list) and len(one) == 3 and _place(one) and type(one[2]) is int):
-            return {}, ()
-        counts[one[0], one[1]] = one[2]
-    for one in record[1]:
-        if not (isinstance(one, list) and len(one) == 4 and _place(one) and isinstance(one[2], str)):
-            return {}, ()
-        shape, value = one[3] if isinstance(one[3], list) and len(one[3]) == 2 else (None, None)
-        if shape == "plain" and isinstance(value, str):
-            lines.append(LineValue(one[0], one[1], one[2], None, value))
-        elif isinstance(shape, list) and all(type(size) is int for size in shape):
-            array = value if isinstance(value, np.ndarray) and list(value.shape) == shape else None
-            lines.append(LineValue(one[0], one[1], one[2], tuple(shape), array))
+    try:
+        for file, line, count in record[0]:
+            counts[str(file), int(line)] = int(count)
+        for file, line, name, (shape, value) in record[1]:
+            plain = shape == "plain"
+            sizes = None if plain else tuple(map(int, shape))
+            fits = isinstance(value, str) if plain else isinstance(value, np.ndarray) and value.shape == sizes
+            lines.append(LineValue((str(file), int(line)), str(name), sizes, value if fits else None))
+    except (TypeError, ValueError, LookupError, OverflowError):
+        return {}, ()
     return counts, tuple(lines)
-
-
-def _place(one: list[Any]) -> bool:
-    return isinstance(one[0], str) and type(one[1]) is int
 
 
 def same(first: Outcome, second: Outcome) -> bool | None:
     """Whether two calls gave the same; None if they differ by so little that nobody should be asked."""
     if first.error or second.error:
         return first.error == second.error
-    if len(first.values) != len(second.values) or first.several != second.several:
+    if [one.shape for one in first.values] != [one.shape for one in second.values] or first.several != second.several:
         return False
-    off = 0.0
-    for one, two in zip(first.values, second.values, strict=True):
-        if isinstance(one, str) or isinstance(two, str):
-            if not isinstance(one, type(two)) or one != two:
-                return False
-            continue
-        if np.shape(one) != np.shape(two):
-            return False
-        off = max(off, deviation(one, two))
+    off = max(map(deviation, first.values, second.values), default=0.0)
     return True if off <= SAME else False if off >= OTHER else None
 
 
-def deviation(one: Any, two: Any) -> float:
+def deviation(a: np.ndarray, b: np.ndarray) -> float:
     """The largest difference of two arrays, relative where the numbers are large; infinite where NaN is."""
-    a, b = np.asarray(one, np.float64), np.asarray(two, np.float64)
-    if not a.size:
-        return 0.0
     if not (np.isfinite(a) == np.isfinite(b)).all():
         return float("inf")
     with np.errstate(invalid="ignore", over="ignore"):
-        return float(np.nan_to_num(np.abs(a - b) / np.maximum(1, np.abs(a)), nan=0.0, posinf=1e9).max())
+        return float(np.nan_to_num(np.abs(a - b) / np.maximum(1, np.abs(a)), nan=0.0, posinf=1e9).max(initial=0.0))

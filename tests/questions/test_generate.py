@@ -1,6 +1,9 @@
 """Questions about a student's own code: the same seed, the same questions; every answer is what a run gives."""
 
 import json
+import re
+import zipfile
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -10,6 +13,7 @@ from autograder.questions.kinds import KINDS
 from tests.support.programs import write_program
 
 STAGE = "pe"
+QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,22 @@ def test_the_same_seed_asks_the_same(submitted, tmp_path):
             options = question["options"]
             assert len(set(options)) == len(options) >= 3
             assert 0 <= question["right"] < len(options)
+
+
+def test_learning_platforms_get_the_same_questions(submitted, tmp_path):
+    key = ask(submitted, tmp_path, "--count", "2", "--seed", "5")
+    asked = [one for paper in key["students"].values() for one in paper["questions"]]
+    found = ET.parse(tmp_path / "moodle.xml").getroot().findall("question[@type='multichoice']")
+    right = [[answer.get("fraction") for answer in one.findall("answer")].index("100") for one in found]
+    assert right == [one["right"] for one in asked]
+    assert all(len(one.findall("answer")) == len(other["options"]) for one, other in zip(found, asked, strict=True))
+    html = found[0].findtext("questiontext/text")
+    assert html.count("<pre") == html.count("</pre>") == 1
+    with zipfile.ZipFile(tmp_path / "canvas.zip") as archive:
+        names = re.findall(r'href="(quiz\d+\.xml)"/>', archive.read("imsmanifest.xml").decode())
+        items = [item for name in names for item in ET.fromstring(archive.read(name)).iter(f"{QTI}item")]
+    assert [item.findtext(f".//{QTI}varequal") for item in items] == [one["letter"] for one in asked]
+    assert [len([*item.iter(f"{QTI}response_label")]) for item in items] == [len(one["options"]) for one in asked]
 
 
 def test_students_get_no_answer_and_no_line_of_the_reference(submitted, tmp_path):

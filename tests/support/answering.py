@@ -11,15 +11,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
-END = r"\. (?=How often|What |Which |Line \d|In line \d|After only|A second call|One picture|Weights:)"  # of a call
+END = r"\. (?=How often|What |Line \d|One picture|Square weights)"  # of a call
 CALL = re.compile(rf"^(?:`(\w+\(.*?\))` in eval mode: )?(?:the module|its `(\w+)`|`(\w+)`) is called with (.*?){END}")
 ARGUMENT = re.compile(
     r"`(\w+)` of shape \(([\d, ]*)\)(?: (\(random numbers\))|, all ([-\d.e]+|True|False))?"
     r"|`(\w+)` = `([^`]*)`|`(\w+)=([^`]*)`"
 )
 WHOLE = re.compile(r"mask|len|token|src$|tgt$|ids|targets|positions|labels|prompt")  # names of whole numbers
-CHANGE = re.compile(r"(?i)line (\d+)(?: becomes|:) `([^`]+)`|line (\d+) is deleted")
+CHANGE = re.compile(r"(?i)line (\d+)(?: of (\w+)\.py)?(?:(?: becomes|:) `([^`]+)`| is deleted)")
 INDEX = re.compile(r"The numbers of `result\[(.*)\]` change, all others stay\.")
 
 
@@ -27,13 +28,17 @@ class Unreadable(Exception):
     """A question that this reader does not understand."""
 
 
-def changed(source: str, words: str) -> str:
-    """A module with the change that some words name."""
-    found = CHANGE.search(words)
-    if found is None:
+def changed(sources: dict[str, str], module: str, words: str) -> dict[str, str]:
+    """The modules of a program with the change that some words name.
+
+    Args:
+        module: the one that is meant where no file is named.
+    """
+    found = [*CHANGE.finditer(words)]
+    if not found:
         raise Unreadable(words)
-    number, new = int(found[1] or found[3]), found[2] or "pass"
-    return replaced(source, number, new)
+    name = found[-1][2] or module
+    return {**sources, name: replaced(sources[name], int(found[-1][1]), found[-1][3] or "pass")}
 
 
 def replaced(source: str, number: int, new: str) -> str:
@@ -124,34 +129,15 @@ class Asked:
 
     def _fill(self, model) -> None:
         dice = torch.Generator().manual_seed(self.seed + 1)
-        patterns = self._patterns()
+        easy = "Square weights are identity matrices, all other weights are 1, biases are 0." in self.text
         for name, weight in model.named_parameters():
-            if patterns:
-                weight.copy_(
-                    patterns[name] * torch.eye(len(weight)) if name in patterns and name in self.eyes else weight
-                )
-                weight.fill_(patterns.get(name, 0.0)) if name not in self.eyes else None
+            if easy:
+                square = weight.ndim == 2 and weight.shape[0] == weight.shape[1]
+                weight.copy_(torch.eye(len(weight)) if square else torch.full_like(weight, float("bias" not in name)))
             else:
-                spread = (
-                    0.4
-                    if "bias" in name
-                    else 1 / (*weight.shape, 1)[-1 if weight.ndim == 0 else weight.ndim - 1] ** 0.5
-                )
+                spread = 0.4 if "bias" in name else 1 / (*weight.shape, 1)[max(weight.ndim - 1, 0)] ** 0.5
                 weight.copy_(spread * torch.randn(weight.shape, generator=dice, dtype=torch.float64))
                 weight.add_(1.0) if weight.ndim == 1 and "bias" not in name else None
-
-    def _patterns(self) -> dict[str, float]:
-        self.eyes: set[str] = set()
-        found: dict[str, float] = {}
-        words = re.search(r"Weights: (.*); biases are 0\.", self.text)
-        for part in words[1].split("; ") if words else ():
-            names = re.findall(r"`([^`]+)`", part)
-            if "identity" in part:
-                self.eyes.update(names)
-            value = re.search(r"all ([-\d.]+)|([\d.]+) times", part)
-            number = float(value[1] or value[2]) if value else 1.0
-            found |= dict.fromkeys(names, number)
-        return found
 
 
 def holds(statement: str, base: Any, other: Any) -> bool:
@@ -162,8 +148,9 @@ def holds(statement: str, base: Any, other: Any) -> bool:
         return False
     if statement == "Another number of values is returned.":
         return isinstance(base, (tuple, list)) != isinstance(other, (tuple, list)) or len(base) != len(other)
-    if isinstance(base, (tuple, list)):
-        return _holds_of_several(statement, list(_flat(base)), list(_flat(other)))
+    if isinstance(base, (tuple, list)) != isinstance(other, (tuple, list)):
+        return False
+    base, other = first_value(base), first_value(other)
     one, two = torch.as_tensor(base).double(), torch.as_tensor(other).double()
     if found := re.fullmatch(r"The result has the shape (\(.*\))\.", statement):
         return one.shape != two.shape and tuple(two.shape) == ast.literal_eval(found[1])
@@ -199,31 +186,11 @@ class _Slicer:
         return index
 
 
-def _flat(value):
-    for one in value:
-        if isinstance(one, (tuple, list)):
-            yield from _flat(one)
-        elif one is not None:
-            yield torch.as_tensor(one).double()
-
-
-def _holds_of_several(statement, base, other) -> bool:
-    if len(base) != len(other):
-        return False
-    shapes = [at for at, (a, b) in enumerate(zip(base, other, strict=True)) if a.shape != b.shape]
-    named = [int(one) for one in re.findall(r"result\[(\d+)\]", statement)]
-    if "another shape" in statement:
-        return shapes == named
-    if shapes:
-        return False
-    off = [at for at, (a, b) in enumerate(zip(base, other, strict=True)) if not torch.allclose(a, b, equal_nan=True)]
-    if statement == "The result is the same.":
-        return not off
-    if statement == "All returned values change.":
-        return len(off) == len(base)
-    if statement.startswith("Of the returned values only"):
-        return off == named and len(off) < len(base)
-    return False
+def first_value(value: Any) -> Any:
+    """The first value that a call returns."""
+    while isinstance(value, (tuple, list)):
+        value = value[0]
+    return value
 
 
 def counted(run, folder, line: int, file: str) -> int:
@@ -243,3 +210,116 @@ def counted(run, folder, line: int, file: str) -> int:
     finally:
         sys.settrace(None)
     return reached
+
+
+def seen_after(run, folder, line: int, file: str, name: str | None) -> list[Any]:
+    """What a name holds whenever a line has ended, or, without a name, what is returned there."""
+    found: list[Any] = []
+    last: dict[int, int] = {}
+
+    def end(frame, now: int) -> None:
+        begin, stop = spans.get(last.get(id(frame), 0), (0, 0))
+        if begin == line and not begin <= now <= stop and name in frame.f_locals:
+            value = frame.f_locals[name]
+            found.append(value.detach().clone() if isinstance(value, torch.Tensor) else value)
+
+    def trace(frame, event, arg):
+        if not frame.f_code.co_filename.endswith(f"{folder.name}/{file}"):
+            return None
+        if event == "line":
+            end(frame, frame.f_lineno)
+            last[id(frame)] = frame.f_lineno
+        elif event == "return":
+            end(frame, -1)
+            if name is None and spans.get(frame.f_lineno, (0, 0))[0] == line and arg is not None:
+                found.append(arg)
+            last.pop(id(frame), None)
+        return trace
+
+    tree = ast.parse((folder / file).read_text(encoding="utf-8"))
+    simple = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
+    spans = {number: (one.lineno, one.end_lineno) for one in simple for number in range(one.lineno, one.end_lineno + 1)}
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(None)
+    return found
+
+
+class Weights(TorchFunctionMode):
+    """Keeps the last tensor of at least three axes whose rows are weights: none below 0, their sum 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last: Any = None
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        value = func(*args, **(kwargs or {}))
+        if type(value) is torch.Tensor and value.ndim > 2 and value.is_floating_point() and value.numel():
+            with torch._C.DisableTorchFunction():
+                if value.min() >= 0 and ((value.sum(-1) - 1).abs() < 1e-6).all():
+                    self.last = value.detach().clone()
+        return value
+
+
+def looks(before: Any, after: Any, exact: bool) -> list[Any]:
+    """What somebody sees in a picture: cells that stay, empty cells, and five facts that are true or false."""
+    near = 1e-9 if exact else 0.011
+    old, new = torch.as_tensor(before).double(), torch.as_tensor(after).double()
+
+    def equal(a: Any, b: Any) -> bool:
+        return bool(((a - b).abs() <= near).all())
+
+    many = 1 if exact else max(new.shape)
+    order = [(new[row].argsort() == old[row].argsort()).all() for row in range(len(new))]
+    return [
+        (new - old).abs() <= near,
+        new.abs() <= (1e-9 if exact else 0.0051),
+        bool(((new.sum(1) - 1).abs() <= near * many).all()),
+        bool(((new.sum(0) - 1).abs() <= near * many).all()),
+        equal(new, new.roll(1, 0)),
+        equal(new, new.roll(1, 1)),
+        equal(new.flatten().sort()[0], old.flatten().sort()[0]),
+        all(order),
+    ]
+
+
+def unlike(one: list[Any], two: list[Any]) -> float:
+    """How much two such descriptions differ: the share of cells, and a whole one for each fact."""
+    cells = sum(float((a != b).double().mean()) for a, b in zip(one[:2], two[:2], strict=True))
+    return cells + sum(a != b for a, b in zip(one[2:], two[2:], strict=True))
+
+
+def exchanged(source: str, first: int, second: int) -> str:
+    """A module with the texts of two lines in each other's place."""
+    lines = source.splitlines()
+    lines[first - 1], lines[second - 1] = lines[second - 1], lines[first - 1]
+    return "\n".join(lines) + "\n"
+
+
+def independent(source: str, first: int, second: int) -> bool:
+    """Whether two statements share no name that one of them writes, and not both draw random numbers."""
+    found = {one.lineno: one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.stmt)}
+    uses = [_uses(found[line]) for line in (first, second)]
+    (reads, writes, random), (reads2, writes2, random2) = uses
+    return not (writes & (reads2 | writes2) or writes2 & reads or (random and random2))
+
+
+def _uses(node: ast.stmt) -> tuple[set[str], set[str], bool]:
+    """The names that a statement reads and writes, and whether it draws random numbers."""
+    reads, writes, chance = set(), set(), False
+    for one in ast.walk(node):
+        if isinstance(one, (ast.Name, ast.Attribute)):
+            name = ast.unparse(one)
+            (reads if isinstance(one.ctx, ast.Load) else writes).add(name)
+        if isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load):
+            writes.add(ast.unparse(one.value))
+        if isinstance(one, ast.AugAssign):
+            writes.add(ast.unparse(one.target).partition("[")[0])
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            called = one.func.attr
+            chance |= "dropout" in called or "rand" in called
+            if called.endswith("_") or called in ("append", "extend", "update", "insert", "register_buffer", "copy_"):
+                writes.add(ast.unparse(one.func.value).partition("[")[0])
+    return reads, writes, chance

@@ -50,9 +50,10 @@ INSTRUCTORS = (
     ),
     *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py"),
     *("reports/regrade_requests.py", "reports/review_tables.py", "reports/rubric.py", "reports/term_page.py"),
-    *(f"questions/{name}.py" for name in ("answers", "command", "learning_platforms", "outputs")),
+    *(f"questions/{name}.py" for name in ("answers", "command", "outputs")),
 )
-SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # used by `check` in a notebook
+# Used by `check` and `ask_about` in a notebook.
+SHOWN = ("base.html", "macros.html", "style.css", "verdict.html", "questions_macros.html", "questions_notebook.html")
 LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # The files of an assignment's folder for students.
 OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")

@@ -1,0 +1,109 @@
+"""The kind `number`: what a line computes or a call returns, with so few and small numbers that a hand will do."""
+
+import ast
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from autograder.questions.calls import Call, listed, with_values
+from autograder.questions.lab import Lab
+from autograder.questions.program import Own
+from autograder.questions.question import Draft
+from autograder.questions.runs import WEIGHTS, LineValue, Outcome
+
+MOST_NUMBERS, MOST_SHOWN = 40, 8  # in the inputs, and in an option
+ATTEMPTS, MOST_CHANGES = 6, 40  # to find numbers that are easy to compute with, and wrong ones
+DIGITS = ((0, 1, 2, 3, 4, 6), (0, 0, 1), (1, 2, 4, 8), (-1, 0, 2, 3))
+WEIGHTS_IN_WORDS = " Square weights are identity matrices, all other weights are 1, biases are 0."
+Target = tuple[str, Own, Callable[[Outcome], str | None]]  # in words, the line, how to read it as an option
+
+
+def number(lab: Lab) -> Iterator[Draft]:
+    """What a line computes or returns."""
+    for tiny in lab.rng.sample(lab.tiny, len(lab.tiny))[:3]:
+        requests = [one for one in tiny.replay.requests if one[0]["do"] == "call" and one[0].get("method") != "eval"]
+        bare = replace(tiny.replay, requests=tuple(requests))
+        for _ in range(ATTEMPTS):
+            call = with_values(bare, lab.bench, lab.rng, _weight, partial(_input, lab.rng, lab.rng.choice(DIGITS)))
+            if call is None or sum(array.size for array in call.replay.requests[-1][1].values()) > MOST_NUMBERS:
+                continue
+            targets = [*_targets(lab, call)]
+            lab.rng.shuffle(targets)
+            if made := next((one for target in targets[:2] if (one := _draft(lab, call, target))), None):
+                yield made
+                break
+
+
+def _weight(name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Weights that are easy to compute with, see `WEIGHTS_IN_WORDS`."""
+    square = len(shape) == 2 and shape[0] == shape[1]
+    return np.eye(shape[0]) if square else np.full(shape, 0.0 if "bias" in name else 1.0)
+
+
+def _input(rng: random.Random, digits: Sequence[int], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    zeros = rng.random() < 0.2
+    numbers = [0 if zeros else rng.choice(digits) for _ in range(math.prod(shape))]
+    return np.array(numbers, np.float64).reshape(shape)
+
+
+def _targets(lab: Lab, call: Call) -> Iterator[Target]:
+    """What can be asked about a call."""
+    for like in call.base.lines:
+        own = lab.program.by_place.get(like.place)
+        if own and own.simple and like.name != WEIGHTS and call.base.counts[like.place] == 1 and _text(like):
+
+            def read(out: Outcome, like: LineValue = like) -> str | None:
+                found = [one for one in out.lines if (one.place, one.name) == (like.place, like.name)]
+                return _text(found[0]) if len(found) == 1 else None
+
+            returned = like.name == "return"
+            yield f"does {own.name} return" if returned else f"is `{like.name}` after {own.name}", own, read
+
+
+def _text(one: LineValue) -> str | None:
+    """A value as an option; None if it is too long, or no easy numbers."""
+    if one.shape is None and one.value is not None:
+        try:
+            plain = ast.literal_eval(str(one.value))
+        except (ValueError, SyntaxError):
+            return None
+        if not isinstance(plain, float):
+            return f"`{plain!r}`" if plain is not None and len(repr(plain)) < 40 else None
+        return _option(np.asarray(plain))
+    return _option(one.value) if isinstance(one.value, np.ndarray) else None
+
+
+def _option(value: np.ndarray) -> str | None:
+    easy = [
+        math.isfinite(one) and abs(one) < 1000 and abs(one - round(one, 2)) < 5e-5 for one in map(float, value.flat)
+    ]
+    return f"`{listed(value)}`" if 0 < len(easy) <= MOST_SHOWN and all(easy) else None
+
+
+def _draft(lab: Lab, call: Call, target: Target) -> Draft | None:
+    what, own, read = target
+    right = read(call.base)
+    given = {f"`{listed(one)}`" for _, one in call.arguments(lab.program) if isinstance(one, np.ndarray)}
+    if right is None or right in given or not any(one in right for one in "123456789"):
+        return None
+    pool: dict[str, str] = {}
+    for change in itertools.islice(lab.changes(call), MOST_CHANGES):
+        if change.own.line <= own.line or change.own.path != own.path:
+            text = read(lab.bench.run(call.replay, change, watch=True))
+            if text and text != right:
+                pool.setdefault(text, f"That is it after a change: {change.sentence}")
+    alike = [one for one in sorted(pool) if _depth(one) == _depth(right)]
+    wrong = {one: pool[one] for one in (alike if len(alike) > 2 else sorted(pool))}
+    weights = WEIGHTS_IN_WORDS if any(one["do"] == "state" for one, _ in call.replay.requests) else ""
+    text = f"{lab.words(call, whole=True)}.{weights} What {what}? Numbers are rounded to two digits."
+    return Draft(text, right, wrong, "Computed in a run.", [own]) if len(wrong) > 2 else None
+
+
+def _depth(text: str) -> int:
+    """How deep the lists of a value are."""
+    return len(text) - len(text.lstrip("`["))
