@@ -11,6 +11,7 @@ from nbgrader.preprocessors import ClearHiddenTests, SaveAutoGrades
 # Where everybody's Python imports the handout, as on a shared server, this project goes before it; in kernels too.
 root = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, root)
+os.environ["AUTOGRADER_COURSE"] = root  # whatever a student has handed in, where the kernels run
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
 
 from autograder.authoring.nbgrader_plugin import (

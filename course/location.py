@@ -5,6 +5,7 @@ unpack, and so is what `python -m autograder init DIR` writes. Everything that n
 """
 
 import os
+import sysconfig
 from pathlib import Path
 
 from course.errors import UserError
@@ -39,9 +40,36 @@ def course_folder() -> Path:
     )
 
 
+def checkpoints() -> Path:
+    """Return the folder of the trained models of the course."""
+    return course_folder() / "checkpoints"
+
+
+def project_files() -> Path:
+    """Return the folder of the engine's files that are no modules: constraints.txt, grade.py, ... (pyproject.toml)."""
+    return ENGINE if (ENGINE / MARK).is_file() else Path(sysconfig.get_path("data")) / "share" / "autograder"
+
+
 def choose(folder: str) -> None:
     """Use this course from now on, here and in the processes that are started from here."""
     os.environ[VARIABLE] = str(Path(folder).expanduser().resolve())
+
+
+def refuse_planted(submissions: Path) -> None:
+    """Refuse to run hidden tests with a course that a student may have handed in.
+
+    The tests of a course are trusted code. Where a command is called inside a submission, a course.toml in there would
+    be found first.
+
+    Raises:
+        UserError: if the course is among the submissions, or inside another course, unless it was named.
+    """
+    folder = course_folder()
+    if folder.is_relative_to(submissions.resolve()):
+        raise UserError(f"{folder / MARK} is among the submissions: call this outside of them, or name your course")
+    outer = next((parent for parent in folder.parents if (parent / MARK).is_file()), None)
+    if outer and not os.environ.get(VARIABLE):
+        raise UserError(f"{folder} is a course inside the course {outer}: say with --course DIR which one you mean")
 
 
 def inside(path: Path) -> str:

@@ -16,11 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from autograder.authoring.stored_steps import store_steps
-from autograder.manifest import Assignment, assignment, every_assignment, package_of
+from autograder.manifest import Assignment, assignment, every_assignment, package_of, work_on
 
 
 def make(folder: Path, chosen: Assignment) -> list[str]:
-    """Write the stored tensors of all stages of an assignment into a folder; return the names of changed files."""
+    """Write the stored tensors of all stages of an assignment into a folder; return the names of changed files.
+
+    Files of stages that are no more are removed.
+    """
     import torch
     from safetensors.torch import save
 
@@ -28,17 +31,22 @@ def make(folder: Path, chosen: Assignment) -> list[str]:
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    written, wanted = [], set()
     try:
         with torch.no_grad():
             for name, tensors in importlib.import_module(f"{package_of(chosen.name)}.make_expected").stored_tensors():
                 stored = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
                 file, data = folder / f"{name}.safetensors", save(stored)
+                wanted |= {file.name, f"{name}.steps.safetensors"}
                 if not _same(file, data):
                     file.write_bytes(data)
                     written.append(file.name)
     finally:  # an audit continues in the same process
         torch.set_default_dtype(before)
+    for old in folder.glob("*.safetensors"):
+        if old.name not in wanted:
+            old.unlink()
+            written.append(f"(removed) {old.name}")
     return written
 
 
@@ -105,6 +113,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--assignment", metavar="NAME", help="only this assignment (default: all)")
     parser.add_argument("--check", action="store_true", help="only compare with the stored files")
     args = parser.parse_args(arguments)
+    work_on(args.assignment)
     problems = []
     for chosen in [assignment(args.assignment)] if args.assignment else every_assignment():
         folder = chosen.expected

@@ -23,6 +23,7 @@ from autograder.submissions.find_submissions import Found, Intake, take_in
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
+from course.location import refuse_planted
 
 DONE, FAULT, STOPPED = 0, 3, 130
 LINE_SECONDS = 10.0
@@ -112,6 +113,7 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
         raise UserError("give --scheduler or --scheduler-file, not both")
     if on_cluster(args) and args.jobs is not None:
         raise UserError("on a cluster the number of its workers counts: leave out --jobs")
+    refuse_planted(args.submissions)
     if args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError(f"{args.out} lies among the submissions: choose a folder elsewhere for --out")
     if not args.unconfined and not on_cluster(args):

@@ -67,6 +67,7 @@ class CourseConfig:
     )  # [late] without the slip days: the late policy of all assignments
     grade: Mapping[str, Any] = field(default_factory=dict)  # [grade]: the same for extra credit
     handout: tuple[str, ...] = ()  # more files that students get, as patterns
+    figures: tuple[str, ...] = ()  # the course's programs for figures: arguments of Python, run in the course's folder
 
     @property
     def folder(self) -> Path:
@@ -129,6 +130,9 @@ def read_config(path: Path) -> CourseConfig:
     handout = Table(table.take("handout", dict, {}), f"{path}, handout")
     more = handout.names("files", [])
     handout.end()
+    build = Table(table.take("build", dict, {}), f"{path}, build")
+    figures = build.names("figures", [])
+    build.end()
     lms = _lms(Table(table.take("lms", dict), f"{path}, lms")) if "lms" in entries else None
     planned = {
         name: _planned(Table(entry, f"{path}, assignments.{name}"), folder)
@@ -140,7 +144,7 @@ def read_config(path: Path) -> CourseConfig:
     general = {"timezone": zone} if zone else {}
     return CourseConfig(
         *(path, title, assignments, roster, groups, match, lms, planned, drop, days, each if each >= 0 else None),
-        *(general | slips.rest(), grade, more),
+        *(general | slips.rest(), grade, more, figures),
     )
 
 
