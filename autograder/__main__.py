@@ -334,20 +334,20 @@ def part(module: str, what: str) -> ModuleType:
 def of_this_course(arguments: list[str]) -> list[str]:
     """Take `--course DIR` out of the arguments of any command, and choose that course.
 
+    After a command, a `--course` that names no folder is left to it: `export --push` takes the number of a course.
+
     Raises:
-        UserError: if the option has no folder.
+        UserError: if the folder is not a course.
     """
-    rest = list(arguments)
     for place, word in enumerate(arguments):
-        if word == "--course" or word.startswith("--course="):
-            value = word.removeprefix("--course").removeprefix("=") or "".join(arguments[place + 1 : place + 2])
-            if not value:
-                raise UserError("--course takes a folder: --course DIR")
-            del rest[place : place + (1 if "=" in word else 2)]
+        option, _, value = word.partition("=")
+        after = place + (1 if value else 2)
+        value = value or "".join(arguments[place + 1 : after])
+        if option == "--course" and (place == 0 or Path(value).is_dir()):
             choose(value)
             course_folder()
-            break
-    return rest
+            return [*arguments[:place], *arguments[after:]]
+    return arguments
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from autograder.manifest import assignments, broken
 from autograder.manifest.course_config import course_config
 from course.errors import UserError
-from course.location import MARK, course_folder, inside
+from course.location import course_folder, inside, project_files
 
 TEMPLATE = Path(__file__).with_name("template")
 
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"  {place + '/':<34} {words}")
     print(f"\nGrade the solution:  python -m autograder grade --submission solutions/{name}")
     print(f"After each change:   python -m autograder build {name} && python -m autograder audit {name} --quick")
-    print(f"docs/authoring.md says how to go on. {MARK} has what holds for the whole course.")
+    print(f"{project_files() / 'docs' / 'authoring.md'} says how to go on.")
     return 0
 
 

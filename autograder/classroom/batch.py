@@ -16,7 +16,9 @@ from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
 from autograder.classroom.left_out import LeftOut
 from autograder.classroom.saved_results import Records, grader_hash
+from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
+from autograder.manifest.course_config import course_config
 from autograder.reports.console import clean
 from autograder.sandbox.limits import SUBMISSION_SECONDS
 from autograder.submissions.find_submissions import Found, Intake, take_in
@@ -36,7 +38,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         epilog="exit status: 0 all graded, 2 wrong usage, 3 the grader failed on some, 130 stopped",
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: graded/ASSIGNMENT)")
     parser.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
@@ -69,6 +71,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 def run(args: argparse.Namespace) -> int:
     chosen, notes = assignment_of_class(args.assignment, args.submissions)
+    args.out = args.out or course_config().graded(chosen.name)
     check(args, chosen)
     intake = take_in(args.submissions, [chosen])
     for note in notes:
@@ -198,6 +201,7 @@ def grade_class(
         print("The submissions were not confined: a hostile one could have changed any grade.")
     print(clean(str(left_out)))
     print_end(found, records)
+    print_absent(found)
     if faults:
         print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
         for student, fault in sorted(faults.items()):
@@ -262,6 +266,16 @@ def print_end(found: list[Found], records: Records) -> None:
         print(f"review.csv: {counted(changed, 'score')} changed, {counted(said, 'comment')} added{looked}.")
     if nobody := sorted(set(records.review) - known):
         print(f"review.csv names {', '.join(nobody)}, but no submission has that name.")
+
+
+def print_absent(found: list[Found]) -> None:
+    """Print who of the roster has handed in nothing."""
+    config = course_config()
+    people = read_people(config.roster, config.match)
+    handed_in = set(people.called([one.student for one in found]).values())
+    if absent := [name for name in people.names if name not in handed_in]:
+        listed = ", ".join(absent[:10]) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
+        print(clean(f"{counted(len(absent), 'student')} of the roster handed in nothing: {listed}."))
 
 
 def counted(number: int, what: str) -> str:

@@ -4,16 +4,22 @@ import argparse
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster, only_column
-from autograder.gradebooks.class_grades import ClassGrades, read_class
+from autograder.gradebooks.class_grades import ClassGrades, assignment_in, read_class
+from autograder.gradebooks.final_grades import assessed_in, slip_days
 from autograder.gradebooks.grading_policy import Policy, number, shown
+from autograder.gradebooks.hand_in_times import hand_in_times
+from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import moodle_roster
-from autograder.gradebooks.policy_file import read_policy
+from autograder.gradebooks.people import read_people
+from autograder.gradebooks.policy_file import policy_of_course, read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
-from autograder.manifest import assignment
+from autograder.manifest import assignment, assignments
+from autograder.manifest.course_config import config_or_empty
 from autograder.reports.console import clean
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.write_files import harmless, write_whole
@@ -57,7 +63,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     verdicts.add_argument("--audience", choices=("student", "staff"), default="student", help="(%(default)s)")
     similarity = kinds.add_parser("similarity", help="lay out the modules for JPlag and Dolos")
     for kind in (canvas, moodle):
-        kind.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
+        kind.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
         kind.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to import")
         kind.add_argument(
             "--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs/gradebooks.md)"
@@ -72,9 +78,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     canvas.add_argument(
         "--gradebook", type=Path, required=True, metavar="FILE", help="gradebook file exported from Canvas"
     )
-    canvas.add_argument(
-        "--column", required=True, help='column of the assignment: "Name (12345)", the name or the number'
-    )
+    canvas.add_argument("--column", help='column of the assignment: "Name (12345)", the name or the number')
     canvas.add_argument(
         "--match",
         metavar="BY",
@@ -82,7 +86,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     canvas.add_argument("--only", action="store_true", help="drop the columns of all other assignments")
     moodle.add_argument("--worksheet", type=Path, required=True, metavar="FILE", help="worksheet exported from Moodle")
-    moodle.add_argument("--match", default="id", metavar="BY", help="id (default), email, name or a header")
+    moodle.add_argument("--match", metavar="BY", help="id (default), email, name or a header")
     similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
     similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
     similarity.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
@@ -109,8 +113,9 @@ def run(args: argparse.Namespace) -> int:
         for line in export_verdict(args.results, args.out, args.format, args.audience):
             print(clean(line))
         return DONE
-    policy = read_policy(args.policy) if args.policy else Policy()
+    from_course(args)
     grades = read_class(args.results)
+    policy = read_policy(args.policy) if args.policy else policy_in_course(grades, args)
     times, unread = read_times(args, grades, policy)
     source = args.gradebook if args.kind == "canvas" else args.worksheet
     details = args.out.with_name(f"{args.out.stem}-details.csv")
@@ -120,11 +125,11 @@ def run(args: argparse.Namespace) -> int:
         way = args.match or best_way(sheet, args.column, [*grades.points, *grades.ungraded])
         roster = canvas_roster(sheet, args.column, way)
     else:
-        roster = moodle_roster(sheet, args.match, policy.late.zone if policy.late else None)
+        roster = moodle_roster(sheet, args.match or "id", policy.late.zone if policy.late else None)
     if policy.late and not times and not roster.times:
         raise UserError(
-            "the policy has a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
-            "--times; the dates of Moodle's worksheet count if [late] of the policy has a timezone"
+            "there is a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
+            "--times, or once in course.toml; the dates of Moodle's worksheet count if there is a timezone"
         )
     lines = fill(roster, grades, policy, times)
     formulas = risky_cells(roster)
@@ -142,19 +147,44 @@ def run(args: argparse.Namespace) -> int:
 
 def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
     """Return the submission times by normal name, and notes on unreadable ones; --times overrides the timestamps."""
-    from autograder.gradebooks.hand_in_times import times_in, timestamps
-    from autograder.submissions.find_submissions import find_submissions
-
     if policy.late is None:
         return {}, []
-    times: dict[str, datetime] = {}
-    notes: list[str] = []
-    if args.submissions:
-        chosen = assignment(grades.assignment)
-        times, notes = timestamps(find_submissions(args.submissions, chosen), chosen.name)
-    if args.times:
-        times |= times_in(args.times, policy.late.zone)
-    return times, notes
+    return hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
+
+
+def from_course(args: argparse.Namespace) -> None:
+    """Fill in what course.toml says and no option does: the results of an assignment, its column, times, the match."""
+    config = config_or_empty()
+    if not args.results.exists() and str(args.results) in assignments():
+        args.results = config.graded(str(args.results))
+    plan = config.plan_of(assignment_in(args.results))
+    args.times, args.submissions = args.times or plan.times, args.submissions or plan.submissions
+    args.match = args.match or config.match or None
+    if hasattr(args, "column"):
+        args.column = args.column or plan.column
+        if not args.column:
+            raise UserError(
+                'say which column is that of the assignment: --column, or column = "..." in the course.toml'
+            )
+
+
+def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
+    """Return the policy of course.toml, with the slip days that students have left for this assignment."""
+    config = config_or_empty()
+    policy = policy_of_course(config, grades.assignment)
+    if not config.slip_days or policy.late is None:
+        return policy
+    people = read_people(config.roster, config.match)
+    term = []
+    for name in {**config.planned, grades.assignment: None}:
+        other = policy_of_course(config, name)
+        if other.late and other.late.deadline <= policy.late.deadline:
+            plan = config.plan_of(name)
+            own = name == grades.assignment
+            given = (args.times, args.submissions) if own else (plan.times, plan.submissions)
+            term.append(assessed_in(people, name, other, hand_in_times(assignment(name), other.late.zone, *given)[0]))
+    slips = slip_days(term, config.slip_days, config.slip_days_each)[grades.assignment]
+    return replace(policy, slips={normal(one): slips.get(normal(people.name(one)), 0) for one in grades.points})
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:
@@ -183,8 +213,6 @@ def risky_cells(roster: Roster) -> list[str]:
 
 def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
     """Note extensions and times that belong to nobody, since they are often misspelt."""
-    from autograder.gradebooks.match_students import normal
-
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
     known = {normal(name) for name in (*grades.points, *grades.ungraded, *rows)}
     extended = sorted(set(policy.late.extensions) - known) if policy.late else []

@@ -81,6 +81,14 @@ def read_class(folder: Path) -> ClassGrades:
     return ClassGrades(name, points, ungraded, tuple(notes))
 
 
+def assignment_in(folder: Path) -> str:
+    """Return the name of the assignment that a folder of results is about; "" if it holds none."""
+    try:
+        return str(json.loads((folder / "batch.json").read_bytes())["assignment"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
 def _entries(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the readable results, keyed by the student's cell in grades.csv."""
     entries: dict[str, dict[str, Any]] = {}

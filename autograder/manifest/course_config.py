@@ -100,6 +100,19 @@ def _cached(path: Path, _changed: int) -> CourseConfig:
     return read_config(path)
 
 
+def config_or_empty() -> CourseConfig:
+    """Return the configuration of the course; outside of one, an empty one, for commands that can do without.
+
+    Raises:
+        UserError: if something in the course.toml is wrong.
+    """
+    try:
+        course_folder()
+    except UserError:
+        return CourseConfig(Path.cwd() / MARK)
+    return course_config()
+
+
 def read_config(path: Path) -> CourseConfig:
     """Read and check a course.toml.
 

@@ -14,6 +14,7 @@ from course.location import ENGINE
 
 # What the engine's own commands and guides offer to every student.
 ALWAYS = ("course.doctor", "course.update", *(f"course.notebook.{name}" for name in ("check", "load", "own_code")))
+FRONT = "course/__init__.py"  # names what is imported on first use
 NAMED = re.compile(r"\bcourse(?:\.\w+)+")  # in a text: `python -m course.doctor`
 LINK = re.compile(r"\]\(([^)#\s]+)|src=\\?[\"']([^\"'\\]+)|((?:\.\./)*img/[\w.-]+)")
 PAGES = ("docs/", "img/")
@@ -33,7 +34,8 @@ def library(files: Mapping[str, bytes]) -> dict[str, bytes]:
             continue
         data = (ENGINE / path).read_bytes()
         found[path] = data
-        waiting |= {*_used(path, data), *_packages(path)}
+        if path != FRONT:
+            waiting |= {*_used(path, data), *_packages(path)}
     return of_engine([*sorted(found), *_data(found, files)])
 
 
@@ -91,13 +93,12 @@ def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the data files of `course` whose names, or the first parts of them, one of the files contains."""
     texts = [(ENGINE / path).read_text(encoding="utf-8") for path in modules]
     texts += [data.decode() for name, data in files.items() if name.endswith((".py", ".ipynb"))]
-    text = "\n".join(texts)
-    for path in sorted((ENGINE / "course").rglob("*.*")):
-        stem = re.escape(path.name.partition(".")[0])
-        if path.is_file() and path.suffix not in (".py", ".pyc", ".md") and re.search(rf"\b{stem}[.\"']", text):
-            yield path.relative_to(ENGINE).as_posix()
-            licences = path.with_name("README.md")
-            yield from (licences.relative_to(ENGINE).as_posix() for _ in range(licences.is_file()))
+    for folder in {*(PurePosixPath(path).parent for path in modules), PurePosixPath("course/data")}:
+        data = [path for path in (ENGINE / folder).glob("*.*") if path.suffix not in (".py", ".md")]
+        called = {path.name: re.compile(rf"\b{re.escape(path.name.partition('.')[0])}(\.\w|[\"'])") for path in data}
+        used = [name for name, pattern in called.items() if any(map(pattern.search, texts))]
+        licences = ["README.md"] if used and (ENGINE / folder / "README.md").is_file() else []
+        yield from (f"{folder}/{name}" for name in (*used, *licences))
 
 
 def pages(files: Mapping[str, bytes], root: Path) -> dict[str, bytes]:
