@@ -86,7 +86,7 @@ def table(assignments: list[Assessed]) -> bytes:
 
 def run(args: argparse.Namespace) -> int:
     page, config = args.out / "term.html", config_or_empty()
-    people = read_people(args.names or config.roster, config.match if not args.names else "")
+    people = read_people(args.names, aliases=True) if args.names else read_people(config.roster, config.match)
     folders = args.graded or [folder for name in config.planned if (folder := config.graded(name)).is_dir()]
     if not folders:
         raise UserError(

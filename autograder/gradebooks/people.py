@@ -42,11 +42,12 @@ class People:
         return {submission: name if known[name] == 1 else submission for submission, name in names.items()}
 
 
-def read_people(path: Path | None, match: str = "") -> People:
+def read_people(path: Path | None, match: str = "", aliases: bool = False) -> People:
     """Read the roster: a CSV file with the columns student and name, and any others that identify a student.
 
     Args:
         match: the column that submissions are named after; "" means any of them that fits.
+        aliases: whether rows with the same name are the same student, called differently in different assignments.
 
     Raises:
         UserError: if it is not such a file.
@@ -58,14 +59,17 @@ def read_people(path: Path | None, match: str = "") -> People:
     name_at = sheet.column("name") if sheet.has("name") else student_at
     columns = range(len(sheet.header)) if not match or not sheet.has(match) else [sheet.column(match), student_at]
     names: list[str] = []
+    first: dict[str, str] = {}
     holders: dict[str, set[str]] = defaultdict(set)
     for row in range(1, len(sheet.rows)):
         student, name = sheet.cell(row, student_at), sheet.cell(row, name_at) or sheet.cell(row, student_at)
         if not student:
             continue
-        if name in names:
+        if first.setdefault(normal(student), name) != name:
+            raise UserError(f"{path} has two names for {student}: keep one")
+        if name in names and not aliases:
             name = f"{name} ({student})"
-        names.append(name)
+        names += [name] if name not in names else []
         cells = [sheet.cell(row, column) for column in columns]
         for cell in (*cells, canvas.letters(name), moodle.as_in_files(name)):
             holders[normal(cell)].add(name)
