@@ -4,8 +4,8 @@ A course is a folder of assignments, solutions and notebooks. This repository is
 unpack, and so is what `python -m autograder init DIR` writes. Everything that needs a folder of the course asks here.
 """
 
+import importlib.metadata
 import os
-import sysconfig
 from pathlib import Path
 
 from course.errors import UserError
@@ -47,7 +47,12 @@ def checkpoints() -> Path:
 
 def project_files() -> Path:
     """Return the folder of the engine's files that are no modules: constraints.txt, grade.py, ... (pyproject.toml)."""
-    return ENGINE if (ENGINE / MARK).is_file() else Path(sysconfig.get_path("data")) / "share" / "autograder"
+    if (ENGINE / MARK).is_file():
+        return ENGINE
+    for file in importlib.metadata.files("transformer-course") or ():
+        if file.parts[-3:] == ("share", "autograder", "grade.py"):
+            return Path(str(file.locate())).parent
+    raise UserError(f"the engine in {ENGINE} is not installed completely: install its wheel with pip")
 
 
 def choose(folder: str) -> None:

@@ -11,6 +11,7 @@ digits. The signatures of the known mistakes, and of intermediate results of cor
 import argparse
 import importlib
 import tempfile
+from collections.abc import Container
 from pathlib import Path
 
 import numpy as np
@@ -37,17 +38,21 @@ def make(folder: Path, chosen: Assignment) -> list[str]:
             for name, tensors in importlib.import_module(f"{package_of(chosen.name)}.make_expected").stored_tensors():
                 stored = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
                 file, data = folder / f"{name}.safetensors", save(stored)
-                wanted |= {file.name, f"{name}.steps.safetensors"}
+                wanted.add(name)
                 if not _same(file, data):
                     file.write_bytes(data)
                     written.append(file.name)
     finally:  # an audit continues in the same process
         torch.set_default_dtype(before)
-    for old in folder.glob("*.safetensors"):
-        if old.name not in wanted:
-            old.unlink()
-            written.append(f"(removed) {old.name}")
-    return written
+    return written + [f"(removed) {name}" for name in remove_stale(folder, wanted)]
+
+
+def remove_stale(folder: Path, stages: Container[str]) -> list[str]:
+    """Remove the stored tensors and traces of all other stages; return the names of their files."""
+    stale = sorted(path for path in folder.glob("*.safetensors") if path.name.partition(".")[0] not in stages)
+    for path in stale:
+        path.unlink()
+    return [path.name for path in stale]
 
 
 def store_signatures(assignment: Assignment) -> None:

@@ -70,6 +70,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace) -> int:
+    refuse_planted(args.submissions)
     chosen, notes = assignment_of_class(args.assignment, args.submissions)
     args.out = args.out or course_config().graded(chosen.name)
     check(args, chosen)
@@ -116,7 +117,6 @@ def check(args: argparse.Namespace, chosen: Assignment) -> None:
         raise UserError("give --scheduler or --scheduler-file, not both")
     if on_cluster(args) and args.jobs is not None:
         raise UserError("on a cluster the number of its workers counts: leave out --jobs")
-    refuse_planted(args.submissions)
     if args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError(f"{args.out} lies among the submissions: choose a folder elsewhere for --out")
     if not args.unconfined and not on_cluster(args):

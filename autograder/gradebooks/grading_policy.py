@@ -132,7 +132,7 @@ def grade_of(
             base = points.full if late.percent_of == FULL_MARKS else counted
             penalty = min(counted, percent / 100 * base)
             said[-1] += f": {number(days)} {'day' if days == 1 else 'days'} late"
-            said[-1] += f", {slipped} of them slip days" if slipped else ""
+            said[-1] += f", {slipped} slip {'day' if slipped == 1 else 'days'} used" if slipped else ""
             said.append(f"minus {number(percent)} % of {number(base)} = {number(penalty)}")
         else:
             said[-1] += ": on time" if handed_in <= late.due(student) else ": within the grace"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from autograder.__main__ import main
 from course.errors import UserError
-from course.location import ENGINE, VARIABLE, choose, course_folder
+from course.location import ENGINE, VARIABLE, choose, course_folder, refuse_planted
 
 
 def make(folder):
@@ -40,3 +41,32 @@ def test_without_a_course_that_of_the_engine(tmp_path, monkeypatch):
     monkeypatch.chdir(make(tmp_path / "other").parent)
     with pytest.raises(UserError, match=r"is not in a course.*--course DIR.*init DIR"):
         course_folder()
+
+
+def test_a_course_among_submissions_runs_no_hidden_tests(tmp_path, monkeypatch):
+    """A student may hand in a course.toml with tests; they must not be taken for the instructor's."""
+    course = make(tmp_path / "course")
+    planted = make(course / "submitted" / "eve")
+    (planted / "toy").mkdir()
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.chdir(planted)
+    for submissions in (planted, planted.parent, course):
+        with pytest.raises(UserError, match="is among the submissions"):
+            refuse_planted(submissions)
+    with pytest.raises(UserError, match=r"inside the course .*: say with --course DIR"):
+        refuse_planted(planted / "toy")
+    assert main(["batch", ".", "--unconfined"]) == 2
+    choose(str(course))
+    refuse_planted(planted.parent)
+
+
+def test_every_command_takes_the_course(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.chdir(tmp_path)
+    assert main(["--course", "nowhere", "audit", "toy"]) == 2
+    assert "nowhere is not a course" in capsys.readouterr().err
+    make(tmp_path / "mine")
+    for arguments in (["--course", "mine", "audit", "toy"], ["audit", "toy", "--course=mine"]):
+        monkeypatch.setenv(VARIABLE, "")
+        assert main(arguments) == 2
+        assert "there is no assignment 'toy'; there is none" in capsys.readouterr().err

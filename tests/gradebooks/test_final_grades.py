@@ -55,7 +55,7 @@ def test_what_counts_no_more_uses_no_slip_days():
 def test_the_penalty_is_for_the_other_days():
     (final,) = final_grades(term({"anna": 2.5}, days=EXACT), ["anna"], budget=1)
     assert final.grade == Decimal("85.00")
-    assert "2.5 days late, 1 of them slip days; minus 15 % of 10 = 1.5; grade 8.50" in final.arithmetic
+    assert "2.5 days late, 1 slip day used; minus 15 % of 10 = 1.5; grade 8.50" in final.arithmetic
     assert final.parts[0].slipped == 1
 
 
