@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from autograder.manifest.assignment import Assignment, Stage, package_of
+from autograder.manifest.assignment import DRAFT, FILE, Assignment, Stage, package_of
 from autograder.manifest.course_config import course_config
-from autograder.manifest.reading import DRAFT, FILE, parse, read
+from autograder.manifest.reading import parse, read
 from course.errors import UserError
 
 __all__ = [

@@ -7,6 +7,8 @@ from autograder.manifest.course_config import course_config
 from course.errors import UserError
 from course.location import course_folder
 
+FILE, DRAFT = "assignment.toml", "assignment.draft.toml"
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -80,6 +82,11 @@ class Assignment:
     def folder(self) -> Path:
         """The folder of everything that the grader needs for the assignment."""
         return course_config().assignments / self.name
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest, which has another name while the assignment is a draft."""
+        return next((path for name in (FILE, DRAFT) if (path := self.folder / name).is_file()), self.folder / FILE)
 
     @property
     def expected(self) -> Path:

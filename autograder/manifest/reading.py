@@ -17,7 +17,6 @@ from autograder.manifest.table import Table
 from course.errors import UserError
 from course.location import checkpoints, inside
 
-FILE, DRAFT = "assignment.toml", "assignment.draft.toml"
 TEST = re.compile(r"^ +def (test_\w+)\(", re.MULTILINE)
 
 

@@ -20,6 +20,7 @@ from autograder.authoring.audit.subject import Subject
 from autograder.authoring.build import changes
 from autograder.authoring.init import main as init
 from autograder.authoring.new import check_name
+from autograder.authoring.packing.handout import contents
 from autograder.authoring.stored_tensors import remove_stale
 from autograder.diagnosis.mistakes import Mistake
 from autograder.manifest import DRAFTED, _found_in, assignment, assignments, work_on
@@ -336,6 +337,7 @@ def test_a_draft_is_found_by_its_authors_only(project, tmp_path, monkeypatch):
         assignment("toy")
     work_on("toy")
     assert assignment("toy").max_points == 10
+    assert "assignments/toy/assignment.draft.toml" in contents([assignment("toy")])
 
 
 def test_a_build_says_what_has_changed():

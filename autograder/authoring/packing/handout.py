@@ -65,7 +65,7 @@ INSTRUCTORS = (
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # used by `check` in a notebook
 # The files of an assignment's folder for students.
-OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
+OF_ASSIGNMENT = ("*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
 # Packages that only instructors' code needs. Without nbgrader, students' Lab has neither Formgrader nor Create
 # Assignment, and no warning about an exchange directory.
@@ -88,7 +88,7 @@ def shipped(chosen: Assignment) -> list[str]:
         for name in chosen.checkpoints
     }
     return [
-        *(f"{place_of(chosen)}/{pattern}" for pattern in OF_ASSIGNMENT),
+        *(f"{place_of(chosen)}/{pattern}" for pattern in (chosen.manifest.name, *OF_ASSIGNMENT)),
         *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
         *(f"{owner}/standins/*.py" for owner in sorted(owners)),
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
