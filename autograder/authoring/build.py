@@ -1,7 +1,7 @@
 """Generate everything that is generated: `python -m autograder build [NAME ...]`, and say what has changed.
 
 The expected tensors, the students' version, and the course's figures come from the sources; files of what is no longer
-there are removed. `release`, `expected` and `make figures` are its parts.
+there are removed.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from autograder.manifest.course_config import course_config
 from course.errors import UserError
 from course.location import course_folder
 
+EXPECTED, RELEASE, FIGURES = "expected", "release", "figures"
 SEEN = ("assignments", "notebooks", "solutions", "docs", "img", "README.md")
 CACHES = ("__pycache__", ".ipynb_checkpoints")
 
@@ -61,14 +62,16 @@ def orphans() -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.is_dir() and path.name not in known)
 
 
-def run(names: Sequence[str], figures: bool) -> int:
+def run(names: Sequence[str], parts: Sequence[str]) -> int:
     for name in names:
         work_on(name)
     before = snapshot()
     for which in [["--assignment", assignment(name).name] for name in names] or [[]]:
-        if stored_tensors.main(which) or release.main(which):
-            return 1
-    if figures:
+        if EXPECTED in parts:
+            stored_tensors.main(which)
+        if RELEASE in parts:
+            release.main(which)
+    if FIGURES in parts:
         draw()
     lines = changes(before, snapshot())
     print("\n".join(["Changed:", *lines]) if lines else "Nothing has changed: everything was up to date.")
@@ -83,6 +86,8 @@ def main(arguments: list[str]) -> int:
         description="Generate the expected tensors, the students' version and the figures, and say what has changed.",
     )
     parser.add_argument("name", nargs="*", metavar="NAME", help="assignments (default: all, and the figures)")
-    parser.add_argument("--figures", action="store_true", help="draw the figures too")
+    parser.add_argument(
+        "--only", choices=(EXPECTED, RELEASE, FIGURES), metavar="PART", help="expected, release, figures"
+    )
     args = parser.parse_args(arguments)
-    return run(args.name, args.figures or not args.name)
+    return run(args.name, [args.only] if args.only else [EXPECTED, RELEASE, *([] if args.name else [FIGURES])])
