@@ -128,7 +128,7 @@ BROKEN = {
     "no notebook": (
         "manifest",
         "the assignment",
-        [(f"{TOY}/assignment.toml", "1_norm", "1_other")],
+        [(f"{TOY}/assignment.toml", 'title = "Layer norm"', 'title = "Layer norm"\nnotebook = "1_other.ipynb"')],
         "no 1_other.ipynb",
     ),
     "code in a hint": (

@@ -90,15 +90,20 @@ def _packages(path: str) -> Iterator[str]:
 
 
 def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield the data files of `course` whose names, or the first parts of them, one of the files contains."""
+    """Yield the data files of `course` that one of the files mentions."""
     texts = [(ENGINE / path).read_text(encoding="utf-8") for path in modules]
     texts += [data.decode() for name, data in files.items() if name.endswith((".py", ".ipynb"))]
     for folder in {*(PurePosixPath(path).parent for path in modules), PurePosixPath("course/data")}:
         data = [path for path in (ENGINE / folder).glob("*.*") if path.suffix not in (".py", ".md")]
-        called = {path.name: re.compile(rf"\b{re.escape(path.name.partition('.')[0])}(\.\w|[\"'])") for path in data}
-        used = [name for name, pattern in called.items() if any(map(pattern.search, texts))]
+        used = [path.name for path in data if any(map(_mention(path.name).search, texts))]
         licences = ["README.md"] if used and (ENGINE / folder / "README.md").is_file() else []
         yield from (f"{folder}/{name}" for name in (*used, *licences))
+
+
+def _mention(name: str) -> re.Pattern[str]:
+    """Return what mentions a data file: its name, the part before the first dot in quotes, or that of an f-string."""
+    stem = re.escape(name.partition(".")[0])
+    return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
 
 
 def pages(files: Mapping[str, bytes], root: Path) -> dict[str, bytes]:
