@@ -9,7 +9,9 @@ if __name__ == "__main__":
     import os
 
     from autograder.__main__ import main
-    from course.location import VARIABLE
+    from course.location import MARK, VARIABLE
 
-    os.environ.setdefault(VARIABLE, os.path.dirname(os.path.abspath(__file__)))  # the course of this file
+    beside = os.path.dirname(os.path.abspath(__file__))
+    if os.path.isfile(os.path.join(beside, MARK)):  # this file is the way into its own course
+        os.environ.setdefault(VARIABLE, beside)
     sys.exit(main())

@@ -11,7 +11,6 @@ from nbgrader.preprocessors import ClearHiddenTests, SaveAutoGrades
 # Where everybody's Python imports the handout, as on a shared server, this project goes before it; in kernels too.
 root = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, root)
-os.environ["AUTOGRADER_COURSE"] = root  # whatever a student has handed in, where the kernels run
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
 
 from autograder.authoring.nbgrader_plugin import (
@@ -23,6 +22,10 @@ from autograder.authoring.nbgrader_plugin import (
 )
 from autograder.authoring.release import RELEASE, SOURCE
 from autograder.manifest import assignments
+from course.location import MARK, VARIABLE, course_folder
+
+# In the kernels too, whatever the student has handed in there.
+os.environ[VARIABLE] = root if os.path.isfile(os.path.join(root, MARK)) else str(course_folder())
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (traitlets defines it)
 

@@ -20,6 +20,7 @@ from autograder.grading.check_machine import Finding, show, worker
 from autograder.manifest import assignments
 from course.config import CHECKSUMS
 from course.dependencies import requirements
+from course.errors import run_command
 from course.location import ENGINE, checkpoints, course_folder, inside
 from course.startup import INSTALL
 
@@ -212,4 +213,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command(main))

@@ -329,6 +329,20 @@ def test_what_is_not_as_released_is_refused(project, shipped):
         contents([ASSIGNMENT])
 
 
+def test_files_of_the_course_toml_are_shipped_unless_they_are_secret(project):
+    def with_files(pattern: str) -> set[str]:
+        text = (ROOT / "course.toml").read_text(encoding="utf-8")
+        (project / "course.toml").write_text(f"{text}\n[handout]\nfiles = ['{pattern}']\n", encoding="utf-8")
+        return {*contents([ASSIGNMENT])}
+
+    (project / "graded").mkdir()
+    (project / "graded" / "grades.csv").touch()
+    assert "docs/training.md" in with_files("docs/training.md")
+    for secret in ("solutions/*/pe.py", "autograder/assignments/*/hidden/*.py", "graded/*", "*.toml"):
+        with pytest.raises(UserError, match=r"handout: files names .*, which students must not get"):
+            with_files(secret)
+
+
 def test_an_incomplete_project_is_refused(project):
     (project / "notebooks" / ASSIGNMENT.name / "2_pe.ipynb").rename(project / "kept")
     with pytest.raises(UserError, match=r"there is no notebooks/.*/2_pe\.ipynb"):

@@ -11,6 +11,7 @@ import pytest
 from autograder.grading.check_machine import Finding
 from course import doctor
 from course.checkpoint import DEFAULT
+from course.location import inside
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -134,5 +135,5 @@ def test_git_is_advised_only_where_there_is_git(tmp_path, monkeypatch):
 
 
 def test_paths_in_the_course_are_said_without_its_folder():
-    assert doctor.inside(ROOT / "notebooks" / "transformer") == "notebooks/transformer"
-    assert doctor.inside(ROOT.parent) == str(ROOT.parent)
+    assert inside(ROOT / "notebooks" / "transformer") == "notebooks/transformer"
+    assert inside(ROOT.parent) == str(ROOT.parent)

@@ -7,6 +7,11 @@ from course.errors import UserError
 from course.location import ENGINE, VARIABLE, choose, course_folder, refuse_planted
 
 
+@pytest.fixture(autouse=True)
+def none_is_named(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "")
+
+
 def make(folder):
     folder.mkdir(parents=True)
     (folder / "course.toml").touch()
@@ -25,7 +30,6 @@ def test_from_the_working_directory_upwards(tmp_path, monkeypatch):
 def test_what_is_named_comes_first(tmp_path, monkeypatch):
     here, named = make(tmp_path / "here"), make(tmp_path / "named")
     monkeypatch.chdir(here)
-    monkeypatch.setenv(VARIABLE, "")
     choose("../named")
     monkeypatch.chdir(tmp_path)
     assert course_folder() == named
@@ -48,7 +52,6 @@ def test_a_course_among_submissions_runs_no_hidden_tests(tmp_path, monkeypatch):
     course = make(tmp_path / "course")
     planted = make(course / "submitted" / "eve")
     (planted / "toy").mkdir()
-    monkeypatch.setenv(VARIABLE, "")
     monkeypatch.chdir(planted)
     for submissions in (planted, planted.parent, course):
         with pytest.raises(UserError, match="is among the submissions"):
@@ -61,7 +64,6 @@ def test_a_course_among_submissions_runs_no_hidden_tests(tmp_path, monkeypatch):
 
 
 def test_every_command_takes_the_course(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv(VARIABLE, "")
     monkeypatch.chdir(tmp_path)
     assert main(["--course", "nowhere", "audit", "toy"]) == 2
     assert "nowhere is not a course" in capsys.readouterr().err

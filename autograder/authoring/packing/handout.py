@@ -133,8 +133,7 @@ def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) 
         check_release(assignment, files)
         mistakes = f"{place_of(assignment)}/expected/mistakes.json"
         files[mistakes] = as_visible(files[mistakes])
-    if more := course_config().handout:
-        files |= of_course(more)
+    files |= public(of_course(course_config().handout))
     files |= of_project([*FILES, GUIDE, "pyproject.toml"])
     files["environment.yml"] = without_packages(files["environment.yml"])
     files["pyproject.toml"] = for_students(files["pyproject.toml"])
@@ -161,6 +160,21 @@ def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) 
     secrets = {line for assignment in chosen for line in secret_lines(assignment.solution, assignment)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
         raise UserError("the archive would hold lines of the solution\n  " + "\n  ".join(leaks))
+    return files
+
+
+def public(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files that course.toml adds to the handout.
+
+    Raises:
+        UserError: if one may hold what students must not have: of an assignment, the solutions, the class.
+    """
+    config, root = course_config(), course_folder()
+    secret = [config.assignments, root / "solutions", root / "graded", root / "submitted", root / MARK]
+    secret += [path for path in (config.roster, config.groups, *map(config.graded, config.planned)) if path]
+    for name in files:
+        if any((root / name).is_relative_to(place) for place in secret):
+            raise UserError(f"{config.path}, handout: files names {name}, which students must not get")
     return files
 
 

@@ -1,4 +1,4 @@
-"""The stored tensors of the visible tests: inputs and the reference's results (`make expected`)."""
+"""The stored tensors of the visible tests: inputs and the reference's results (`python -m autograder build`)."""
 
 from collections.abc import Iterator
 from typing import Any
