@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,7 @@ def test_its_handout_has_what_it_needs_and_nothing_else(project):
     with zipfile.ZipFile(project.folder / "handout.zip") as packed:
         names = {name.removeprefix("toy-student/") for name in packed.namelist()}
         config = packed.read("toy-student/course.toml").decode()
+        texts = [packed.read(f"toy-student/{name}").decode() for name in ("README.md", "docs/student-guide.md")]
     (project.folder / "handout.zip").unlink()
     assert {name for name in names if name.startswith(("assignments/", "notebooks/"))} == {
         *(
@@ -100,6 +102,9 @@ def test_its_handout_has_what_it_needs_and_nothing_else(project):
     unwanted = ("checkpoints/", "img/", "course/data/", "course/figures/", "course/variants/", "solutions/")
     assert not [name for name in names if name.startswith(unwanted)]
     assert {name for name in names if name.startswith("docs/")} == {"docs/student-guide.md"}
+    for text in texts:
+        assert not re.search(r"<!--|\bmha\b|notebooks/transformer|course\.translate|glossary", text)
+        assert "grade.py --watch norm" in text
     assert config.splitlines()[1:] == ["[folders]", 'assignments = "assignments"']
 
 

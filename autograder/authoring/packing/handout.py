@@ -225,16 +225,18 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     """Adapt a text to an assignment.
 
     The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
-    for
-    all except the first. `{...}` is filled in from the manifest, and examples from the first assignment are replaced by
-    examples from this one.
+    for all others, and the text after `<!-- if PAGE -->` for courses that have this page. `{...}` is filled in from the
+    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` says what the examples are about; they are replaced.
     """
-    first = every_assignment()[0]
-    for other in every_assignment():
-        block = re.compile(rf"<!-- only {other.name} -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
-        text = block.sub(lambda found, keep=other.name == chosen.name: found[1] if keep else "", text)  # type: ignore[misc]
+    only = re.compile(r"<!-- only (\w+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
+    special = chosen.name in {found[1] for found in only.finditer(text)}
+    text = only.sub(lambda found: found[2] if found[1] == chosen.name else "", text)
+    page = re.compile(r"<!-- if (\S+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
+    text = page.sub(lambda found: found[2] if (course_folder() / found[1]).is_file() else "", text)
     others = re.compile(r"<!-- others: (.*?)\s*-->\n?", re.DOTALL)
-    text = others.sub(lambda found: f"{found[1]}\n" if chosen.name != first.name else "", text)
+    text = others.sub(lambda found: "" if special else f"{found[1]}\n", text)
+    example = re.search(r"<!-- example: (\w+) (\w+) (\w+) -->\n?", text)
+    text = text.replace(example[0], "") if example else text
     titles = {name: title_of(files[f"{RELEASE}/{chosen.name}/{name}"]) for name in chosen.notebooks}
     written: dict[str, list[str]] = {name: [] for name in chosen.notebooks}  # notebook -> its modules
     for stage in chosen.stages:
@@ -247,23 +249,23 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     facts = {
         "{title}": chosen.title,
         "{name}": chosen.name,
-        "{stages}": str(len(chosen.stages)),
+        "{stages} stages": f"{len(chosen.stages)} stages" if len(chosen.stages) > 1 else "one stage",
         "{stage}": chosen.stages[0].name,
         "{notebook}": chosen.notebooks[0],
         "{module}": chosen.stages[0].modules[0],
         "{modules}": ", ".join(f"`{module}.py`" for module in chosen.modules),
         "{notebooks}": f"| notebook | file |\n|---|---|\n{rows}",
     }
-    if chosen.name != first.name:  # the guide's examples are from the first assignment
-        example = first.stages[0]
+    if example and example[1] != chosen.name:
+        name, stage_name, module = example.groups()
         facts |= {
-            f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}",
-            f"{first.name}.zip": f"{chosen.name}.zip",
-            f"{first.name}-student.zip": f"{chosen.name}-student.zip",
-            f"{example.modules[0]}.py": "{module}.py",
+            f"{RELEASE}/{name}": f"{RELEASE}/{chosen.name}",
+            f"{name}.zip": f"{chosen.name}.zip",
+            f"{name}-student.zip": f"{chosen.name}-student.zip",
+            f"{module}.py": "{module}.py",
         }
         facts |= {
-            command.format(example.name): command.format("{stage}")
+            command.format(stage_name): command.format("{stage}")
             for command in (
                 'check("{}")',
                 "--watch {}",
