@@ -84,15 +84,17 @@ def torch_works(program: str = TRIAL) -> Finding:
     environment = {name: value for name, value in os.environ.items() if name != "KMP_DUPLICATE_LIB_OK"}
     command = [sys.executable, "-c", program]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=300)
+        process = subprocess.run(
+            command, env=environment, capture_output=True, text=True, errors="replace", timeout=300
+        )
     except subprocess.TimeoutExpired:
         return Finding("torch", f"does not finish a small computation in 5 minutes: {FRESH}", fine=False)
-    if done.returncode == 0:
-        return Finding("torch", f"{done.stdout.strip()} computes")
-    if "OMP: Error #15" in done.stderr:
+    if process.returncode == 0:
+        return Finding("torch", f"{process.stdout.strip()} computes")
+    if "OMP: Error #15" in process.stderr:
         words = f"the OpenMP library is there twice, from conda and from pip: {FRESH}. Do not set KMP_DUPLICATE_LIB_OK"
         return Finding("torch", words, fine=False)
-    last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    last = (process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
     return Finding("torch", f"cannot compute ({last}): {FRESH}", fine=False)
 
 

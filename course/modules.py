@@ -64,8 +64,8 @@ def load_modules(
     """Import modules from a folder, except for replaced ones: `mha`, `pe`, `encoder`, `decoder` and `transformer`.
 
     The modules import each other by these bare names. They are removed from `sys.modules` afterwards, so that two
-    folders
-    can be loaded side by side and an older import never hides an edited file.
+    folders can be loaded side by side and an older import never hides an edited file.
+
 
     Raises:
         UserError: if the folder or a module is missing, or a module cannot be imported; the message says why.

@@ -35,7 +35,7 @@ class Translator:
         from course.checkpoint import load_checkpoint
         from course.modules import load_modules
 
-        with told():
+        with errors_of_modules():
             self.checkpoint: Checkpoint = load_checkpoint(checkpoint, load_modules(modules))
         longest = self.checkpoint.config.max_seq_length
         if max_tokens is not None and not 1 <= max_tokens <= longest:
@@ -54,7 +54,7 @@ class Translator:
 
         source = self.encode(sentence)
         limit = self.max_tokens or min(len(source) * 3 // 2 + 10, self.checkpoint.config.max_seq_length)
-        with torch.inference_mode(), told():
+        with torch.inference_mode(), errors_of_modules():
             result = self.checkpoint.model.inference(
                 torch.tensor([source]), torch.tensor([len(source)]), max_output_length=limit
             )
@@ -63,7 +63,7 @@ class Translator:
             raise UserError(
                 f"inference of transformer.py has to return the translations and the caches; it returns {why}"
             )
-        with told():
+        with errors_of_modules():
             return self.checkpoint.target.decode(result[0][0].tolist())
 
     def search(
@@ -85,7 +85,7 @@ class Translator:
                 batch.extend(self.encode(line) for line in lines if line.strip())
             except UserError as error:
                 problem = error  # raised once the preceding sentences are translated
-            with told():
+            with errors_of_modules():
                 translations = iter(
                     beam_search(self.checkpoint.model, batch, beam, length_penalty, limit=self.max_tokens)
                 )
@@ -115,7 +115,7 @@ class Translator:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
+def errors_of_modules() -> Iterator[None]:
     """Turn exceptions of the student's modules into a `UserError` that names the line."""
     from course.modules import describe, place_of
 

@@ -70,7 +70,7 @@ def update(files: dict[str, bytes], root: Path | None = None) -> Done:
     if (root / "solutions").exists():
         raise UserError(f"{root} is no handout but the whole project: update it with git")
     old = known(root)
-    done = Done()
+    outcome = Done()
     # The files that this command itself needs come last.
     for path, new in sorted(files.items(), key=lambda item: item[0] == RECORD):
         target = root / path
@@ -81,15 +81,15 @@ def update(files: dict[str, bytes], root: Path | None = None) -> Done:
         if changed and path.startswith(OWN):
             beside = target.with_name(f"{target.stem}.new{target.suffix}")
             write(beside, new)
-            done.beside[path] = beside.name
+            outcome.beside[path] = beside.name
             continue
         if changed and there is not None and path != RECORD and old:
             yours = target.with_name(f"{target.stem}.yours{target.suffix}")
             write(yours, there)
-            done.saved[path] = yours.name
+            outcome.saved[path] = yours.name
         write(target, new)
-        done.replaced.append(path)
-    return done
+        outcome.replaced.append(path)
+    return outcome
 
 
 def known(root: Path) -> dict[str, str]:
@@ -129,18 +129,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course.update", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("handout", type=Path, metavar="HANDOUT.zip", help="the new archive, as you got it")
     args = parser.parse_args(arguments)
-    done = update(read_handout(args.handout))
-    if not (done.replaced or done.beside):
+    outcome = update(read_handout(args.handout))
+    if not (outcome.replaced or outcome.beside):
         print("Everything is as in this handout already.")
         return 0
-    print(f"{len(done.replaced)} files of the course are new.")
-    for path, beside in done.beside.items():
+    print(f"{len(outcome.replaced)} files of the course are new.")
+    for path, beside in outcome.beside.items():
         print(f"Your {path} stays as it is; the new one lies beside it as {beside}.")
-    for path, yours in done.saved.items():
+    for path, yours in outcome.saved.items():
         print(f"You had changed {path}; it is new, and yours lies beside it as {yours}.")
-    if done.replaced:
+    if outcome.replaced:
         print("Notebooks that are open know nothing of this: reload them, and restart their kernels.")
-    if any(path in done.replaced for path in PACKAGES):
+    if any(path in outcome.replaced for path in PACKAGES):
         print(f"The packages may have changed: {INSTALL}")
     return 0
 

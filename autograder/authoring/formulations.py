@@ -108,8 +108,8 @@ def with_differences(source: str, differences: str) -> str:
     """Replace functions, methods and classes of a module by those of a second text.
 
     A class with the same bases and decorators keeps the methods that the second text lacks. New imports come after
-    those
-    of the module. Other new statements come before the next replaced definition, or at the end.
+    those of the module, and `from __future__` before them. Other new statements come before the next replaced
+    definition, or at the end.
     """
     lines = source.split("\n")
     replaced = sorted(_changes(parse(source), parse(differences), differences.split("\n")), reverse=True)
@@ -121,11 +121,14 @@ def with_differences(source: str, differences: str) -> str:
 def _changes(old: Block, new: Block, lines: list[str]) -> Iterator[Change]:
     """Yield changes: first line, order among changes of the line, last line (first line - 1 to insert), and text."""
     defined = {_name(node): node for node in old.body if _name(node)}
-    imported = max((_last(node) for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))), default=0)
+    imports = [node for node in old.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    first, imported = (imports[0].lineno, _last(imports[-1])) if imports else (1, 0)
     waiting: list[list[str]] = []
     for node in new.body:
         text, known = lines[_first(node) - 1 : _last(node)], defined.get(_name(node))
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            yield first, node.lineno, first - 1, text
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield imported + 1, node.lineno, imported, text
         elif known is None:
             waiting.append(["", *text] if isinstance(old, ast.ClassDef) else ["", "", *text])

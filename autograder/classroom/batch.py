@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -16,10 +17,13 @@ from autograder.classroom.hidden_seed import seed_of_class
 from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_here
 from autograder.classroom.left_out import LeftOut
 from autograder.classroom.saved_results import Records, grader_hash
+from autograder.gradebooks.groups import Member
 from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
 from autograder.manifest.course_config import course_config
 from autograder.reports.console import clean
+from autograder.reports.regrade_requests import read_requests, still_open
+from autograder.reports.review_file import changing
 from autograder.sandbox.limits import SUBMISSION_SECONDS
 from autograder.submissions.find_submissions import Found, Intake, take_in
 from autograder.submissions.read_submission import Submission
@@ -43,6 +47,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
     parser.add_argument(
+        "--seed-per-student", action="store_true", help="hidden inputs of their own for each submission, from the seed"
+    )
+    parser.add_argument(
         "--time-limit",
         type=float,
         default=SUBMISSION_SECONDS,
@@ -51,6 +58,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--regrade", type=Path, metavar="FILE", help="regrade only the students in this file, one name per line"
+    )
+    parser.add_argument(
+        "--groups", type=Path, metavar="FILE", help="CSV with the columns group and student; kept in DIR for later runs"
     )
     parser.add_argument("--visible-only", action="store_true", help="skip the hidden tests")
     parser.add_argument("--unconfined", action="store_true", help="run the submissions without confinement")
@@ -86,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
             time_limit=args.time_limit,
             confined=not args.unconfined,
             grader=grader_hash(chosen.name),
+            per_student=args.seed_per_student,
         )
         return grade_class(intake, records, settings, chosen, args)
     except KeyboardInterrupt:
@@ -158,6 +169,8 @@ def grade_class(
     again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
+    if (groups := args.groups or course_config().groups) and records.set_groups(groups):
+        fresh |= by_name.keys()
     records.refuse_misfits(found)
     if again is not None:
         refuse_mixture([one.student for one in found if one.student not in again and records.others(one, settings)])
@@ -201,7 +214,11 @@ def grade_class(
         print("The submissions were not confined: a hostile one could have changed any grade.")
     print(clean(str(left_out)))
     print_end(found, records)
-    print_absent(found)
+    print_absent(records.members(found))
+    for line in groups_of(records.members(found)):
+        print(clean(line))
+    if asked := still_open(read_requests(args.out)):
+        print(f"{counted(len(asked), 'regrade request')} without an answer: python -m autograder review {args.out}")
     if faults:
         print(f"The grader failed on {len(faults)}, which says nothing about them; the same command tries again:")
         for student, fault in sorted(faults.items()):
@@ -259,20 +276,29 @@ def print_end(found: list[Found], records: Records) -> None:
         more = f" and {len(notes) - 10} more" if len(notes) > 10 else ""
         print(f"{len(notes)} to review, see review.html and the pages in staff: {', '.join(notes[:10])}{more}.")
     known = {submission.student for submission in found}
-    changed = sum(decision.points is not None for student in records.review for decision in records.review[student])
+    changed = sum(len(changing(decisions)) for decisions in records.review.values())
     if records.review:
         said = sum(any(one.reason for one in decisions) for decisions in records.review.values())
         looked = f", {silent} marked as reviewed" if (silent := len(records.review) - said) else ""
         print(f"review.csv: {counted(changed, 'score')} changed, {counted(said, 'comment')} added{looked}.")
     if nobody := sorted(set(records.review) - known):
-        print(f"review.csv names {', '.join(nobody)}, but no submission has that name.")
+        print(f"review.csv or requests.csv names {', '.join(nobody)}, but no submission has that name.")
 
 
-def print_absent(found: list[Found]) -> None:
+def groups_of(members: list[Member]) -> list[str]:
+    """What to say about groups; nothing if there are none."""
+    grouped = [one for one in members if one.group]
+    groups = {one.group: one for one in grouped}
+    problems = [f"  {group}: {one.why}" for group, one in groups.items() if one.why]
+    said = f"Groups: {counted(len(groups), 'group')} of {counted(len(grouped), 'student')}."
+    return [said, *problems] if groups else []
+
+
+def print_absent(members: list[Member]) -> None:
     """Print who of the roster has handed in nothing."""
     config = course_config()
     people = read_people(config.roster, config.match)
-    handed_in = set(people.called([one.student for one in found]).values())
+    handed_in = set(people.called([one.student for one in members if one.submission]).values())
     if absent := [name for name in people.names if name not in handed_in]:
         listed = ", ".join(absent[:10]) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
         print(clean(f"{counted(len(absent), 'student')} of the roster handed in nothing: {listed}."))
@@ -288,7 +314,13 @@ def write_gradebook(found: list[Found], records: Records, chosen: Assignment, ur
     from autograder.gradebooks.nbgrader import place_of, write_points
 
     place = place_of(url)
-    graded = ((submission, report) for submission in found if (report := records.report(submission)) is not None)
+    by_name = {submission.student: submission for submission in found}
+    members = ((one.student, by_name[one.submission]) for one in records.members(found) if one.submission)
+    graded = (
+        (replace(submission, student=student), report)
+        for student, submission in members
+        if (report := records.report(submission)) is not None
+    )
     write_points(place, chosen, graded)
     return place.name
 

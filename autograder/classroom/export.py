@@ -1,20 +1,23 @@
-"""`python -m autograder export canvas|moodle|feedback|verdict|similarity`: data for gradebooks and other programs."""
+"""`python -m autograder export KIND`: grades for gradebooks, and feedback, verdicts and modules for other programs."""
 
 import argparse
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster, only_column
+from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster
 from autograder.gradebooks.class_grades import ClassGrades, assignment_in, read_class
 from autograder.gradebooks.final_grades import assessed_in, slip_days
 from autograder.gradebooks.grading_policy import Policy, number, shown
-from autograder.gradebooks.hand_in_times import hand_in_times
+from autograder.gradebooks.groups import read_groups
+from autograder.gradebooks.hand_in_times import hand_in_times, of_members
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import moodle_roster
+from autograder.gradebooks.other_gradebooks import blackboard_roster, brightspace_roster, csv_roster, new_sheet
 from autograder.gradebooks.people import read_people
 from autograder.gradebooks.policy_file import policy_of_course, read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
@@ -46,9 +49,12 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         description="Write the grades of a class into a gradebook, or its modules for a similarity checker.",
         epilog="exit status: 0 all graded students are in the file, 1 not all (they are listed), 2 wrong usage",
     )
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="canvas|moodle|feedback|verdict|similarity")
-    canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported")
-    moodle = kinds.add_parser("moodle", help="fill the offline grading worksheet of a Moodle assignment")
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    canvas = kinds.add_parser("canvas", help="fill the gradebook file that Canvas exported; --push sends the grades")
+    moodle = kinds.add_parser("moodle", help="fill the grading worksheet of Moodle; --push sends the grades")
+    brightspace = kinds.add_parser("brightspace", help="fill the gradebook file that Brightspace exported")
+    blackboard = kinds.add_parser("blackboard", help="fill the gradebook file that Blackboard exported")
+    any_csv = kinds.add_parser("csv", help="fill a column of any CSV file, or write a new one")
     feedback = kinds.add_parser("feedback", help="pack the students' pages for upload to Moodle or Canvas, or for mail")
     feedback.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
     feedback.add_argument("--for", dest="platform", choices=FEEDBACK_FOR, required=True, help="how the pages are named")
@@ -62,9 +68,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     verdicts.add_argument("--audience", choices=("student", "staff"), default="student", help="(%(default)s)")
     similarity = kinds.add_parser("similarity", help="lay out the modules for JPlag and Dolos")
-    for kind in (canvas, moodle):
+    for kind in (canvas, moodle, brightspace, blackboard, any_csv):
         kind.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
-        kind.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to import")
+        kind.add_argument("--out", type=Path, metavar="FILE", help="the file to import")
         kind.add_argument(
             "--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs/gradebooks.md)"
         )
@@ -75,21 +81,31 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
             metavar="DIR",
             help="submissions with nbgrader's timestamp.txt",
         )
-    canvas.add_argument(
-        "--gradebook", type=Path, required=True, metavar="FILE", help="gradebook file exported from Canvas"
-    )
-    canvas.add_argument("--column", help='column of the assignment: "Name (12345)", the name or the number')
-    canvas.add_argument(
-        "--match",
-        metavar="BY",
-        help="login, id, name, sis, email or a header (default: the best match of login, id and name)",
-    )
-    canvas.add_argument("--only", action="store_true", help="drop the columns of all other assignments")
-    moodle.add_argument("--worksheet", type=Path, required=True, metavar="FILE", help="worksheet exported from Moodle")
-    moodle.add_argument("--match", metavar="BY", help="id (default), email, name or a header")
+    for kind in (canvas, brightspace, blackboard, any_csv):
+        kind.add_argument("--gradebook", type=Path, metavar="FILE", help="the gradebook file that was exported")
+        kind.add_argument("--column", help="column of the assignment: its header, the name or the number in it")
+    for kind in (canvas, brightspace, blackboard):
+        kind.add_argument("--only", action="store_true", help="drop the columns of all other assignments")
+    moodle.add_argument("--worksheet", type=Path, metavar="FILE", help="worksheet exported from Moodle")
+    for kind, ways in {
+        canvas: "login, id, name, sis, email or a header (default: the best match of login, id and name)",
+        moodle: "id (default), email, name or a header",
+        brightspace: "login (Username, default), id (OrgDefinedId), email or a header",
+        blackboard: "login (Username, default), id (Student ID) or a header",
+        any_csv: "header of the column that submissions are named after (default: student)",
+    }.items():
+        kind.add_argument("--match", metavar="BY", help=ways)
+    for kind, token in {canvas: "CANVAS_TOKEN", moodle: "MOODLE_TOKEN"}.items():
+        push = kind.add_argument_group(f"through the network, with a token in the environment variable {token}")
+        push.add_argument("--push", action="store_true", help="show what would be sent to the assignment; no files")
+        push.add_argument("--send", action="store_true", help="send it")
+        push.add_argument("--url", help="address of the platform: https://...")
+        push.add_argument("--course", metavar="ID", help="number of the course in the address of its page")
+        push.add_argument("--assignment", metavar="ID", help="number of the assignment in the address of its page")
     similarity.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file, as for batch")
     similarity.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
     similarity.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
+    similarity.add_argument("--groups", type=Path, metavar="FILE", help="CSV: group, student; members are not compared")
     return parser.parse_args(arguments)
 
 
@@ -98,7 +114,8 @@ def run(args: argparse.Namespace) -> int:
         from autograder.classroom.similarity_export import export_similarity
 
         chosen, notes = assignment_of_class(args.assignment, args.submissions)
-        for line in [*notes, *export_similarity(args.submissions, args.out, chosen)]:
+        groups = read_groups(path) if (path := args.groups or config_or_empty().groups) else None
+        for line in [*notes, *export_similarity(args.submissions, args.out, chosen, groups)]:
             print(clean(line))
         return DONE
     if args.kind == "feedback":
@@ -114,29 +131,26 @@ def run(args: argparse.Namespace) -> int:
             print(clean(line))
         return DONE
     from_course(args)
+    check_options(args)
     grades = read_class(args.results)
     policy = read_policy(args.policy) if args.policy else policy_in_course(grades, args)
     times, unread = read_times(args, grades, policy)
-    source = args.gradebook if args.kind == "canvas" else args.worksheet
+    if getattr(args, "push", False):
+        return push_grades(args, grades, policy, times, unread)
+    source = args.worksheet if args.kind == "moodle" else args.gradebook
     details = args.out.with_name(f"{args.out.stem}-details.csv")
     check_output(args.out, details, [source, args.times, args.policy, args.results / "grades.csv"])
-    sheet = Sheet.read(source)
-    if args.kind == "canvas":
-        way = args.match or best_way(sheet, args.column, [*grades.points, *grades.ungraded])
-        roster = canvas_roster(sheet, args.column, way)
-    else:
-        roster = moodle_roster(sheet, args.match or "id", policy.late.zone if policy.late else None)
+    sheet = Sheet.read(source) if source else new_sheet(args.out, grades)
+    roster, notes = roster_of(args, sheet, grades, policy)
     if policy.late and not times and not roster.times:
         raise UserError(
             "there is a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
             "--times, or once in course.toml; the dates of Moodle's worksheet count if there is a timezone"
         )
     lines = fill(roster, grades, policy, times)
-    formulas = risky_cells(roster)
-    if args.kind == "canvas" and args.match is None and way != WAYS[0]:
-        formulas.append(f"students are matched by {way}, which fits most of them; --match chooses another way")
-    if args.kind == "canvas" and args.only:
-        only_column(roster)
+    formulas = [*risky_cells(roster), *notes]
+    if getattr(args, "only", False):
+        roster.only_column()
     write_whole(args.out, sheet.data())
     write_whole(details, details_csv(lines, policy))
     print_summary(
@@ -145,11 +159,81 @@ def run(args: argparse.Namespace) -> int:
     return DONE if all(line.status in (EXPORTED, NO_SUBMISSION) for line in lines) else NOT_ALL
 
 
+def check_options(args: argparse.Namespace) -> None:
+    """Check that all options are there that this way of exporting needs.
+
+    Raises:
+        UserError: if one is missing.
+    """
+    if push := getattr(args, "push", False):
+        needed = ["url", "course", "assignment"]
+    elif getattr(args, "send", False):
+        raise UserError("--send sends what --push shows: give both")
+    else:
+        gradebook = {"moodle": ["worksheet"], "csv": []}.get(args.kind, ["gradebook", "column"])
+        needed = [*gradebook, "out", *(["column"] if args.kind == "csv" and args.gradebook else [])]
+    if missing := [f"--{name}" for name in needed if getattr(args, name) is None]:
+        raise UserError(f"export {args.kind}{' --push' * push} needs {', '.join(missing)}")
+
+
+def roster_of(args: argparse.Namespace, sheet: Sheet, grades: ClassGrades, policy: Policy) -> tuple[Roster, list[str]]:
+    """Return the roster of a gradebook file, and notes for the instructor.
+
+    Raises:
+        UserError: if it is not a file of this kind.
+    """
+    if args.kind == "moodle":
+        return moodle_roster(sheet, args.match or "id", policy.late.zone if policy.late else None), []
+    if args.kind == "brightspace":
+        capped = "Brightspace cuts grades above the maximum unless the grade item has Can Exceed"
+        return brightspace_roster(sheet, args.column, args.match or "login"), [] if policy.capped else [capped]
+    if args.kind == "blackboard":
+        return blackboard_roster(sheet, args.column, args.match or "login"), []
+    if args.kind == "csv":
+        return csv_roster(sheet, args.column or "grade", args.match or "student"), []
+    way = args.match or best_way(sheet, args.column, [*grades.points, *grades.ungraded])
+    chosen = args.match is None and way != WAYS[0]
+    note = f"students are matched by {way}, which fits most of them; --match chooses another way"
+    return canvas_roster(sheet, args.column, way), [note] if chosen else []
+
+
+def push_grades(
+    args: argparse.Namespace, grades: ClassGrades, policy: Policy, times: dict[str, datetime], unread: list[str]
+) -> int:
+    """Show what is to be sent to Canvas or Moodle, and send it if wanted.
+
+    Raises:
+        UserError: if the platform refuses.
+    """
+    from autograder.gradebooks.canvas_service import CanvasAssignment
+    from autograder.gradebooks.moodle_service import MoodleAssignment
+    from autograder.gradebooks.push import Platform, plan, send
+
+    kind = CanvasAssignment if args.kind == "canvas" else MoodleAssignment
+    platform: Platform = kind(args.url, args.course, args.assignment)
+    planned = plan(platform, grades, policy, times, args.match)
+    details = args.out or args.results / f"{args.kind}-push.csv"
+    write_whole(details, details_csv(planned.lines, policy))
+    for change in planned.changes:
+        print(clean(f"  {change}"))
+    there = f"already there: {planned.same}"
+    print(clean(f"Grades to send to {platform.title}: {len(planned.changes)}; {there}."))
+    missing = send(platform, planned.changes, lambda said: print(clean(said))) if args.send else []
+    for change in missing:
+        print(clean(f"  not accepted: {change}"))
+    notes = [*grades.notes, *unread, *unknown_names(policy, times, grades, planned.roster), *platform.notes]
+    print_rest(planned.lines, notes)
+    print(f"{details} explains the grades." + " Nothing was sent: add --send." * (not args.send))
+    whole = all(line.status in (EXPORTED, NO_SUBMISSION) for line in planned.lines)
+    return DONE if whole and not missing else NOT_ALL
+
+
 def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
     """Return the submission times by normal name, and notes on unreadable ones; --times overrides the timestamps."""
     if policy.late is None:
         return {}, []
-    return hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
+    times, notes = hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
+    return of_members(times, grades.submissions), notes
 
 
 def from_course(args: argparse.Namespace) -> None:
@@ -161,11 +245,12 @@ def from_course(args: argparse.Namespace) -> None:
     args.times, args.submissions = args.times or plan.times, args.submissions or plan.submissions
     args.match = args.match or config.match or None
     if hasattr(args, "column"):
-        args.column = args.column or plan.column
-        if not args.column:
-            raise UserError(
-                'say which column is that of the assignment: --column, or column = "..." in the course.toml'
-            )
+        args.column = args.column or plan.column or None
+    if getattr(args, "push", False):
+        number_in_column = re.search(r"(\d+)\)?$", plan.column)
+        args.assignment = args.assignment or (number_in_column and number_in_column[1])
+        if config.lms and config.lms.kind == args.kind:
+            args.url, args.course = args.url or config.lms.url, args.course or config.lms.course
 
 
 def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
@@ -182,7 +267,9 @@ def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
             plan = config.plan_of(name)
             own = name == grades.assignment
             given = (args.times, args.submissions) if own else (plan.times, plan.submissions)
-            term.append(assessed_in(people, name, other, hand_in_times(assignment(name), other.late.zone, *given)[0]))
+            times, _ = hand_in_times(assignment(name), other.late.zone, *given)
+            others = read_class(config.graded(name)) if not own and config.graded(name).is_dir() else grades
+            term.append(assessed_in(people, name, other, of_members(times, others.submissions)))
     slips = slip_days(term, config.slip_days, config.slip_days_each)[grades.assignment]
     return replace(policy, slips={normal(one): slips.get(normal(people.name(one)), 0) for one in grades.points})
 
@@ -214,7 +301,7 @@ def risky_cells(roster: Roster) -> list[str]:
 def unknown_names(policy: Policy, times: dict[str, datetime], grades: ClassGrades, roster: Roster) -> list[str]:
     """Note extensions and times that belong to nobody, since they are often misspelt."""
     rows = (*roster.keys.values(), *roster.names.values(), *roster.numbers.values())
-    known = {normal(name) for name in (*grades.points, *grades.ungraded, *rows)}
+    known = {normal(name) for name in (*grades.points, *grades.ungraded, *grades.submissions.values(), *rows)}
     extended = sorted(set(policy.late.extensions) - known) if policy.late else []
     notes = [f"the policy has an extension for {name!r}, but no submission has that name" for name in extended]
     return notes + [
@@ -245,6 +332,11 @@ def print_summary(out: Path, details: Path, lines: list[Line], notes: list[str])
     """Print which students are in the file, and why the others are not."""
     exported = [line for line in lines if line.status == EXPORTED]
     print(f"{len(exported)} grades are in {out}; {details} explains them.")
+    print_rest(lines, [*(f"{line.student}: {line.why}" for line in exported if line.why), *notes])
+
+
+def print_rest(lines: list[Line], notes: list[str]) -> None:
+    """Print who has no grade there, and notes."""
     for status, heading in HEADINGS.items():
         listed = [line for line in lines if line.status == status]
         if listed:
@@ -252,7 +344,7 @@ def print_summary(out: Path, details: Path, lines: list[Line], notes: list[str])
         for line in listed:
             name = " = ".join(name for name in (line.student, line.row) if name)
             print(clean(f"  {name}: {line.why}" if line.why else f"  {name}"))
-    for note in [*(f"{line.student}: {line.why}" for line in exported if line.why), *notes]:
+    for note in notes:
         print(clean(f"Note: {note}."))
 
 

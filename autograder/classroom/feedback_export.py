@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from autograder.gradebooks.groups import read_groups
 from autograder.gradebooks.moodle import DOWNLOADED
 from autograder.manifest import assignment
 from autograder.reports.write_files import harmless
@@ -80,14 +81,19 @@ def place_of(student: str, name: str, kind: str) -> str:
 
 
 def _pages(results: Path) -> Iterator[tuple[str, Path]]:
+    digests, pages = {}, {}
     for path in sorted((results / "results").glob("*.json")):
         try:
             entry = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
             raise UserError(f"{path} cannot be read ({error}): run batch again") from error
+        digests[str(entry["student"])] = str(entry.get("digest"))
         page = results / "feedback" / f"{path.stem}.html"
         if not entry.get("fault") and page.is_file():
-            yield str(entry["student"]), page
+            pages[str(entry["student"])] = page
+    for member in read_groups(results).members(digests):
+        if member.submission in pages:
+            yield member.student, pages[member.submission]
 
 
 def _list(placed: dict[str, str]) -> bytes:

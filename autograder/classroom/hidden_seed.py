@@ -1,5 +1,6 @@
 """The seed of a class's hidden tests, kept in batch.json: all submissions get the same tests, also in later runs."""
 
+import hashlib
 import json
 import secrets
 from pathlib import Path
@@ -9,6 +10,11 @@ from autograder.reports.write_files import write_whole
 from course.errors import UserError
 
 FILE = "batch.json"
+
+
+def seed_of_student(seed: int, submission: str) -> int:
+    """Return the seed of one submission's hidden tests, where each gets inputs of its own."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {submission}".encode()).digest()[:8], "big") >> 1
 
 
 def seed_of_class(folder: Path, chosen: Assignment, wanted: int | None) -> int:

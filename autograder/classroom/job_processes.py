@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from autograder.classroom.hidden_seed import seed_of_student
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission
 
@@ -33,6 +34,7 @@ class Settings:
     time_limit: float  # seconds for all calls of one submission
     confined: bool
     grader: str  # content hash of the grader
+    per_student: bool = False  # whether each submission gets hidden inputs of its own
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class Grader:
                 self._workers = make_workers(plain="AUTOGRADER_PLAIN" in os.environ, confined=settings.confined)
                 if settings.seed is not None:
                     self._book = AnswerBook(self._assignment, self._workers, settings.seed)
+            if settings.per_student and settings.seed is not None:
+                own = seed_of_student(settings.seed, submission.name)
+                self._book = AnswerBook(self._assignment, self._workers, own)
             clock = Clock(settings.time_limit)
             report = grade(submission, self._assignment, self._workers, clock=clock, book=self._book)
             report = replace(report, confined=settings.confined)

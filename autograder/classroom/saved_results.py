@@ -7,7 +7,10 @@ staff/anna.html        the staff's page: code, all results, differences from the
 verdicts/anna.json     the student's verdict as data, for other programs: see docs/verdict.md
 grades.csv             a row for each student
 not-graded.csv         a row for each file that does not count
-review.csv             the staff's decisions, written by people; see reports/review_file.py
+review.csv             the staff's decisions; see reports/review_file.py
+rubric.csv             comments and points to be used again; see reports/rubric.py
+requests.csv           what students want graded again; see reports/regrade_requests.py
+groups.csv             who hands in together; see gradebooks/groups.py
 report.html            for the instructor
 """
 
@@ -16,6 +19,7 @@ import csv
 import hashlib
 import io
 import json
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, cached_property
@@ -23,6 +27,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from autograder.classroom.job_processes import Outcome, Settings
+from autograder.classroom.reviewers import read_reviewers
+from autograder.gradebooks.groups import NAME as GROUPS
+from autograder.gradebooks.groups import Groups, Member, read_groups
 from autograder.grading.results import Report, from_json
 from autograder.manifest import Assignment, assignment
 from autograder.reports.review_file import NAME as REVIEW
@@ -104,6 +111,34 @@ class Records:
         """
         return read_review(self.folder)
 
+    @cached_property
+    def groups(self) -> Groups:
+        """Who hands in together.
+
+        Raises:
+            UserError: if groups.csv is wrong.
+        """
+        return read_groups(self.folder)
+
+    def set_groups(self, path: Path) -> bool:
+        """Take the groups from a file; return whether they have changed.
+
+        Raises:
+            UserError: if it is wrong.
+        """
+        kept = self.folder / GROUPS
+        read_groups(path)
+        data = path.read_bytes()
+        if kept.exists() and kept.read_bytes() == data:
+            return False
+        write_whole(kept, data)
+        return True
+
+    def members(self, students: Sequence[Found]) -> list[Member]:
+        """Return everybody in the class, with the submission that counts."""
+        read = self.read if self.groups.students else lambda found: {}
+        return self.groups.members({found.student: read(found).get("digest", "") for found in students})
+
     def close(self) -> None:
         """Unlock the folder."""
         self._lock.release()
@@ -149,7 +184,7 @@ class Records:
         return (
             bool(entry)
             and not entry["fault"]
-            and any(kept.get(key) != asdict(settings)[key] for key in ("grader", "seed"))
+            and any(kept.get(key) != asdict(settings)[key] for key in ("grader", "seed", "per_student"))
         )
 
     def refuse_misfits(self, students: Sequence[Found]) -> None:
@@ -179,7 +214,11 @@ class Records:
         return with_review(report, decisions) if decisions else report
 
     def verdict(
-        self, found: Found, audience: Audience = "student", sources: Mapping[str, str] | None = None
+        self,
+        found: Found,
+        audience: Audience = "student",
+        sources: Mapping[str, str] | None = None,
+        students: Sequence[str] = (),
     ) -> Verdict:
         """The verdict on a student's submission; where the grader failed, its outcome says so.
 
@@ -187,7 +226,8 @@ class Records:
             UserError: if a decision of the staff does not fit it.
         """
         report = self.report(found) or replace(fault_report(found.assignment), submission=found.student)
-        return {**verdict(report, found.assignment, audience, sources=sources), "students": [found.student]}
+        people = list(students) or [found.student]
+        return {**verdict(report, found.assignment, audience, sources=sources), "students": people}
 
     def drop_renamed(self, students: Sequence[Found]) -> None:
         """Delete results under outdated file names, left by students whose file name changed with the class."""
@@ -209,6 +249,9 @@ class Records:
 
         record = self.folder / "staff" / "reviewed.json"  # the students whose feedback contains decisions of the staff
         before = json.loads(record.read_bytes()) if record.exists() else []
+        whose = defaultdict[str, list[str]](list)
+        for member in self.members(students):
+            whose[member.submission].append(member.student)
         for found in students:
             page = self.folder / "staff" / f"{found.safe_name}.html"
             verdict_file = self.folder / "verdicts" / f"{found.safe_name}.json"
@@ -216,7 +259,7 @@ class Records:
             if not (found.student in fresh or reviewed or not page.exists() or not verdict_file.exists()):
                 continue
             sources = found.read().sources
-            write_whole(verdict_file, as_text(self.verdict(found, sources=sources)).encode())
+            write_whole(verdict_file, as_text(self.verdict(found, "student", sources, whose[found.student])).encode())
             if report := self.report(found):
                 html = staff_html(report, sources, found.assignment)
                 write_whole(page, html.encode(errors="replace"))
@@ -225,7 +268,7 @@ class Records:
         write_whole(record, json.dumps(sorted(self.review)).encode())
 
     def write_grades(self, students: Sequence[Found], chosen: Assignment) -> None:
-        """Write grades.csv: a column for each test, followed by its parts."""
+        """Write grades.csv: a row for each student, a column for each test, followed by its parts."""
         tests = [
             (stage.name, test, part)
             for stage in chosen.stages
@@ -235,11 +278,15 @@ class Records:
         text = io.StringIO()
         writer = csv.writer(text)
         stages = [stage.name for stage in chosen.stages]
-        writer.writerow(["student", *(".".join(filter(None, test)) for test in tests), *stages, "total", "status"])
-        for found in students:
-            row: list[Any] = [harmless(found.student)]
-            if (report := self.report(found)) is None:
-                row += [""] * (len(tests) + len(stages) + 1) + ["grader fault" if self.read(found) else "not graded"]
+        header = ["student", *(".".join(filter(None, test)) for test in tests), *stages, "total", "status"]
+        writer.writerow([*header, "submission"] if self.groups.students else header)
+        by_name = {found.student: found for found in students}
+        for member in self.members(students):
+            found = by_name.get(member.submission)
+            row: list[Any] = [harmless(member.student)]
+            if found is None or (report := self.report(found)) is None:
+                status = "grader fault" if found and self.read(found) else "not graded"
+                row += [""] * (len(tests) + len(stages) + 1) + [member.why or status]
             else:
                 points = {(test.stage, test.name, ""): test.points for test in report.tests}
                 points |= {
@@ -249,7 +296,7 @@ class Records:
                 numbers = [points.get(test, "") for test in tests]
                 numbers += [*(stage.points for stage in report.stages), report.points]
                 row += [*(number if number == "" else f"{number:.10g}" for number in numbers), "graded"]
-            writer.writerow(row)
+            writer.writerow([*row, harmless(member.submission)] if self.groups.students else row)
         # The byte order mark lets spreadsheets recognise UTF-8.
         write_whole(self.folder / "grades.csv", text.getvalue().encode("utf-8-sig", errors="replace"))
 
@@ -261,6 +308,7 @@ class Records:
         """
         from autograder.reports.class_report import class_html
         from autograder.reports.review_page import review_html
+        from autograder.reports.review_tables import read_tables
 
         ungraded = {found.student: self.read(found).get("fault", "not graded") for found in students}
         graded = [found for found in students if self.report(found) is not None]
@@ -273,7 +321,7 @@ class Records:
             reports, feedback, ungraded, staff=True, decided=self.review, left_out=left_out, questions=asked
         )
         write_whole(self.folder / "report.html", html.encode(errors="replace"))
-        html = review_html(Reports(self, graded), self.review, feedback)
+        html = review_html(Reports(self, graded), read_tables(self.folder), feedback, read_reviewers(self.folder))
         write_whole(self.folder / "review.html", html.encode(errors="replace"))
 
 

@@ -5,6 +5,7 @@ import io
 import shlex
 from pathlib import Path
 
+from autograder.gradebooks.groups import Groups
 from autograder.gradebooks.hand_in_times import timestamps
 from autograder.gradebooks.match_students import normal
 from autograder.manifest import Assignment
@@ -14,7 +15,7 @@ from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError
 
 
-def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[str]:
+def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: Groups | None = None) -> list[str]:
     """Write the modules of a class.
 
     jplag/submissions/anna/*.py, jplag/stubs/*.py    a folder for each student
@@ -23,6 +24,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
     Args:
         submissions: folder or zip file, as for batch.
         out: a new folder.
+        groups: their members are not compared with each other: a group is one folder, or one file.
 
     Returns:
         Lines for the instructor: who was left out, and the commands to run.
@@ -41,6 +43,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
     writer.writerow(["filename", "full_name", "created_at"])
     left_out = [f"left out {names_of(intake.unclaimed)} that no student has"] if intake.unclaimed else []
     left_students = 0
+    seen: dict[str, str] = {}  # group -> the name of its folder and file
     try:
         write(out, "stubs", Path("jplag/stubs"), Path("dolos/stubs.py"), stubs)
         for submitted in found:
@@ -50,15 +53,22 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment) -> list[
                 left_out.append(f"left out {submitted.student}: {why}")
                 left_students += 1
                 continue
-            name = submitted.safe_name
-            write(out, name, Path("jplag/submissions", name), Path("dolos/submissions", f"{name}.py"), submission)
+            group = groups.together(submitted.student) if groups else submitted.student
+            name = seen.get(group, submitted.safe_name)
+            folder = Path("jplag/submissions", name, submitted.safe_name if group in seen else "")
+            write(out, name, folder, Path("dolos/submissions", f"{name}.py"), submission)
+            if group in seen:
+                continue
+            seen[group] = name
             moment = times.get(normal(submitted.student))
             created = moment.strftime("%Y-%m-%d %H:%M:%S %z") if moment else ""
             writer.writerow([f"submissions/{name}.py", harmless(submitted.student), created])
         (out / "dolos" / "info.csv").write_bytes(table.getvalue().encode(errors="replace"))
     except OSError as error:
         raise UserError(f"cannot write to {out}: {error.strerror}") from error
-    return [*left_out, *notes, *commands(out, len(found) - left_students)]
+    together = len(found) - left_students - len(seen)
+    joined = [f"{together} submissions are with others of their group, which are not compared"] if together else []
+    return [*left_out, *notes, *joined, *commands(out, len(seen))]
 
 
 def write(out: Path, name: str, folder: Path, file: Path, submission: Submission) -> None:
@@ -68,7 +78,8 @@ def write(out: Path, name: str, folder: Path, file: Path, submission: Submission
     for module, text in submission.sources.items():
         (out / folder / f"{module}.py").write_bytes(text.encode(errors="replace"))
     together = "".join(f"# {module}.py\n{text.rstrip()}\n\n\n" for module, text in submission.sources.items())
-    (out / file).write_bytes(together.encode(errors="replace"))
+    with (out / file).open("ab") as all_of_group:
+        all_of_group.write(together.encode(errors="replace"))
 
 
 def commands(out: Path, number: int) -> list[str]:

@@ -16,7 +16,8 @@ from autograder.classroom.compare import read_run
 from autograder.gradebooks.class_grades import read_class
 from autograder.gradebooks.final_grades import Final, assessed_in, final_grades
 from autograder.gradebooks.grading_policy import to_the_cent
-from autograder.gradebooks.hand_in_times import hand_in_times
+from autograder.gradebooks.groups import read_groups
+from autograder.gradebooks.hand_in_times import hand_in_times, of_members
 from autograder.gradebooks.people import People, read_people
 from autograder.gradebooks.policy_file import policy_of_course
 from autograder.grading.results import Report
@@ -41,9 +42,8 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
         UserError: if it has no results.
     """
     results = read_run(folder)
-    graded = {
-        student: report for student, report in results.reports.items() if report is not None and not report.faulty
-    }
+    members = {one.student: results.reports.get(one.submission) for one in read_groups(folder).members(results.digests)}
+    graded = {student: report for student, report in members.items() if report is not None and not report.faulty}
     if not graded:
         raise UserError(f"{folder} holds no grades: run batch first")
     called = people.called(graded)
@@ -60,7 +60,7 @@ def assessed(folder: Path, page: Path, people: People) -> Assessed:
         full=required,
         extra=first.max_points - required,
         points={called[student]: scored.points for student, scored in graded.items()},
-        ungraded=len(results.reports) - len(graded),
+        ungraded=len(members) - len(graded),
         open=sum(bool(scored.review) and student not in reviewed for student, scored in graded.items()),
         assignment=results.assignment,
         notes=results.notes,
@@ -138,6 +138,7 @@ def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[
             times, unread = hand_in_times(assignment(name), policy.late.zone, plan.times, plan.submissions)
             notes += unread
         grades = read_class(config.graded(name))
+        times = of_members(times, grades.submissions)
         term.append(assessed_in(people, name, policy, times, grades, plan.weight))
     if missing := [name for name in config.planned if name not in names]:
         notes.append(f"the final grades are without {', '.join(missing)}, of which there are no results")

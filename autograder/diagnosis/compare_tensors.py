@@ -1,7 +1,7 @@
 """Compare a tensor of the student with the expected one: type, shape, dtype, finite, values, in this order.
 
-Values are compared element by element with an absolute limit. A sum of differences, as many courses use, grows with
-the size of the tensor and fails correct code on another processor.
+Values are compared element by element with an absolute tolerance. The sum of differences, which many courses use, grows
+with the size of the tensor and fails correct code on another processor.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +14,15 @@ from autograder.diagnosis.wrong_elements import pattern
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_values import MODULE, Foreign, Named
 
-# The largest deviation that is still right. Correct code stays far below, every known mistake far above.
+# The largest accepted deviation. Correct code deviates far less, every known mistake far more.
 LIMITS = {"float64": 1e-4, "float32": 1e-3}
+# Float32 has seven digits, and correct code may compute in it: values may differ by this share of the largest one.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """What is wrong with a tensor: a sentence, and lines that say where."""
+    """What is wrong with a tensor: a sentence, and lines with the place and the values."""
 
     message: str
     details: tuple[str, ...] = ()
@@ -28,13 +30,13 @@ class Wrong:
 
 
 class Incorrect(AssertionError):
-    """The student's code gave a result, and it is wrong.
+    """The student's code returned a wrong result.
 
-    `actual` is the wrong tensor, of which the elements `where` count; both serve to name the mistake. `expected` and
-    the names of its axes are there if the two can be compared element by element. `recipe` is how the call came about.
-    `made_by` are the submodules whose outputs the message is about, and `operation` what stands on them, or should.
-    `changes` is the argument that the call changes in place, if that is what is wrong. `smaller` makes and checks a
-    smaller call that shows the same. `minor` is what is a side effect only: the result of the call is right.
+    `actual` is the wrong tensor, and `where` marks its counted elements; they reveal known mistakes. `expected`
+    and the names of its axes are set if the two tensors can be compared element by element. `recipe` says how to repeat
+    the call. `made_by` are the submodules whose outputs the message is about, and `operation` is the operation that is
+    applied to them, or should be. `changes` is the argument that the call wrongly changes in place. `smaller` makes and
+    checks a smaller call with the same fault. `minor` marks a mere side effect: the result of the call is right.
     """
 
     minor = False
@@ -69,7 +71,7 @@ def compare(
     groups: Mapping[str, np.ndarray] | None = None,
     masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
 ) -> Wrong | None:
-    """The first rung of the ladder on which `actual` fails, or None if it is right.
+    """The first check that `actual` fails, or None if it is right.
 
     Args:
         name: what the student calls the tensor.
@@ -77,11 +79,11 @@ def compare(
         actual: what the student's code returned.
         expected: the right values.
         limit: the largest absolute difference that is still right.
-        where: True for the elements that count (without the padding, say); broadcast to the shape of `expected`.
-        groups, masked: named parts of the tensor and what masks concern, for `pattern`.
+        where: True for the elements that count (for instance, without padding); broadcast to the shape of `expected`.
+        groups, masked: named parts of the tensor, and the elements affected by masks; for `pattern`.
 
     Raises:
-        ValueError: if an expected value that counts is not finite. Nothing would differ from it by more than a limit.
+        ValueError: if an expected value that counts is not finite: no difference from it could exceed the limit.
     """
     if _is_close(actual, expected, limit, where):
         return None
@@ -122,17 +124,17 @@ def compare_own(
     where: np.ndarray | None = None,
     masked: Callable[[], Sequence[tuple[str, np.ndarray]]] = lambda: (),
 ) -> Wrong | None:
-    """The same for two results of the student's code, of which the second has the place of the expected values.
+    """Compare two results of the student's code; the second one takes the place of the expected values.
 
-    So it has to be a tensor of finite numbers first.
+    The second result must therefore be a tensor of finite numbers.
     """
     shape = other.shape if isinstance(other, np.ndarray) else ()
     try:
         counted = np.broadcast_to(np.True_ if where is None else where, shape)
-    except ValueError:  # it has another shape than what counts in it
+    except ValueError:  # its shape does not fit the mask of counted elements
         return Wrong(f"{name} has the wrong shape", (f"got       {_shape(shape)}",))
     if isinstance(actual, np.ndarray) and actual.ndim == len(shape) != len(axes.split()):
-        # Both are the student's, so nothing has looked at the number of axes yet.
+        # Both are the student's results, so the number of axes has not been checked yet.
         close = isinstance(other, np.ndarray) and _is_close(actual, other, limit, where)
         return None if close else Wrong(f"{name} has the wrong shape", (f"got       {_shape(shape)}",))
     if wrong := wrong_form(name, axes, other, shape, floating=True, counted=counted):
@@ -141,18 +143,31 @@ def compare_own(
 
 
 def _is_close(actual: Any, expected: np.ndarray, limit: float, where: np.ndarray | None) -> bool:
-    """Whether floating-point numbers are right, for sure; in most cases this is all that has to be looked at."""
+    """Whether floating-point numbers are certainly right; in most cases no further check is needed."""
     if not isinstance(actual, np.ndarray) or actual.dtype not in (np.float64, np.float32):
         return False
     if expected.dtype.kind != "f" or actual.shape != expected.shape:
         return False
     with np.errstate(all="ignore"):
         difference = np.abs(actual - expected)
-    return bool(difference.max(initial=0, where=True if where is None else where) <= limit)  # no: also for NaN
+    return bool(difference.max(initial=0, where=True if where is None else where) <= limit)  # False for NaN too
+
+
+def limit_for(expected: np.ndarray, limit: float) -> float:
+    """The largest deviation that is still right for these values; the given limit unless they are large."""
+    with np.errstate(invalid="ignore"):
+        largest = float(np.abs(expected).max(initial=0)) if expected.dtype.kind == "f" else 0.0
+    return max(limit, ROUNDING * largest) if np.isfinite(largest) else limit
+
+
+def is_infinite(error: object) -> bool:
+    """Whether a result is wrong that has infinite elements or NaN."""
+    actual = getattr(error, "actual", None)
+    return isinstance(actual, np.ndarray) and actual.dtype.kind == "f" and not bool(np.isfinite(actual).all())
 
 
 def deviation(actual: np.ndarray, expected: np.ndarray, where: np.ndarray | None = None) -> float:
-    """The largest absolute difference of the elements that count; infinity if one of them is not finite."""
+    """The largest absolute difference of the counted elements; infinity if one of them is not finite."""
     counted = np.broadcast_to(np.True_ if where is None else where, expected.shape)
     difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))[counted]
     return float(np.nan_to_num(difference, nan=np.inf).max(initial=0))
@@ -166,7 +181,7 @@ def wrong_form(
     floating: bool,
     counted: np.ndarray | None = None,
 ) -> Wrong | None:
-    """The rungs of the ladder before the values: type, shape, dtype, finite numbers."""
+    """The checks before the values: type, shape, dtype, finite numbers."""
     expected = f"expected  {_shape(shape)}, which is ({axes.replace(' ', ', ')})"
     if actual is None:
         return Wrong(
@@ -200,24 +215,24 @@ def _wrong_dtype(name: str, wanted: str, actual: np.ndarray) -> Wrong:
 
 
 def _first(mask: np.ndarray) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))
+    return tuple(int(axis_index) for axis_index in np.unravel_index(int(np.argmax(mask)), mask.shape))
 
 
 def _place(axes: str, index: tuple[int, ...]) -> str:
-    """An index with the names of its axes: "[B=0, H=1, T_q=3, d_k=0]"; an axis of size 1 says nothing."""
+    """An index with axis names: "[B=0, H=1, T_q=3, d_k=0]"; axes of size 1 are left out."""
     names = axes.split()
-    if len(names) != len(index):  # a result that was compared with another one of the student's
+    if len(names) != len(index):  # one of the student's results compared with another
         names = [f"axis_{number}" for number in range(len(index))]
     named = zip(names, index, strict=True)
-    return "[" + ", ".join(f"{name}={i}" for name, i in named if name != "1") + "]"
+    return "[" + ", ".join(f"{name}={position}" for name, position in named if name != "1") + "]"
 
 
 def _count(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
     total, bad = int(counted.sum()), int(wrong.sum())
-    of = f" of {name}" if name else ""
+    of_name = f" of {name}" if name else ""
     if total == 1:
-        return f"the element{of}"
-    return f"all {total:,} elements{of}" if bad == total else f"{bad:,} of {total:,} elements{of}"
+        return f"the element{of_name}"
+    return f"all {total:,} elements{of_name}" if bad == total else f"{bad:,} of {total:,} elements{of_name}"
 
 
 def _differ(wrong: np.ndarray, counted: np.ndarray, name: str = "") -> str:
@@ -230,5 +245,5 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _number(value: Any) -> str:
-    """A number; one of a mask as 1 or 0."""
+    """A number; 1 or 0 for an element of a mask."""
     return f"{value:.6g}" if np.issubdtype(type(value), np.floating) else str(int(value))

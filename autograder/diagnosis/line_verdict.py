@@ -1,11 +1,11 @@
-"""What a failed test says of the lines of a submission: plain data, from which every report is made."""
+"""The verdict of a failed test on the lines of a submission: plain data, shown by every report."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class LineMark:
-    """A line of the student's code in a failed test, and what is known of what it computes."""
+    """A line of the student's code in a failed test, with the verdict on its values."""
 
     file: str
     line: int

@@ -1,11 +1,11 @@
-"""Name the mistake behind a failed test: compare what the student's code gave with what known mistakes give.
+"""Name the mistake behind a failed test: compare the student's result with the results of known mistakes.
 
-What a failed test shows is reduced to a signature: at which check it failed and how, and a few random projections of
-the wrong tensor. Two pieces of code with the same mistake have the same signature, however they are written. Where
-there are numbers, the same numbers are as good as a proof. A message proves little: other code may fail in the same
-words, so a mistake that only a message points to is said to be one perhaps (see `Named`). For the
-visible tests the signatures of all known mistakes are stored; neither the mistakes' code nor the solution can be read
-from them. For hidden tests, whose inputs are new each time, the mistakes are run on the same inputs.
+The outcome of a failed test is reduced to a signature: which check failed, with which message, and a few random
+projections of the wrong tensor. Two programs with the same mistake have the same signature, however they are written.
+Equal projections are as good as a proof. An equal message proves little: other code may fail with the same words, and
+the verdict then says "perhaps" (see `Named`). For the visible tests, the signatures of all known mistakes are stored;
+neither the solution nor the code of the mistakes can be read from them. Hidden tests have new inputs each time, so the
+mistakes are run on these inputs.
 """
 
 import json
@@ -23,38 +23,38 @@ from autograder.diagnosis.compare_tensors import Incorrect
 from autograder.sandbox.student_faults import Raised
 
 PROJECTIONS = 8
-MAX_PROJECTED = 1_000_000  # elements; of a larger tensor, these are the first ones
+MAX_PROJECTED = 1_000_000  # elements; of a larger tensor, only the first ones are projected
 ELSEWHERE = "elsewhere"
-# Rounding changes a projection far less than this, another mistake far more.
+# Rounding changes a projection far less than this; another mistake changes it far more.
 LIMITS = {"float64": 1e-5, "float32": 1e-3}
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What a failed test shows."""
+    """How a test failed."""
 
-    check: int  # the how-manieth check of the test failed
+    check: int  # the number of the check that failed, in the order of the test
     what: str  # the message, or the exception with its message
     shape: tuple[int, ...] = ()
     projections: tuple[float, ...] = ()
-    place: str = ""  # the student's modules on the way of an exception, "transformer.py decoder.py"
+    place: str = ""  # the student's modules in the traceback, "transformer.py decoder.py"
 
 
 @dataclass(frozen=True)
 class Named:
-    """A known mistake that explains a failed test: for sure if the numbers agree, perhaps if only the words do."""
+    """A known mistake that explains a failed test: certainly if the numbers agree, perhaps if only the messages do."""
 
     mistake: str
     sure: bool
-    not_in: tuple[str, ...] = ()  # failed tests in which it would show, but in which something else is seen
+    not_in: tuple[str, ...] = ()  # failed tests in which this mistake would look different
 
 
 def signature(error: BaseException | None, check: int) -> Signature | None:
-    """The signature of what a test ended with, or None if it says nothing about a mistake.
+    """The signature of a test's outcome, or None if the outcome says nothing about a mistake.
 
     Args:
         error: the exception that ended the test.
-        check: the number of checks until then.
+        check: the number of checks made until then.
     """
     if isinstance(error, Raised):
         files = " ".join(dict.fromkeys(place.file for place in error.where))
@@ -71,14 +71,14 @@ def signature(error: BaseException | None, check: int) -> Signature | None:
     return Signature(check, error.wrong.message, actual.shape, project(counted))
 
 
-def only_through(module: str, shown: Signature) -> Signature:
-    """What a mistake in a module shows, for comparison: an exception that names it comes through that module.
+def only_through(module: str, observed: Signature) -> Signature:
+    """The signature of a mistake in `module`, for comparison. Its place is `ELSEWHERE` if the traceback lacks `module`.
 
-    Elsewhere it hits code that got something wrong from it, and other code may be to blame.
+    Then other code raised the exception because of a wrong value, and any module may have computed that value.
     """
-    if not shown.place or f"{module}.py" in shown.place.split():
-        return shown
-    return replace(shown, place=ELSEWHERE)
+    if not observed.place or f"{module}.py" in observed.place.split():
+        return observed
+    return replace(observed, place=ELSEWHERE)
 
 
 def project(values: np.ndarray) -> tuple[float, ...]:
@@ -87,25 +87,28 @@ def project(values: np.ndarray) -> tuple[float, ...]:
     if finite.size == 0:
         return ()
     directions = np.random.Generator(np.random.PCG64(finite.size)).standard_normal((PROJECTIONS, finite.size))
-    with np.errstate(over="ignore", invalid="ignore"):  # a wrong number may be the largest there is
+    with np.errstate(over="ignore", invalid="ignore"):  # a wrong number may be as large as floats allow
         return tuple(round(float(value), 9) for value in directions @ finite / np.sqrt(finite.size))
 
 
-def same(a: Signature, b: Signature, dtype: str) -> bool:
-    """Whether two signatures are those of one mistake."""
-    if (a.check, a.what, a.shape, a.place) != (b.check, b.what, b.shape, b.place):
+def same(first: Signature, second: Signature, dtype: str) -> bool:
+    """Whether two signatures belong to the same mistake."""
+    if (first.check, first.what, first.shape, first.place) != (second.check, second.what, second.shape, second.place):
         return False
-    if len(a.projections) != len(b.projections):
+    if len(first.projections) != len(second.projections):
         return False
-    return all(abs(x - y) <= LIMITS[dtype] * (1 + abs(y)) for x, y in zip(a.projections, b.projections, strict=True))
+    return all(
+        abs(value - other) <= LIMITS[dtype] * (1 + abs(other))
+        for value, other in zip(first.projections, second.projections, strict=True)
+    )
 
 
-Known = list[tuple[str, Signature]]  # what each known mistake shows in a test; a mistake that it passes is left out
+Known = list[tuple[str, Signature]]  # signatures of the known mistakes in a test, without those that pass it
 
 
-def matching(found: Signature, known: Iterable[tuple[str, Signature]], dtype: str) -> Iterator[str]:
-    """The ids of the known mistakes with this signature, the likelier ones first."""
-    return (mistake for mistake, other in known if same(found, other, dtype))
+def matching(observed: Signature, known: Iterable[tuple[str, Signature]], dtype: str) -> Iterator[str]:
+    """The ids of the known mistakes with this signature, the most likely ones first."""
+    return (mistake for mistake, other in known if same(observed, other, dtype))
 
 
 def name_mistakes(
@@ -113,26 +116,26 @@ def name_mistakes(
 ) -> dict[str, Named]:
     """Name the mistake behind the failed tests of a stage.
 
-    A mistake that a passed test would show is not named. One that explains all other tests is named for all of them.
-    If there is none, each test gets a mistake that explains it by its numbers, the one that explains most tests: there
-    may be several. Words alone are not enough for that. It is said with it in which other tests it would look
-    different.
+    A mistake that would fail a passed test is not named. A mistake that explains all failed tests is named for all of
+    them. If there is none, each test gets a mistake with the same numbers, the one that explains most tests; there may
+    be several. An equal message is not enough for that. The verdict then lists the tests in which the mistake would
+    look different.
 
     Args:
-        failed: what each failed test shows.
+        failed: the signature of each failed test.
         passed: the tests that passed.
-        known: for each test what the known mistakes show.
+        known: for each test the signatures of the known mistakes.
         dtype: the precision that the tests ran in.
 
     Returns:
-        the ids of mistakes by test; a test without a known mistake is left out.
+        the named mistakes by test; a test without a known mistake is left out.
     """
     refuted = {mistake for test in passed for mistake, _ in known[test]}
     matches = {
-        test: [mistake for mistake in matching(found, known[test], dtype) if mistake not in refuted]
-        for test, found in failed.items()
+        test: [mistake for mistake in matching(observed, known[test], dtype) if mistake not in refuted]
+        for test, observed in failed.items()
     }
-    sure = any(found.projections for found in failed.values())
+    sure = any(observed.projections for observed in failed.values())
     for mistake in next(iter(matches.values()), []):
         if all(mistake in others for others in matches.values()):
             return dict.fromkeys(failed, Named(mistake, sure))
@@ -146,14 +149,14 @@ def name_mistakes(
 
 
 def _otherwise(mistake: str, matches: Mapping[str, list[str]], known: Mapping[str, Known]) -> Iterator[str]:
-    """The failed tests in which a mistake would show, and does not show as it would alone."""
+    """The failed tests that the mistake alone would fail differently."""
     for test, explained in matches.items():
         if mistake not in explained and any(mistake == other for other, _ in known[test]):
             yield test
 
 
 def stored_file(assignment: str) -> Path:
-    """Where the signatures of the visible tests and the hints are stored."""
+    """The file with the hints and the signatures of the visible tests."""
     return manifest.assignment(assignment).expected / "mistakes.json"
 
 
@@ -165,7 +168,7 @@ def _stored(assignment: str) -> dict[str, Any]:
 
 
 def hints(assignment: str, named: Named) -> tuple[str, ...]:
-    """The hints for a known mistake: what it looks like, where to read again."""
+    """The hints for a known mistake: what it looks like, and what to read again."""
     looks_like, *others = _stored(assignment)["hints"][named.mistake]
     if named.not_in:
         tests = " and ".join(named.not_in)
@@ -174,7 +177,7 @@ def hints(assignment: str, named: Named) -> tuple[str, ...]:
 
 
 def known_signatures(assignment: str, test: str) -> Known:
-    """What the known mistakes show in a visible test."""
+    """The signatures of the known mistakes in a visible test."""
     entries = _stored(assignment).get("signatures", {}).get(test, [])
     return [
         (
@@ -190,7 +193,7 @@ def known_signatures(assignment: str, test: str) -> Known:
 def store(
     assignment: str, hint_texts: dict[str, list[str]], signatures: dict[str, list[tuple[str, Signature]]]
 ) -> None:
-    """Write the signatures and hints; a short line for each signature keeps the file readable in a diff."""
+    """Write the signatures and hints; one short line per signature keeps diffs readable."""
     tests = {
         test: [{"mistake": mistake, **asdict(entry)} for mistake, entry in entries]
         for test, entries in signatures.items()

@@ -9,34 +9,34 @@ from autograder.manifest import package_of
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misconception, as a change of the reference's source text."""
+    """A misconception, as a change to the reference's source text."""
 
     id: str  # "mha.scale-d-model": the stage, then a few words
     module: str
-    old: str  # stands exactly once in the module
+    old: str  # occurs exactly once in the module
     new: str
-    looks_like: str  # first hint: what the result looks like, in words of the student
-    read_again: str  # second hint: where the thought goes wrong and what to read again
+    looks_like: str  # first hint: what the result looks like, in the student's words
+    read_again: str  # second hint: where the idea goes wrong, and what to read again
     same_as: tuple[str, ...] = ()  # ids of earlier mistakes that look the same in all visible tests of the stage
     seen_by: Literal["visible", "hidden"] = "visible"  # "hidden": it passes the visible tests of its stage
-    random: bool = False  # gives something else each time: it is caught, but cannot be recognised
+    random: bool = False  # its result differs each time: it is caught, but cannot be recognised
 
     @property
     def stage(self) -> str:
         return self.id.partition(".")[0]
 
     def apply(self, sources: dict[str, str]) -> dict[str, str]:
-        """The reference modules with this mistake in them.
+        """The reference modules with this mistake.
 
         Raises:
-            LookupError: if the text to change does not stand in the module exactly once.
+            LookupError: if the text to change does not occur exactly once in the module.
         """
-        if (found := sources[self.module].count(self.old)) != 1:
-            raise LookupError(f"{self.id}: the text to change stands {found} times in {self.module}.py, not once")
+        if (count := sources[self.module].count(self.old)) != 1:
+            raise LookupError(f"{self.id}: the text to change stands {count} times in {self.module}.py, not once")
         return {**sources, self.module: sources[self.module].replace(self.old, self.new)}
 
 
 def all_mistakes(assignment: str) -> tuple[Mistake, ...]:
-    """The known mistakes of an assignment, by stage in teaching order, the likelier ones first."""
+    """The known mistakes of an assignment, by stage in teaching order, the most likely ones first."""
     mistakes: tuple[Mistake, ...] = importlib.import_module(f"{package_of(assignment)}.mistakes").MISTAKES
     return mistakes

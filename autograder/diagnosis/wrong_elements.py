@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-# How an index of an axis is called in a sentence. Other axes are called by their own name.
+# The words for an index along an axis. Other axes keep their names.
 WORDS = {
     "B": "sentence",
     "H": "head",
@@ -31,16 +31,16 @@ def pattern(
     groups: Mapping[str, np.ndarray] | None = None,
     masked: Sequence[tuple[str, np.ndarray]] = (),
 ) -> str | None:
-    """The most telling thing that the wrong elements have in common, or None.
+    """The most telling property that the wrong elements share, or None.
 
     Args:
         axes: names of the axes, "B H T_q d_k".
         actual, expected: the two tensors, of the same shape.
         wrong: True where they differ.
         counted: True where a difference counts.
-        limit: the largest difference that is right.
+        limit: the largest accepted difference.
         groups: named parts of the tensor, for instance {"sentences with padding": mask}; broadcast to its shape.
-        masked: what the masks concern, see `masked_by`. That these are wrong and no others surprises nobody.
+        masked: the elements affected by masks, see `masked_by`. It says nothing if exactly these are wrong.
     """
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     if not np.abs(actual[counted]).max(initial=0) > limit:
@@ -56,14 +56,14 @@ def pattern(
         lambda: _reordered(actual, expected, counted, limit) if everywhere else None,
         lambda: _shifted(actual, expected, counted, limit) if everywhere else None,
     )
-    return next((found for finder in finders if (found := finder())), None)
+    return next((sentence for finder in finders if (sentence := finder())), None)
 
 
 def _factor(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limit: float) -> str | None:
     x, y = expected[counted], actual[counted]
     if x.size < 2:
-        return None  # a single number is some factor of every other one
-    with np.errstate(over="ignore", invalid="ignore"):  # a wrong number may be the largest there is
+        return None  # any single number is some multiple of the expected one
+    with np.errstate(over="ignore", invalid="ignore"):  # a wrong number may be as large as floats allow
         factor = float(x @ y / (x @ x)) if x.any() else 0.0
         fits = abs(factor) > 1e-6 and np.abs(y - factor * x).max() <= limit * max(1.0, abs(factor))
     if fits:
@@ -80,7 +80,7 @@ def _shifted(actual: np.ndarray, expected: np.ndarray, counted: np.ndarray, limi
 
 def _swapped(names: list[str], actual: np.ndarray, expected: np.ndarray, limit: float) -> str | None:
     for i, j in itertools.combinations(range(actual.ndim), 2):
-        if names[i] == names[j]:  # the numbers of pairs of the same things are symmetric: any sum may look like that
+        if names[i] == names[j]:  # tensors of pairs are symmetric: many sums look like a transpose
             continue
         if actual.shape[i] == actual.shape[j] and np.abs(actual.swapaxes(i, j) - expected).max() <= limit:
             return f"The axes {names[i]} and {names[j]} are swapped."
@@ -119,63 +119,65 @@ def _group(wrong: np.ndarray, counted: np.ndarray, groups: Mapping[str, np.ndarr
 
 
 def masked_by(arguments: Iterable[tuple[str, Any]]) -> list[tuple[str, np.ndarray]]:
-    """What the masks among the arguments of a call concern: ("B", flags of sentences) or ("T", flags of positions).
+    """The elements affected by masks among a call's arguments: ("B", flags of sentences) or ("T", flags of positions).
 
-    Where these, or some of them, are wrong, the masks explain it; with ("all T", flags), where all of them are.
+    If these, or some of them, are wrong, the masks explain it; for ("all T", flags), if all of them are wrong.
 
-    A padding mask, or lengths of which it is made, concerns the sentences with padding; an attention mask the queries
-    that may not attend to everything. A query with a single key is right whatever its weights are, so the others are
-    a case of their own. With known targets, `tgt`, there is a causal mask.
+    A padding mask, or the lengths it is computed from, affects sentences with padding. An attention mask affects the
+    queries that may not attend to every key. A query with a single key is right whatever its weights are, so the other
+    queries get an entry of their own. With known targets, `tgt`, there is a causal mask.
     """
-    found = []
+    affected = []
     for name, value in arguments:
         if not isinstance(value, np.ndarray):
             continue
         if name.endswith("mask") and value.ndim > 1:
-            some = (value != 0).any(axis=-1)  # (B,), or (1 or B, T_q)
-            found.append(("B", some.reshape(len(some), -1).any(axis=-1)))
-            if some.ndim > 1:
+            masks_any = (value != 0).any(axis=-1)  # (B,), or (1 or B, T_q)
+            affected.append(("B", masks_any.reshape(len(masks_any), -1).any(axis=-1)))
+            if masks_any.ndim > 1:
                 several = ((value == 0).sum(axis=-1) > 1).any(axis=0)
-                found += [("T", some.any(axis=0)), ("all T", several)]
+                affected += [("T", masks_any.any(axis=0)), ("all T", several)]
         elif value.ndim == 1 and value.size > 1 and value.dtype.kind == "i":  # lengths
-            found.append(("B", value < value.max()))
+            affected.append(("B", value < value.max()))
         elif name == "tgt":
             positions = np.arange(value.shape[-1])
-            found += [("T", positions < len(positions) - 1), ("all T", positions > 0)]
-    return found
+            affected += [("T", positions < len(positions) - 1), ("all T", positions > 0)]
+    return affected
 
 
 def _indices(
     names: list[str], wrong: np.ndarray, counted: np.ndarray, masked: Sequence[tuple[str, np.ndarray]]
 ) -> str | None:
-    """Whether along one axis only a few indices are wrong, and every counted element there (nearly) is."""
+    """Whether only a few indices along one axis are wrong, with (nearly) all their counted elements."""
     for axis, name in enumerate(names):
-        others = tuple(i for i in range(wrong.ndim) if i != axis)
+        others = tuple(other for other in range(wrong.ndim) if other != axis)
         bad, usable = np.asarray(wrong.any(axis=others)), np.asarray(counted.any(axis=others))
-        found, size = np.flatnonzero(bad), int(usable.sum())
+        indices, size = np.flatnonzero(bad), int(usable.sum())
         concerned = [(kind, flags) for kind, flags in masked if kind[-1] == name[0] and len(flags) == len(bad)]
-        if not 0 < len(found) < size or any(
-            np.array_equal(bad, flags) if kind.startswith("all") else flags[found].all() and not flags.all()
+        if not 0 < len(indices) < size or any(
+            np.array_equal(bad, flags) if kind.startswith("all") else flags[indices].all() and not flags.all()
             for kind, flags in concerned
         ):
             continue
         word = WORDS.get(name, name)
         last = int(np.flatnonzero(usable)[-1])
-        right = [i for i in np.flatnonzero(usable).tolist() if not bad[i]]
-        # Under masks, every other sentence or one in the middle is chance.
+        right = [index for index in np.flatnonzero(usable).tolist() if not bad[index]]
+        # With masks, a pattern like every other sentence, or a middle one, is chance.
         chance = bool(concerned)
-        if not chance and len(found) > 2 and (found % 2 == found[0] % 2).all() and len(found) >= size // 2:
-            return f"Only the {'odd' if found[0] % 2 else 'even'} {word}s are wrong (counted from 0)."
-        if len(found) == 1:
-            which = {0: "first", last: "last"}.get(int(found[0]))
-            if which or not chance:
-                return f"Only the {which} {word} is wrong." if which else f"Only {word} {int(found[0])} is wrong."
-        if len(right) == 1 and wrong.sum() > 0.5 * counted.sum(axis=others)[found].sum():  # else that may be chance
-            which = {0: "first", last: "last"}.get(right[0])
-            if which or not chance:
-                return f"Only the {which} {word} is right." if which else f"Only {word} {right[0]} is right."
-        mostly = wrong.sum(axis=others)[found] > 0.8 * counted.sum(axis=others)[found]
-        if mostly.all() and (np.diff(found) == 1).all() and (found[0] == 0 or found[-1] == last):
-            side = f"from {word} {int(found[0])} on" if found[-1] == last else f"up to {word} {int(found[-1])}"
+        if not chance and len(indices) > 2 and (indices % 2 == indices[0] % 2).all() and len(indices) >= size // 2:
+            return f"Only the {'odd' if indices[0] % 2 else 'even'} {word}s are wrong (counted from 0)."
+        if len(indices) == 1:
+            position = {0: "first", last: "last"}.get(int(indices[0]))
+            if position or not chance:
+                return (
+                    f"Only the {position} {word} is wrong." if position else f"Only {word} {int(indices[0])} is wrong."
+                )
+        if len(right) == 1 and wrong.sum() > 0.5 * counted.sum(axis=others)[indices].sum():  # else that may be chance
+            position = {0: "first", last: "last"}.get(right[0])
+            if position or not chance:
+                return f"Only the {position} {word} is right." if position else f"Only {word} {right[0]} is right."
+        mostly = wrong.sum(axis=others)[indices] > 0.8 * counted.sum(axis=others)[indices]
+        if mostly.all() and (np.diff(indices) == 1).all() and (indices[0] == 0 or indices[-1] == last):
+            side = f"from {word} {int(indices[0])} on" if indices[-1] == last else f"up to {word} {int(indices[-1])}"
             return f"The values are wrong {side} and right elsewhere."
     return None

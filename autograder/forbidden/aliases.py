@@ -18,8 +18,7 @@ class Names:
     """The names of a module, wherever they are bound. One name can have several meanings.
 
     `known` maps each name to the dotted names that it may refer to; "" is an object of the module itself. `others` has
-    the
-    names of the student's other modules.
+    the names of the student's other modules.
     """
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:

@@ -79,8 +79,8 @@ def check_modules(
     scoped = {module: with_scopes(tree) for module, tree in trees.items()}
     names = {module: Names(place.node for place in places) for module, places in scoped.items()}
     through_modules(names)
-    members = {member for each in names.values() for member in each.members}
-    libraries = {library for each in names.values() for library in each.libraries} - sources.keys()
+    members = {member for module_names in names.values() for member in module_names.members}
+    libraries = {library for module_names in names.values() for library in module_names.libraries} - sources.keys()
     for module, places in scoped.items():
         search = Search(names[module], sources.keys(), members, libraries, parts)
         findings += [(module, finding) for finding in search.run(places)]
@@ -152,15 +152,15 @@ class Search:
 
     Args:
         modules: the student's modules.
-        own: names of functions and attributes defined anywhere by the student.
+        defined: names of functions and attributes defined anywhere by the student.
         libraries: names imported anywhere as modules.
         parts: parts of torch named in a manifest.
     """
 
     def __init__(
-        self, names: Names, modules: Set[str], own: Set[str], libraries: Set[str], parts: Sequence[str]
+        self, names: Names, modules: Set[str], defined: Set[str], libraries: Set[str], parts: Sequence[str]
     ) -> None:
-        self.names, self.modules, self.own, self.libraries, self.parts = names, modules, own, libraries, parts
+        self.names, self.modules, self.defined, self.libraries, self.parts = names, modules, defined, libraries, parts
         self.found: dict[tuple[int, str], Finding] = {}
         self.place = Place(ast.Module([], []), "", ast.Module([], []), "")
         self.done: set[int] = set()  # nodes that were examined as part of a different node
@@ -194,15 +194,18 @@ class Search:
             (type(parent), field) in WITHOUT_VALUE
             or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
             or (isinstance(parent, (ast.Assign, ast.AnnAssign)) and id(parent) not in self.done and _names_only(parent))
-            or (isinstance(parent, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in parent.ops))
+            or (
+                isinstance(parent, ast.Compare)
+                and all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in parent.ops)
+            )
             or (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ASKED_ABOUT)
         ):
             return
         for origin in self._foreign(self.names.resolve(node)):
             top, *rest = origin.split(".")
             if origin in self.libraries or (top == "torch" and MODULES_OF_TORCH.intersection(rest[-1:])):
-                what = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
-                self.report(node, what, forbidden=False)
+                message = f"{_short(origin)} is used as a value, and what is taken from it then is not searched"
+                self.report(node, message, forbidden=False)
 
     # The rules, by the kind of node
 
@@ -280,14 +283,14 @@ class Search:
         foreign = self._foreign(origins)
         for origin in foreign:
             self._member(node, origin, name)
-        own = name in self.own or is_self(base)
+        own = name in self.defined or is_self(base)
         open_base = not (foreign or own or (origins and origins <= self.modules))
         called = (type(self.place.parent), self.place.field) == (ast.Call, "func")
         if READY.fullmatch(name) or READY_OR_OWN.fullmatch(name):
             of_torch = any(origin.split(".")[0] == "torch" for origin in foreign)
             of_module = bool(origins) and origins <= self.modules
-            if not of_torch and not of_module and not (is_self(base) and name in self.own):
-                self.ready(node, name, name not in self.own, named(name, self.parts))
+            if not of_torch and not of_module and not (is_self(base) and name in self.defined):
+                self.ready(node, name, name not in self.defined, named(name, self.parts))
         elif name in LEADING_ATTRIBUTES or (name in LEADING_OR_OWN and not own):
             self.report(node, f"{name} leads to names by a detour")
         elif name == "__dict__":

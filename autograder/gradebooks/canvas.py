@@ -83,6 +83,7 @@ def canvas_roster(sheet: Sheet, column: str, matched_by: str) -> Roster:
         key_of=name_in if matched_by == "name" else number_in if header[by] == "ID" else str,
         possible=dict.fromkeys(students, possible) if possible is not None else {},
         locked={row: UNTOUCHED[cell] for row, cell in held.items() if cell in UNTOUCHED},
+        others=set(range(header.index("Section") + 1, len(header))) - {at},
     )
 
 
@@ -116,9 +117,3 @@ def letters(name: str) -> str:
 def name_in(student: str) -> str:
     """Extract the letters of the student's name from the name of a submission, without the number after it."""
     return letters(re.sub(r"_\d+$", "", student))
-
-
-def only_column(roster: Roster) -> None:
-    """Drop all other assignments' columns: an import would reset grades given there since the export."""
-    section = [cell.strip() for cell in roster.sheet.header].index("Section")
-    roster.sheet.keep({*range(section + 1), roster.column})

@@ -5,7 +5,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -13,11 +13,30 @@ from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
 from autograder.questions.answers import read_points
-from autograder.reports.review_file import Decision, decided_points, read_review, set_points
+from autograder.reports.review_file import Decision, adjustment, changing, decided_points, read_review
 from autograder.reports.write_files import harmless
 from course.errors import UserError
 
+KEYS = ("points", "max_points")
 TOLERANCE = Fraction(1, 1000)  # for rounding errors in a total
+
+
+@dataclass(frozen=True)
+class StagePoints:
+    """The points of a student in a stage, after the staff's decisions."""
+
+    name: str
+    title: str
+    points: Fraction
+    full: Fraction
+
+
+@dataclass(frozen=True)
+class Details:
+    """More about a submission than its points."""
+
+    stages: tuple[StagePoints, ...] = ()
+    comments: tuple[str, ...] = ()  # of the staff
 
 
 @dataclass(frozen=True)
@@ -28,6 +47,8 @@ class ClassGrades:
     points: dict[str, Points]
     ungraded: dict[str, str]  # student -> why there are no points
     notes: tuple[str, ...]  # notes for the instructor on the class as a whole
+    submissions: dict[str, str] = field(default_factory=dict)  # student -> the group's submission that counts
+    details: dict[str, Details] = field(default_factory=dict)
 
     @property
     def full(self) -> Fraction:
@@ -45,7 +66,10 @@ def read_class(folder: Path) -> ClassGrades:
     try:
         name = str(json.loads((folder / "batch.json").read_bytes())["assignment"])
         table = io.StringIO((folder / "grades.csv").read_bytes().decode("utf-8-sig"), newline="")
-        rows = [(row["student"], row["total"], row["status"]) for row in csv.DictReader(table)]
+        rows = [
+            (row["student"], row["total"], row["status"], row.get("submission") or row["student"])
+            for row in csv.DictReader(table)
+        ]
     except FileNotFoundError as error:
         raise UserError(
             f"{folder} holds no finished results of batch ({error.filename} is missing): {again}"
@@ -56,19 +80,27 @@ def read_class(folder: Path) -> ClassGrades:
     points: dict[str, Points] = {}
     ungraded: dict[str, str] = {}
     unconfined = visible_only = 0
-    for cell, total, status in rows:
-        entry = entries.get(cell)
+    submissions: dict[str, str] = {}
+    of_submission: dict[str, Points] = {}  # which several students of a group share
+    details: dict[str, Details] = {}
+    for cell, total, status, handed_in in rows:
+        entry = entries.get(handed_in)
+        student = entry["student"] if entry and handed_in == cell else cell.removeprefix("'")
         if entry is None:
-            ungraded[cell] = "not graded" if status != "graded" else f"the result is missing or damaged: {again}"
+            ungraded[student] = status if status != "graded" else f"the result is missing or damaged: {again}"
         elif entry["fault"] or status != "graded":
-            ungraded[entry["student"]] = f"the grader failed: {again}"
+            ungraded[student] = f"the grader failed: {again}"
         else:
-            decisions = review.get(entry["student"], [])
-            changed = {decision.test for decision in set_points(decisions)}
-            total_points = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
+            if handed_in not in of_submission:
+                decisions = review.get(entry["student"], [])
+                changed = {decision.graded for decision in changing(decisions)}
+                of_submission[handed_in] = replace(_points(reviewed(entry["report"], decisions)), by_staff=len(changed))
+            total_points = of_submission[handed_in]
             if abs(_fraction(total) - total_points.required - total_points.extra) > TOLERANCE:
                 raise UserError(f"{folder / 'grades.csv'} is older than the result of {entry['student']}: {again}")
-            points[entry["student"]] = with_questions(total_points, asked, cell)
+            points[student] = with_questions(total_points, asked, cell if cell in asked else handed_in)
+            submissions[student] = entry["student"]
+            details[student] = _details(entry["report"], review.get(entry["student"], []))
             unconfined += entry["report"]["confined"] is not True
             visible_only += entry["report"]["hidden_seed"] is None
     if len({(decision.full, decision.all_extra) for decision in points.values()}) > 1:
@@ -78,7 +110,7 @@ def read_class(folder: Path) -> ClassGrades:
         notes.append(f"{unconfined} were graded without confinement: a hostile submission could have changed any grade")
     if visible_only:
         notes.append(f"{visible_only} were graded with the visible tests only")
-    return ClassGrades(name, points, ungraded, tuple(notes))
+    return ClassGrades(name, points, ungraded, tuple(notes), submissions, details)
 
 
 def assignment_in(folder: Path) -> str:
@@ -113,11 +145,12 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     Args:
         entries: the students' records written by batch.
     """
-    students: dict[tuple[Any, Any], list[str]] = defaultdict(list)
+    students: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     for entry in entries:
         if not entry.get("fault"):
             settings = entry.get("settings") or {}
-            students[settings.get("grader"), settings.get("seed")].append(entry["student"])
+            versions = (settings.get(key) for key in ("grader", "seed", "per_student"))
+            students[tuple(versions)].append(entry["student"])
     if len(students) < 2:
         return []
     groups = sorted(students.values(), key=len)
@@ -127,8 +160,8 @@ def graders(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any]:
-    """Apply the points set by the staff to a report."""
-    changed = {decision.test for decision in set_points(decisions)}
+    """Apply the points that the staff changed to a report."""
+    changed = {decision.test for decision in changing(decisions)}
     for stage in report["stages"]:
         for test in stage["tests"]:
             if test["name"] in changed:
@@ -136,8 +169,22 @@ def reviewed(report: dict[str, Any], decisions: list[Decision]) -> dict[str, Any
                     (part["name"], Fraction(part["points"]), Fraction(part["max_points"]))
                     for part in test.get("parts", ())
                 ]
-                test["points"], _ = decided_points(test["name"], Fraction(test["points"]), parts, decisions)
+                points, most = Fraction(test["points"]), Fraction(test["max_points"])
+                test["points"], _ = decided_points(test["name"], points, most, parts, decisions)
+        points, most = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)
+        stage["adjustment"] = adjustment(stage["name"], points, most, decisions)
     return report
+
+
+def _details(report: dict[str, Any], decisions: list[Decision]) -> Details:
+    """What a reviewed report says of stages, and what the staff says."""
+    stages = []
+    for stage in report["stages"]:
+        points, full = (sum((Fraction(test[key]) for test in stage["tests"]), Fraction(0)) for key in KEYS)
+        stages.append(StagePoints(stage["name"], stage["title"], points + Fraction(stage["adjustment"]), full))
+    said = [one for one in decisions if one.reason]
+    comments = tuple(f"{one.graded}: {one.comment}" if one.test else one.comment for one in said)
+    return Details(tuple(stages), comments)
 
 
 def with_questions(points: Points, asked: Mapping[str, tuple[Fraction, Fraction]], cell: str) -> Points:
@@ -149,8 +196,9 @@ def with_questions(points: Points, asked: Mapping[str, tuple[Fraction, Fraction]
 
 def _points(report: dict[str, Any]) -> Points:
     def total(extra: bool, key: str) -> Fraction:
-        stages = (stage for stage in report["stages"] if stage["extra_credit"] is extra)
-        return sum((Fraction(test[key]) for stage in stages for test in stage["tests"]), Fraction(0))
+        stages = [stage for stage in report["stages"] if stage["extra_credit"] is extra]
+        of_staff = [Fraction(stage.get("adjustment", 0)) for stage in stages] if key == "points" else []
+        return sum((*(Fraction(test[key]) for stage in stages for test in stage["tests"]), *of_staff), Fraction(0))
 
     reached, most = ([total(extra, key) for extra in (False, True)] for key in ("points", "max_points"))
     points = Points(reached[0], reached[1], most[0], most[1])

@@ -27,7 +27,7 @@ class Points:
     extra: Fraction
     full: Fraction  # full marks: all required points
     all_extra: Fraction = NONE  # the maximum of extra credit
-    by_staff: int = 0  # number of tests with points set by the staff
+    by_staff: int = 0  # number of stages, tests and parts whose points the staff changed
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def grade_of(
     counted = min(raw, points.full) if policy.capped else raw
     said = [f"{number(points.required)} of {number(points.full)} points"]
     if points.by_staff:
-        said[0] += f" ({points.by_staff} test{'s' if points.by_staff > 1 else ''} set by the staff)"
+        said[0] += f" ({points.by_staff} change{'s' if points.by_staff > 1 else ''} by the staff)"
     if points.extra:
         said[0] += f" + {number(points.extra)} extra credit = {number(raw)}"
     if counted < raw:

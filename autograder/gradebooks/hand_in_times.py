@@ -5,7 +5,7 @@ Time zones are never guessed.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -20,6 +20,7 @@ from course.errors import UserError
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\s*(\S+)?")
 OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 FORM = "write it as 2026-10-02 23:59:59 +02:00, or with a time zone such as Europe/Berlin"
+YEARS = range(1970, 3000)
 MAX_TIMESTAMP = 200  # bytes; nbgrader's line is far shorter
 
 
@@ -48,9 +49,13 @@ def in_zone(local: datetime, zone: tzinfo) -> datetime:
     """Convert a zone's local time to UTC.
 
     When the clocks are set back, an hour is repeated; when they are set forward, an hour is missing. Of the two
-    readings,
-    the later one is used, in favour of the student.
+    readings, the later one is used, in favour of the student.
+
+    Raises:
+        UserError: if the year is far from ours. At both ends of the calendar, times cannot be converted or compared.
     """
+    if local.year not in YEARS:
+        raise UserError(f"the year {local.year} is out of range: for a deadline that never passes, take 2100")
     return max(local.replace(tzinfo=zone, fold=fold).astimezone(timezone.utc) for fold in (0, 1))
 
 
@@ -116,6 +121,19 @@ def hand_in_times(
     if times:
         known |= times_in(times, zone)
     return known, notes
+
+
+def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
+    """Return times for the members of groups, too: the time of a group's submission is everybody's.
+
+    Args:
+        submissions: the submission that counts, by student.
+    """
+    known = dict(times)
+    for student, submission in submissions.items():
+        if normal(submission) in times:
+            known.setdefault(normal(student), times[normal(submission)])
+    return known
 
 
 def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:

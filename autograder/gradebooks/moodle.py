@@ -80,7 +80,7 @@ def handed_in(sheet: Sheet, students: list[int], zone: tzinfo) -> dict[int, date
     at, times = sheet.column(HANDED_IN), {}
     for row in students:
         for form in DATES:
-            with suppress(ValueError):
+            with suppress(ValueError, UserError):
                 times[row] = in_zone(datetime.strptime(sheet.cell(row, at), form), zone)  # noqa: DTZ007
     return times
 

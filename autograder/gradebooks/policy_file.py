@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -39,7 +39,7 @@ def read_policy(path: Path) -> Policy:
         entries = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
     except OSError as error:
         raise UserError(f"cannot read the policy {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
         raise UserError(f"the policy {path} is not TOML: {error} (names with umlauts or signs need quotes)") from error
     file = Table(path, "", entries, ("grade", "late"))
     late = file.table("late", LATE_KEYS)
@@ -162,8 +162,10 @@ class Table:
         if not isinstance(value, datetime):
             why = "needs a time of day" if isinstance(value, date) else "must be a date with a time of day"
             self.wrong(key, f"{why}: write it as {EXAMPLE}")
-        if value.tzinfo is not None:
-            return value.astimezone(timezone.utc)
+        zone = value.tzinfo or zone
         if zone is None:
             self.wrong(key, f'has no time zone: add timezone = "Europe/Berlin" to [late], or write {EXAMPLE}+02:00')
-        return in_zone(value, zone)
+        try:
+            return in_zone(value, zone)
+        except UserError as error:
+            self.wrong(key, f"cannot be used: {error}")

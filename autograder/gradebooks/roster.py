@@ -1,7 +1,7 @@
 """Fill the grades of a class into a roster: a file that Canvas or Moodle exported and will import again."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
@@ -33,6 +33,11 @@ class Roster:
     feedback: int | None = None  # column of the feedback
     numbers: dict[int, str] = field(default_factory=dict)  # row -> the platform's own number of the student
     times: dict[int, datetime] = field(default_factory=dict)  # row -> time of submission, if the file has it
+    others: Collection[int] = ()  # columns of other assignments
+
+    def only_column(self) -> None:
+        """Drop all other assignments' columns: an import would reset grades given there since the export."""
+        self.sheet.keep(set(range(len(self.sheet.header))) - set(self.others))
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Line:
     row: str  # name in the roster
     why: str = ""
     grade: Grade | None = None
+    place: int = 0  # the row's number in the roster
 
 
 def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, datetime]) -> list[Line]:
@@ -84,7 +90,7 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
         else:
             check(roster, row, student, grade, policy)
             roster.sheet.fill(row, roster.column, str(grade.final))
-            lines.append(Line(EXPORTED, student, name, write_feedback(roster, row, grade), grade))
+            lines.append(Line(EXPORTED, student, name, write_feedback(roster, row, grade), grade, row))
     lines += [Line(NO_SUBMISSION, "", roster.names[row]) for row in matching.left]
     return lines
 

@@ -1,4 +1,4 @@
-"""`python -m autograder doctor`: what this machine can grade, and whether it can confine code of others."""
+"""`python -m autograder doctor`: what this machine can grade, and whether it can confine other people's code."""
 
 import argparse
 import contextlib
@@ -41,7 +41,7 @@ class Finding:
 
 
 def findings() -> Iterator[Finding]:
-    """Look at everything, one after the other."""
+    """Check everything, one item after another."""
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
     yield Finding("Python", f"{platform.python_version()} on {system}", sys.version_info >= (3, 10))
     for name in PACKAGES:
@@ -78,7 +78,7 @@ def stored_files() -> Iterator[Finding]:
 
 
 def missing(folder: Path) -> str:
-    """What is missing of the files that the checksums of a checkpoint list, or ""."""
+    """The files in a checkpoint's list of checksums that are missing, or ""."""
     try:
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -101,12 +101,12 @@ def damage(file: Path) -> str:
 
 
 def worker(confined: bool) -> Finding:
-    """Start a worker as grading does, and ask the kernel and the worker what holds for it."""
+    """Start a worker as grading does, and ask it and the kernel about its limits."""
     from autograder.sandbox.remote_modules import Student
     from autograder.sandbox.remote_values import Code
     from autograder.sandbox.worker_processes import make_workers
 
-    what = "confined worker" if confined else "worker"
+    title = "confined worker" if confined else "worker"
     with contextlib.ExitStack() as stack:
         try:
             workers = make_workers(confined=confined)
@@ -114,13 +114,13 @@ def worker(confined: bool) -> Finding:
             student = Student(workers, Code({"probe": PROBE}, replace={}, modules=("probe",)))
             stack.callback(student.close)
             pid = student.probe.pid()
-            return Finding(what, describe(int(pid), student.probe.limits()) if confined else "starts and answers")
-        except Exception as error:  # whatever it is, the doctor reports it
-            return Finding(what, f"does not start: {error}", fine=False)
+            return Finding(title, describe(int(pid), student.probe.limits()) if confined else "starts and answers")
+        except Exception as error:  # the doctor reports any error
+            return Finding(title, f"does not start: {error}", fine=False)
 
 
 def describe(pid: int, limits: list[int]) -> str:
-    """What the kernel says of a confined worker, in words."""
+    """A confined worker's limits according to the kernel, in words."""
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     user = int(status["Uid"].split()[0])
     identity = f"user {user} instead of root" if os.geteuid() == 0 and user != 0 else f"user {user}"
@@ -134,7 +134,7 @@ def describe(pid: int, limits: list[int]) -> str:
 
 
 def confinement() -> Iterator[Finding]:
-    """Whether code of others can be confined."""
+    """Whether other people's code can be confined."""
     if reason := confine.unsupported():
         yield Finding("confinement", reason, fine=False, needed=False)
         yield Finding(
@@ -158,14 +158,14 @@ def confinement() -> Iterator[Finding]:
     yield Finding("hidden, batch", words, confined.fine)
 
 
-def show(found: Iterable[Finding]) -> bool:
-    """Print findings as a table; whether something that is needed is missing."""
-    rows = [(finding, "ok" if finding.fine else "MISSING" if finding.needed else "note") for finding in found]
+def show(checks: Iterable[Finding]) -> bool:
+    """Print findings as a table; return whether something necessary is missing."""
+    rows = [(finding, "ok" if finding.fine else "MISSING" if finding.needed else "note") for finding in checks]
     try:
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
-    except ImportError:  # which the findings say too
+    except ImportError:  # the findings mention it too
         for finding, mark in rows:
             print(f"{mark:<8} {finding.what:<16} {finding.words}")
     else:
@@ -178,7 +178,7 @@ def show(found: Iterable[Finding]) -> bool:
 
 
 def cores() -> int:
-    """How many processor cores this process may use."""
+    """The number of processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -39,37 +39,37 @@ def find_mistakes(
     """The known mistakes that explain the failed tests, by test: first the visible ones, then the hidden ones.
 
     Args:
-        student: starts the student's code anew, to see whether all of a hidden test agrees with a mistake.
+        student: starts the student's code again, to compare it with a mistake in all of a hidden test.
     """
     if not shown:
         return {}
-    visible = {name: found for name, found in shown.items() if not tests[name].hidden}
+    visible = {name: failure for name, failure in shown.items() if not tests[name].hidden}
     passed = [name for name, test in tests.items() if test.hidden or test.status == "passed"]
     known = {name: known_signatures(assignment.name, name) for name in tests}
     all_names = name_mistakes(visible, passed, known, dtype)
-    names = {name: one for name, one in all_names.items() if not _fixed_alike(tests, name, one.not_in)}
+    names = {name: named for name, named in all_names.items() if not _fixed_alike(tests, name, named.not_in)}
     for name in shown.keys() - visible.keys():
         assert book is not None
-        # A mistake that a visible test shows is not the one of code that passes it.
+        # A mistake that fails a visible test is not the mistake of code that passes it.
         refuted = {mistake for test in passed for mistake, _ in known[test]}
-        # Nor is one that a visible test shows in another way.
-        for test, found in visible.items():
-            refuted |= {mistake for mistake, other in known[test] if not same(found, other, dtype)}
+        # Nor is a mistake that fails a visible test differently.
+        for test, failure in visible.items():
+            refuted |= {mistake for mistake, other in known[test] if not same(failure, other, dtype)}
         candidates = _hidden(book, stage, name, dtype, refuted)
         named = name_mistakes({name: shown[name]}, [], {name: candidates}, dtype)
-        for test, one in named.items():
-            if agrees := _agrees(one.mistake, test, stage, book, dtype, student):
-                names[test] = replace(one, sure=one.sure or agrees == "to the end")
+        for test, explanation in named.items():
+            if agrees := _agrees(explanation.mistake, test, stage, book, dtype, student):
+                names[test] = replace(explanation, sure=explanation.sure or agrees == "to the end")
     return names
 
 
 def _fixed_alike(tests: dict[str, TestResult], name: str, others: Iterable[str]) -> bool:
-    """Whether the same line is wrong in a test and in one of the others, in which its known mistake looks different.
+    """Whether a line is wrong both in this test and in a test in which its known mistake would look different.
 
-    Decoded tokens may be those of another mistake by chance.
+    Then the named mistake may be a coincidence: decoded tokens may equal those of another mistake by chance.
     """
     lines, *of_others = [_wrong_lines(tests[test]) for test in (name, *others)]
-    return any(not lines.isdisjoint(found) for found in of_others)
+    return any(not lines.isdisjoint(wrong_lines) for wrong_lines in of_others)
 
 
 def _wrong_lines(test: TestResult) -> set[tuple[str, int]]:
@@ -82,34 +82,34 @@ def with_mistake(test: TestResult, named: Named, assignment: str) -> TestResult:
 
 
 def _agrees(mistake: str, test: str, stage: Stage, book: AnswerBook, dtype: str, student: Callable[[], Student]) -> str:
-    """How far the student's code gives in a hidden test what the reference with a mistake gives.
+    """How far the student's code agrees, in a hidden test, with the reference that has the mistake.
 
-    The check that failed may hide others that would tell the two apart. Checks of the student's code alone are left
-    out, since they end the test for both.
+    The check that failed may hide later checks that would tell the two apart. Checks of the student's code alone are
+    left out, since they end the test for both.
 
     Returns:
         "to the end" of the test, "until both fail" in the same way, or "" if the two differ.
     """
     from autograder.diagnosis.mistakes import all_mistakes
 
-    found = next(known for known in all_mistakes(book.assignment.name) if known.id == mistake)
+    known_mistake = next(entry for entry in all_mistakes(book.assignment.name) if entry.id == mistake)
     solution = read_submission(book.assignment.solution, book.assignment)
-    mistaken = Submission(mistake, found.apply(solution.sources))
+    mistaken = Submission(mistake, known_mistake.apply(solution.sources))
     shown = []
-    for other in (student, lambda: _start(mistaken, stage, book, dtype)):
+    for start in (student, lambda: _start(mistaken, stage, book, dtype)):
         case: Any = stage_tests(stage, hidden=True)[test]
         case.seed, case.beside_only, case.explains = book.hidden_seed, True, False
-        case.student, case.reference = other(), _start(mistaken, stage, book, dtype)
+        case.student, case.reference = start(), _start(mistaken, stage, book, dtype)
         try:
             result, error = run_test(test, case, stage)
         finally:
             case.student.close()
             case.reference.close()
         shown.append((result.status, signature(error, case.checks)))
-    (status, mine), (expected_status, expected) = shown
+    (status, actual), (expected_status, expected) = shown
     if status == expected_status == "passed":
         return "to the end"
-    alike = mine and expected and same(mine, only_through(found.module, expected), dtype)
+    alike = actual and expected and same(actual, only_through(known_mistake.module, expected), dtype)
     return "until both fail" if alike else ""
 
 
@@ -118,15 +118,15 @@ def _start(submission: Submission, stage: Stage, book: AnswerBook, dtype: str) -
 
 
 def _hidden(book: AnswerBook, stage: Stage, name: str, dtype: str, refuted: set[str]) -> Known:
-    """What the known mistakes that are not refuted show in a hidden test."""
-    found = _FOUND.setdefault((book.assignment.name, name, book.hidden_seed, dtype), {})
+    """The signatures of the known mistakes in a hidden test, without the refuted ones."""
+    signatures = _FOUND.setdefault((book.assignment.name, name, book.hidden_seed, dtype), {})
     case = stage_tests(stage, hidden=True)[name]
     case.seed, case.answers = book.hidden_seed, book.of(stage, name, dtype)
-    found.update(mistakes_on(case, stage, book.assignment, book.workers, dtype, refuted | found.keys()))
-    return [(mistake, shown) for mistake, shown in found.items() if shown and mistake not in refuted]
+    signatures.update(mistakes_on(case, stage, book.assignment, book.workers, dtype, refuted | signatures.keys()))
+    return [(mistake, shown) for mistake, shown in signatures.items() if shown and mistake not in refuted]
 
 
-# What known mistakes show in a hidden test; with one seed for a whole class it is found out once.
+# Signatures of known mistakes in hidden tests: a class shares a seed, so they are computed once.
 _FOUND: dict[tuple[str, str, int, str], dict[str, Signature | None]] = {}
 
 
@@ -138,7 +138,7 @@ def mistakes_on(
     dtype: str = "float64",
     but: Container[str] = (),
 ) -> Iterator[tuple[str, Signature | None]]:
-    """What the known mistakes of a stage, `but` some, show in a test, one after the other; None if they pass it."""
+    """The signatures of a stage's known mistakes, without those in `but`, in a test; None if it passes."""
     from autograder.diagnosis.mistakes import all_mistakes
 
     solution = read_submission(assignment.solution, assignment)

@@ -1,8 +1,8 @@
-"""See through NaN: what a test shows when a submission fills with a large finite number in place of infinity.
+"""See through NaN: the outcome of a test if a submission fills with a large finite number instead of infinity.
 
-A mask that forbids every key of a query leaves a softmax with nothing but -inf, which is NaN. Then a mistake in a mask
-does not show the numbers by which it is known: the same mistake with -1e9 does. So the test runs once more with all
-infinities of the text replaced, and known mistakes are looked for in what that shows.
+A mask that forbids every key of a query leaves the softmax only -inf, and the result is NaN. A mistake in a mask then
+hides the numbers by which it is recognised; the same mistake with -1e9 does not. So the test is run again with all
+infinities in the text replaced, and known mistakes are looked for in the new outcome.
 """
 
 import ast
@@ -18,31 +18,31 @@ from autograder.manifest import Stage
 from autograder.sandbox.remote_values import Code
 from autograder.submissions.syntax_tree import parse
 
-LARGE = 1e30  # as good as infinity for every softmax, and a number of float32
+LARGE = 1e30  # acts as infinity in every softmax, and fits into float32
 LIBRARIES = ("math", "torch", "np", "numpy")
 
 
 def shown_finite(case: StageTestCase, error: BaseException | None, stage: Stage) -> tuple[Signature, Code] | None:
-    """What a test that ended with NaN shows without infinities, and that code; None if there are none or it passes.
+    """The signature of a test that ended with NaN, without infinities, and that code; None if it has none or passes.
 
-    `case` is left as it is.
+    `case` is restored afterwards.
     """
     if not isinstance(error, Incorrect) or not isinstance(error.actual, np.ndarray):
         return None
     if error.actual.dtype.kind != "f" or np.isfinite(error.actual).all():
         return None
-    own, before = case.student, (case.checks, case.outcomes, case.warnings, case.explains)
-    code = without_infinity(own.code)
+    student, before = case.student, (case.checks, case.outcomes, case.warnings, case.explains)
+    code = without_infinity(student.code)
     if code is None:
         return None
-    case.student, case.explains = own.with_code(code), False
+    case.student, case.explains = student.with_code(code), False
     try:
-        _, found = run_test(case._testMethodName, case, stage)
-        shown = signature(found, case.checks)
+        _, new_error = run_test(case._testMethodName, case, stage)
+        shown = signature(new_error, case.checks)
         return (shown, code) if shown is not None and shown.projections else None
     finally:
         case.student.close()
-        case.student = own
+        case.student = student
         case.checks, case.outcomes, case.warnings, case.explains = before
 
 
@@ -62,7 +62,7 @@ def without_infinity(code: Code) -> Code | None:
 
 
 class Finite(ast.NodeTransformer):
-    """Replaces by a large number `math.inf`, `torch.inf`, `float("inf")`, `inf`, `1e999` and the like."""
+    """Replaces `math.inf`, `torch.inf`, `float("inf")`, `inf`, `1e999` and the like by a large number."""
 
     replaced = 0
 
@@ -75,7 +75,7 @@ class Finite(ast.NodeTransformer):
 
 
 def _infinite(node: ast.AST) -> int:
-    """The sign of what a node says, if that is infinity; 0 if it is something else."""
+    """The sign of an infinite constant; 0 for all other nodes."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in LIBRARIES:
         return {"inf": 1, "Inf": 1, "NINF": -1}.get(node.attr, 0)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

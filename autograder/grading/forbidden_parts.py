@@ -1,6 +1,6 @@
-"""The check for ready-made parts: which stages of a submission use one, and what a person should look at.
+"""The check for ready-made parts: which stages of a submission use one, and which lines a person should look at.
 
-The syntax trees are made in a worker that loads nothing and is thrown away, because a parser can be made to crash.
+The text is parsed in a worker that loads nothing and is discarded afterwards, because a parser can be made to crash.
 """
 
 import json
@@ -24,7 +24,7 @@ from course.location import ENGINE
 
 SECONDS = 20
 WHY = 'Graded modules use the basic parts of torch, by their plain names; see "What is not allowed" in the README.'
-# Attributes of a model that a function uses which could answer a task.
+# Attributes of a model; a function that uses one might solve a task.
 OF_MODELS = {
     ".self_attn",
     ".encoder_attn",
@@ -40,7 +40,7 @@ COMMAND = "from autograder.forbidden.rules import main; main()"
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a submission with something in it that is forbidden."""
+    """A line of a submission with a forbidden part."""
 
     module: str
     number: int
@@ -50,19 +50,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the check has found."""
+    """The result of the check."""
 
-    forbidden: dict[str, list[Line]] = field(default_factory=dict)  # stage -> lines, the first of which is told
+    forbidden: dict[str, list[Line]] = field(default_factory=dict)  # stage -> lines; the verdict names the first one
     review: tuple[str, ...] = ()
-    # stage -> the modules that hold what it must not use, whichever stage their lines belong to
+    # stage -> the modules with forbidden parts, whichever stage their lines belong to
     modules: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 def check_submission(submission: Submission, assignment: Assignment, workers: Workers, copies: bool = False) -> Checked:
-    """Search the modules of a submission for ready-made parts. A check that fails is a note, never a verdict.
+    """Search the modules of a submission for ready-made parts. A failure of the check is a note, not a verdict.
 
     Args:
-        copies: look for functions of the handout too, which instructors are told of.
+        copies: also look for functions copied from the handout, for the instructors.
     """
     try:
         known = known_functions(assignment.name) if copies else {}
@@ -73,12 +73,12 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
     forbidden: dict[str, list[Line]] = {}
     modules: dict[str, set[str]] = {}
     review = []
-    own = set(map(needless, assignment.modules))  # said of a module that was not handed in
+    missing_modules = set(map(needless, assignment.modules))  # mentioned because the module was not handed in
     for module, finding in findings:
         lines = submission.sources[module].splitlines()
         text = lines[finding.line - 1].strip()[:120] if 0 < finding.line <= len(lines) else ""
         refused = [stage for stage in assignment.stages if is_forbidden(finding, stage)]
-        if not finding.forbidden and not finding.parts and finding.what not in own:
+        if not finding.forbidden and not finding.parts and finding.what not in missing_modules:
             review.append(f"{module}.py:{finding.line}: {finding.what}")
         for stage in refused:
             modules.setdefault(stage.name, set()).add(module)
@@ -89,24 +89,24 @@ def check_submission(submission: Submission, assignment: Assignment, workers: Wo
 
 
 def parts_of(assignment: Assignment) -> list[str]:
-    """All parts of torch that the manifest of an assignment names."""
+    """All parts of torch that an assignment's manifest names."""
     return sorted({part for stage in assignment.stages for part in (*stage.forbids, *stage.allows)})
 
 
 def is_forbidden(finding: Finding, stage: Stage) -> bool:
-    """Whether code of a stage must not hold this."""
+    """Whether the code of a stage must not contain this."""
     refused = finding.forbidden or any(part in stage.forbids for part in finding.parts)
     return refused and not any(part in stage.allows for part in finding.parts)
 
 
 def stages_of(module: str, scope: str, assignment: Assignment) -> list[Stage]:
-    """The stages that a line of a module belongs to: the one that writes this method, or all that use the module."""
+    """The stages that a line of a module belongs to: the stage of this function, else all that use the module."""
     writer = assignment.stage_of(f"{module}.{scope}")
     return [writer] if writer else [stage for stage in assignment.stages if module in stage.modules]
 
 
 def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
-    """The result of a stage that uses a ready-made part: no points, and the lines."""
+    """The result of a stage that uses a ready-made part: no points, and the forbidden lines."""
     first = lines[0]
     tests = [
         TestResult(
@@ -128,13 +128,13 @@ def forbidden_stage(stage: Stage, lines: list[Line]) -> StageResult:
 def _found_in(
     sources: dict[str, str], known: dict[str, Bag], parts: list[str], workers: Workers
 ) -> tuple[list[tuple[str, Finding]], list[tuple[str, str]]]:
-    """What the search gives.
+    """The findings and the copied functions.
 
     Raises:
-        Exception: if it crashed or hung, or gave an answer that is none.
+        Exception: if the search crashed, hung, or gave an invalid answer.
     """
     if isinstance(workers, PlainWorkers):  # a worker would import torch first
-        done = subprocess.run(
+        process = subprocess.run(
             python_command(COMMAND),
             input=json.dumps([sources, known, parts]),
             env=clean_environment(),
@@ -143,7 +143,7 @@ def _found_in(
             timeout=SECONDS,
             check=True,
         )
-        answer = json.loads(done.stdout)
+        answer = json.loads(process.stdout)
     else:
         student = Student(workers, Code({}, {}, ()))
         try:
@@ -151,17 +151,17 @@ def _found_in(
         finally:
             student.close()
     findings, copied = answer
-    found = [(module, _finding(*finding)) for module, finding in findings if module in sources]
-    return found, [(str(name), title) for name, title in copied if title in known]
+    valid = [(module, _finding(*finding)) for module, finding in findings if module in sources]
+    return valid, [(str(name), title) for name, title in copied if title in known]
 
 
 def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Finding:
-    """A finding of an answer, if it has its form.
+    """A finding in an answer.
 
     Raises:
-        ValueError: if it has not.
+        ValueError: if it does not have the form of one.
     """
-    texts = isinstance(parts, list) and all(isinstance(one, str) for one in (scope, what, *parts))
+    texts = isinstance(parts, list) and all(isinstance(text, str) for text in (scope, what, *parts))
     if not (isinstance(forbidden, bool) and type(line) is int and texts):
         raise ValueError("the answer of the source check is none")
     return Finding(forbidden, line, scope, what, tuple(parts))
@@ -169,9 +169,9 @@ def _finding(forbidden: Any, line: Any, scope: Any, what: Any, parts: Any) -> Fi
 
 @cache
 def known_functions(assignment_name: str) -> dict[str, Bag]:
-    """The fingerprints of functions that students have in the handout and could only copy.
+    """The fingerprints of the functions that students could copy from the handout.
 
-    These are the stand-ins of all assignments, what students write in them and their private helpers, and the
+    These are the stand-ins of all assignments (the functions that students write, and private helpers), and the
     functions of `course` that compute with the parts of a model.
     """
     known = {}

@@ -21,7 +21,7 @@ from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all
 from autograder.submissions.syntax_tree import forget
 
-FEW = 6  # sentences show whether the student's own modules work together
+FEW = 6  # this many sentences show whether the student's own modules work together
 
 
 def grade(
@@ -36,17 +36,17 @@ def grade(
     book: AnswerBook | None = None,
     on_error: Callable[[Stage, str, BaseException], None] = lambda stage, test, error: None,
 ) -> Report:
-    """Grade the stages of a submission, each in a worker of its own. Where the grader fails, that is in the report.
+    """Grade the stages of a submission, each in a worker of its own. If the grader itself fails, the report says so.
 
     Args:
         stages: the stages to grade; None means all.
         on_stage: called with each stage as soon as it is graded.
         hidden_seed: run the hidden tests too, with inputs from this seed. The points of a test are then earned by
             the visible and the hidden one together.
-        clock: limits the time of all calls of the submission together.
+        clock: limits the total time of the submission's calls.
         jobs: how many stages to grade at the same time.
-        book: the same, with what the reference gives, kept from one submission to the next. It brings its own seed.
-        on_error: called with what ended a visible test, for those that want more than the report says.
+        book: the reference's answers to the hidden tests, kept for a whole class. It brings its own seed.
+        on_error: called with the error of each failed visible test, for callers that want more than the report.
     """
     started = time.monotonic()
     if book is not None:
@@ -58,7 +58,7 @@ def grade(
     clock, looks = clock or Clock(), stages is None and bool(assignment.end_to_end)
     clock.divide(len(chosen) * (1 if book is None else 2) + looks)
     checked = check_submission(submission, assignment, workers, copies=book is not None)
-    failed: dict[str, str] = {}  # modules that cannot be imported, with the first stage that says so
+    failed: dict[str, str] = {}  # modules that cannot be imported, with the first stage that reports it
 
     def start(stage: Stage) -> StageRun:
         run = StageRun(submission, stage, assignment, workers, dict(failed), book, clock, on_error, checked)
@@ -75,13 +75,13 @@ def grade(
         if looks:
             whole = pool.submit(end_to_end, submission, assignment, workers, clock)
         if book is not None:
-            # Whatever shows a student what their code does is over before any of it sees a hidden input.
+            # All output that the student can see is finished before any of the code sees a hidden input.
             wait(futures)
             wait([whole] if whole else [])
         runs: list[StageRun] = []
         for stage, future in zip(chosen, futures, strict=True):
             run = future.result()
-            # Of stages that met the same failure at the same time, the first one says so.
+            # If several stages met the same import failure at the same time, the first one reports it.
             if any(failed.get(module) not in (None, stage.name, run.reported.get(module)) for module in stage.modules):
                 run.close()
                 run = start(stage)
@@ -97,7 +97,7 @@ def grade(
             try:
                 return run.finish()
             finally:
-                run.close()  # its memory is wanted by the next one
+                run.close()  # the next stage needs its memory
 
         for stage_result in pool.map(finish, runs):
             results.append(stage_result)
@@ -118,7 +118,7 @@ def grade(
 def end_to_end(
     submission: Submission, assignment: Assignment, workers: Workers, clock: Clock | None = None
 ) -> TestResult:
-    """Run one test with the student's own modules only. It gives no points, and has a part of the time like a stage."""
+    """Run one test with the student's own modules only. It gives no points, and gets as much time as a stage."""
     name = assignment.end_to_end
     stage = next(stage for stage in assignment.stages if name in stage.points)
     share = Share(clock or Clock())
@@ -138,8 +138,8 @@ def _with_own_modules(
     name = assignment.end_to_end
     case = stage_tests(stage)[name]
     case.few = FEW
-    # In float32 first, as in the notebooks: nothing is won with what only computes in float64. Where rounding decides
-    # between two tokens, float64 says which it is.
+    # In float32 first, as in the notebooks: code that works only in float64 does not help. If rounding decides between
+    # two tokens, float64 decides which is right.
     for dtype in ("float32", "float64"):
         case.student = Student(workers, code_of_all(submission, assignment), dtype, clock)
         try:

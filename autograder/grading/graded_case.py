@@ -1,4 +1,4 @@
-"""The base class of the graded tests: ordinary unittest test cases with the student's modules at hand."""
+"""The base class of the graded tests: ordinary unittest test cases with access to the student's modules."""
 
 import contextlib
 import math
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, wrong_form
+from autograder.diagnosis.compare_tensors import LIMITS, Incorrect, Wrong, compare, deviation, limit_for, wrong_form
 from autograder.diagnosis.wrong_elements import masked_by
 from autograder.grading.side_effects import check_forgets, check_gradients
 from autograder.grading.stored_tensors import Stored, read_tensors
@@ -20,15 +20,15 @@ from autograder.sandbox.remote_values import MODULE, Foreign, Named
 from autograder.sandbox.student_faults import Raised, StudentFault, TimedOut
 from autograder.sandbox.wire import Tuple
 
-SMALLER_SECONDS = 2.0  # for the calls of `shown_by`: what ends with a trained model need not end with another one
-MINOR = 0.1  # the share of its points that a side effect costs a part, or a test without parts
-CALLS = 8  # with dropout, beside the first, of which one has to drop something else
-# Probabilities of dropout with which it is likelier to keep an element, and to drop it; see `assert_dropout`.
+SMALLER_SECONDS = 2.0  # for calls of `shown_by`: a loop that ends with a trained model may never end with another
+MINOR = 0.1  # the share of the points that a side effect costs a part, or a test without parts
+CALLS = 8  # further calls with dropout; at least one must drop different elements
+# Dropout probabilities that practically keep, or drop, every element; see `assert_dropout`.
 KEPT, DROPPED = 0.2, 1 - 1e-13
 
 
 class Warned(NamedTuple):
-    """What a visible test only warns of: what is wrong, and whether the hidden test of the same name grades it."""
+    """A warning of a visible test: the error, and whether the hidden test of the same name grades it."""
 
     error: Incorrect | StudentFault
     graded: bool
@@ -42,22 +42,22 @@ class StageTestCase(unittest.TestCase):
     reference: Student | None = None
     seed = 0
     hidden = False
-    answers: Any = None  # of the reference, for hidden tests
-    measured: list[tuple[float, float]] | None = None  # (deviation, limit) of the checks, if somebody wants them
-    explains = True  # look for the reason of wrong numbers
-    few: int | None = None  # only so many of the stored sentences, for a look that gives no points
-    doubted: Collection[str] = ()  # functions of the stage of which a test, or a part of one, has failed
-    outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: what ended it, the checks until then
-    warnings: list[Warned]  # what the test does not judge
-    side_effect: Incorrect | None = None  # of a call whose result is right; see `minor`
-    told: set[str] | None = None  # what earlier tests of the stage have warned of; once is enough
-    checks = 0  # made so far; the number of the one that fails is part of its signature
+    answers: Any = None  # the reference's answers, for hidden tests
+    measured: list[tuple[float, float]] | None = None  # (deviation, limit) of each check, if requested
+    explains = True  # whether to look for the reason of wrong numbers
+    few: int | None = None  # use only this many stored sentences, for a run that gives no points
+    doubted: Collection[str] = ()  # functions of the stage for which a test, or a part of a test, has failed
+    outcomes: dict[str, tuple[BaseException | None, int]]  # of the parts: error, number of checks until then
+    warnings: list[Warned]  # faults that the test does not grade
+    side_effect: Incorrect | None = None  # of a call with a right result; see `minor`
+    already_warned: set[str] | None = None  # warnings of the stage's earlier tests; each is given once
+    checks = 0  # checks so far; the number of the failed check is part of its signature
 
     def stored(self, prefix: str) -> dict[str, np.ndarray]:
-        """The stored tensors whose names start with `prefix` and a slash, without that part of the name.
+        """The stored tensors whose names start with `prefix` and a slash, under the rest of their names.
 
         Raises:
-            LookupError: if there are none, and when one is asked for that is not there.
+            LookupError: if there are none, or a requested tensor is missing.
         """
         file = assignment(self.stage.assignment).expected / f"{self.stage.name}.safetensors"
         tensors, start = read_tensors(file) if file.is_file() else {}, prefix + "/"
@@ -67,10 +67,10 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """A part of the test, with points of its own in the manifest: what fails in it does not end the test.
+        """A part of the test with points of its own in the manifest: if it fails, the test goes on.
 
-        Parts do not depend on each other: what two of them need is made before the first. After a call that did not
-        end in time no further part is tried.
+        Parts do not depend on each other; compute what two parts need before the first one. After a call that timed
+        out, no further part is tried.
         """
         if name not in self.stage.parts.get(self._testMethodName, {}):
             raise LookupError(f"the manifest names no part {name!r} of {self._testMethodName}")
@@ -89,19 +89,19 @@ class StageTestCase(unittest.TestCase):
             self.outcomes[name] = (error, self.checks)
 
     def note_recipe(self, error: BaseException | None) -> None:
-        """Keep with what ended a part or the test how its last call came about."""
+        """Store with an error how to repeat the last call."""
         if isinstance(error, (Incorrect, StudentFault)) and error.recipe is None:
             error.recipe = self.student.recipe()
 
     def needs(self, *parts: str) -> None:
-        """End this part as the first of these ended, if all failed: wrong code earns nothing for what it leaves out."""
+        """Fail with the error of the first of `parts` if all failed: wrong code earns nothing for a missing effect."""
         failed = [error for error, _ in map(self.outcomes.__getitem__, parts) if error and not is_minor(error)]
         if len(failed) == len(parts):
             raise failed[0]
 
     @contextlib.contextmanager
     def minor(self) -> Iterator[None]:
-        """A side effect inside, of a call whose result is right, ends nothing and costs `MINOR` of the points."""
+        """A side effect inside, with a right result, does not end the test and costs only `MINOR` of the points."""
         try:
             yield
         except Incorrect as error:
@@ -113,11 +113,11 @@ class StageTestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def shown_by(self, smaller: Callable[[], object]) -> Iterator[None]:
-        """What fails inside is followed, for its lines, in a smaller call, if that fails alike; points do not change.
+        """If the block fails, localise the fault with a smaller call that fails alike; points do not change.
 
         Args:
-            smaller: makes that call and checks its result. It is called only for the lines of a failure, when the test
-                is over, and when it is taken down which calls are made.
+            smaller: makes the smaller call and checks its result. It runs only to localise a fault, after the test, and
+                when all calls of a test are recorded.
         """
         try:
             yield
@@ -128,31 +128,31 @@ class StageTestCase(unittest.TestCase):
             smaller()
 
     def take_smaller(self, error: BaseException) -> None:
-        """Let the recipe of what ended the test be that of the smaller call, if there is one that fails alike."""
+        """Replace the recipe of an error by that of the smaller call, if there is one and it fails alike."""
         if not isinstance(error, (Incorrect, Raised)) or error.smaller is None or error.recipe is None:
             return
-        own, code = self.student, error.recipe.code
-        before = self.checks, own.last_call, self.explains
-        self.student = own if code is own.code else own.with_code(code)
+        student, code = self.student, error.recipe.code
+        before = self.checks, student.last_call, self.explains
+        self.student = student if code is student.code else student.with_code(code)
         self.explains = False
         try:
             with self.student.aside(SMALLER_SECONDS):
                 error.smaller()
-        except (Incorrect, StudentFault) as found:
-            if type(found) is type(error):
+        except (Incorrect, StudentFault) as smaller_error:
+            if type(smaller_error) is type(error):
                 error.recipe = self.student.recipe() or error.recipe
         finally:
-            if self.student is not own:
+            if self.student is not student:
                 self.student.close()
-            self.student = own
-            self.checks, own.last_call, self.explains = before
+            self.student = student
+            self.checks, student.last_call, self.explains = before
 
     @contextlib.contextmanager
     def only_warn(self, graded: bool = True) -> Iterator[None]:
-        """What fails inside costs nothing here. The student is told, and whether the hidden test grades it.
+        """A failure inside costs nothing here. The student gets a warning that says whether the hidden test grades it.
 
         Args:
-            graded: whether the hidden test of the same name grades it; the audit looks whether that is true.
+            graded: whether the hidden test of the same name grades it; the audit checks this.
         """
         checks, call = self.checks, self.student.last_call
         try:
@@ -176,11 +176,11 @@ class StageTestCase(unittest.TestCase):
         """Fail unless `actual` is the expected tensor; see `autograder.diagnosis.compare_tensors`.
 
         Args:
-            limit: in place of the usual one, if it is larger.
-            at_most: what the limit is in no precision larger than, where something wrong is near.
+            limit: replaces the usual limit if it is larger.
+            at_most: an upper bound of the limit in every precision, for a mistake that deviates little.
         """
         self.checks += 1
-        limit = min(max(limit, LIMITS[self.student.dtype]), at_most)
+        limit = min(limit_for(expected, max(limit, LIMITS[self.student.dtype])), at_most)
         if self.measured is not None and isinstance(actual, np.ndarray) and actual.shape == expected.shape:
             self.measured.append((deviation(actual, expected, where), limit))
         if wrong := compare(name, axes, actual, expected, limit, where, groups, self.masked):
@@ -191,20 +191,20 @@ class StageTestCase(unittest.TestCase):
             raise Incorrect(wrong, self.student.last_call, actual, where, expected, axes)
 
     def masked(self) -> list[tuple[str, np.ndarray]]:
-        """What the masks of the last call concern."""
+        """The elements that the masks of the last call affect."""
         return masked_by(self.student.last_inputs)
 
     def steady(self) -> None:
-        """Fail if the last call gives something else each time or on a new object: why its result is wrong."""
+        """Fail if the last call is not reproducible, also on a new object: that explains a wrong result."""
         if self.explains and (why := CHANGING.get(self.student.changing(alike))):
             raise Incorrect(why, self.student.last_call)
 
     def part_of_scores(
         self, model: Any, shape: tuple[int, ...], name: str, axes: str, columns: np.ndarray | None = None
     ) -> Callable[..., np.ndarray]:
-        """A function like `model` that gives some columns of its scores, or the best of each row, (..., vocabulary).
+        """A function like `model` that returns some columns of the scores, or the best of each row, (..., vocabulary).
 
-        It fails unless the scores are finite numbers of this shape. The worker chooses, so that not all is sent.
+        It fails unless the scores are finite numbers of this shape. The worker selects, to send less.
         """
 
         def call(method: str | None = None, **inputs: Any) -> np.ndarray:
@@ -220,7 +220,7 @@ class StageTestCase(unittest.TestCase):
         return call
 
     def assert_form(self, actual: Any, shape: tuple[int, ...], name: str, axes: str, infinite: bool = False) -> None:
-        """Fail unless `actual` is a tensor of finite floating-point numbers of this shape, or of infinite ones too."""
+        """Fail unless `actual` is a floating-point tensor of this shape, with finite numbers unless `infinite`."""
         self.checks += 1
         counted = np.zeros(shape, dtype=bool) if infinite else None
         if wrong := wrong_form(name, axes, actual, shape, floating=True, counted=counted):
@@ -239,10 +239,10 @@ class StageTestCase(unittest.TestCase):
         """Fail with a message in the words of the student.
 
         Args:
-            actual: the wrong numbers, if there are some.
-            made_by: the submodules whose outputs the message is about, by their paths.
-            operation: what stands elsewhere than on these outputs, or than it should; nothing if it is missing.
-            recipe: how the call that shows it came about, if this was not the last one.
+            actual: the wrong numbers, if any.
+            made_by: the paths of the submodules whose outputs the message is about.
+            operation: the misplaced operation; "" if it is missing.
+            recipe: how to repeat the wrong call, if it is not the last one.
         """
         if actual is not None:
             self.steady()
@@ -258,14 +258,14 @@ class StageTestCase(unittest.TestCase):
         where: np.ndarray | None = None,
         batch: bool = True,
     ) -> bool:
-        """Warn if a call changes an argument, keeps something for the next call, or fails.
+        """Warn if a call changes an argument, keeps state for the next call, or fails.
 
         Args:
             where: the elements of the first result that count.
-            batch: whether results and arguments have a row for each sentence, so that they can be put in reverse order.
+            batch: whether results and arguments have one row per sentence, so that their order can be reversed.
 
         Returns:
-            False after a part that failed: then nothing is looked at.
+            False if a part has failed; then nothing is checked.
         """
         if passes := not any(error for error, _ in self.outcomes.values()):
             before = len(self.warnings)
@@ -285,10 +285,10 @@ class StageTestCase(unittest.TestCase):
         where: np.ndarray | None = None,
         batch: bool = True,
     ) -> bool:
-        """The same, and warn if gradients are not the slopes of the result; see `side_effects`.
+        """Warn as `warn_of_changes`, and if gradients are not the slopes of the result; see `side_effects`.
 
         Args:
-            weights: those that the model was loaded with.
+            weights: the weights that the model was loaded with.
         """
         if passes := self.warn_of_changes(model, arguments, method, where, batch):
             with self.only_warn(), self.student.unnoted():
@@ -296,12 +296,12 @@ class StageTestCase(unittest.TestCase):
         return passes
 
     def assert_chance(self, call: Callable[[], Any], where: np.ndarray | None = None) -> None:
-        """Fail if calls in training mode, of something that drops half of its elements, all give the same.
+        """Fail if all calls in training mode, with a dropout of one half, return the same result.
 
-        Of a few elements two calls drop the same ones now and then: of 8, one pair of calls in 256.
+        With few elements, two calls sometimes drop the same ones: with 8 elements, one pair of calls in 256.
 
         Args:
-            where: the elements that count, to be broadcast; all if None.
+            where: the elements that count, to be broadcast; None for all.
         """
         self.checks += 1
         first = call()
@@ -324,19 +324,19 @@ class StageTestCase(unittest.TestCase):
         axes: str,
         where: np.ndarray | None = None,
     ) -> None:
-        """Fail unless dropout stands where it should, in a new object in training mode, where it leaves no chance.
+        """Fail unless dropout is applied in the right places: a new object in training mode, without randomness.
 
         Args:
-            build: makes the object with a probability of dropout.
-            expected: "keeps" and "drops", what comes out where dropout keeps every element, which multiplies it by
-                1 / (1 - p), and where it drops every one; see `worker/deterministic_dropout.py`.
+            build: creates the object with a dropout probability.
+            expected: "keeps" and "drops": the results if dropout keeps every element, which multiplies it by
+                1 / (1 - p), and if it drops every element; see `worker/deterministic_dropout.py`.
         """
-        for done, p in (("keeps", KEPT), ("drops", DROPPED)):
+        for effect, p in (("keeps", KEPT), ("drops", DROPPED)):
             model = build(p)
             model.load_state(weights)
             model.train()
-            title = f"the output in training mode, where dropout {done} every element,"
-            self.assert_tensor(call(model.deterministic_dropout()), expected[done], title, axes, where)
+            title = f"the output in training mode, where dropout {effect} every element,"
+            self.assert_tensor(call(model.deterministic_dropout()), expected[effect], title, axes, where)
 
     def keeps_arguments(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
         """Fail if a call changes one of its arguments, tensors or lists of tensors."""
@@ -347,7 +347,7 @@ class StageTestCase(unittest.TestCase):
                 self.argument_changed(name)
 
     def argument_changed(self, name: str) -> NoReturn:
-        """Fail since the last call has changed what belongs to the caller."""
+        """Fail because the last call changed an argument."""
         why = "It works in place on what belongs to the caller."
         raise Incorrect(Wrong(f"the call changes its argument {name}", (why,)), self.student.last_call, changes=name)
 
@@ -361,7 +361,7 @@ class StageTestCase(unittest.TestCase):
         return isinstance(after, np.ndarray) and np.array_equal(after, sent)
 
     def items(self, value: Any, number: int, name: str) -> Any:
-        """Fail unless a call returned `number` values; they are given back."""
+        """Fail unless a call returned `number` values; return them."""
         self.checks += 1
         if not isinstance(value, list) or len(value) != number:
             wrong = "returns nothing: is there a `return`?" if value is None else "returned the wrong number of values"
@@ -370,22 +370,22 @@ class StageTestCase(unittest.TestCase):
 
 
 def is_minor(error: BaseException | None) -> bool:
-    """Whether what ended a test or a part is a side effect of a call whose result is right."""
+    """Whether the error is a side effect of a call with a right result."""
     return isinstance(error, Incorrect) and error.minor
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a tensor; () for anything else that came back."""
+    """The shape of a tensor; () for any other result."""
     return value.shape if isinstance(value, np.ndarray) else ()
 
 
 def as_number(value: Any) -> np.ndarray:
-    """What came back as an array; anything but a number or a tensor as one that holds no number."""
+    """A result as an array; if it is neither a number nor a tensor, an array without numbers."""
     return np.asarray(value if isinstance(value, (int, float, np.ndarray)) else str(type(value)))
 
 
 def alike(value: Any, other: Any) -> bool:
-    """Whether two results of a call are the same; objects that stay in the worker are."""
+    """Whether two results of a call are equal; objects that stay in the worker always are."""
     if isinstance(value, list):
         return isinstance(other, list) and len(value) == len(other) and all(map(alike, value, other))
     if isinstance(value, np.ndarray):
@@ -404,5 +404,5 @@ def _kind(value: Any) -> str:
 
 
 def inside(lengths: np.ndarray, T: int | None = None) -> np.ndarray:
-    """True for the positions inside each sentence: (B,) -> (B, T), in place of T the largest length."""
+    """True for the positions inside each sentence: (B,) -> (B, T); T defaults to the largest length."""
     return np.asarray(np.arange(T or lengths.max())[None, :] < lengths[:, None])

@@ -1,4 +1,4 @@
-"""The base class of the hidden tests: the student's modules beside the reference, each in a worker of its own."""
+"""The base class of the hidden tests: the student's modules and the reference, each in a worker of its own."""
 
 import contextlib
 import hashlib
@@ -17,44 +17,44 @@ from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.remote_values import Gradients
 from autograder.sandbox.student_faults import Raised, StudentFault
 
-# What torch says of a result that works in place on what a backward pass needs; its values are right all the same.
+# torch's messages if a result needed by the backward pass is changed in place; the result itself is right.
 IN_PLACE = ("modified by an inplace operation", "being used in an in-place operation")
-SHARP = 2.0  # more peaked attention shows mistakes better
+SHARP = 2.0  # sharper attention shows mistakes more clearly
 
 
 class ReferenceFault(Exception):
-    """The reference did not give a result: a fault of the grader, not of the student."""
+    """The reference did not return a result: a fault of the grader, not of the student."""
 
 
 @dataclass(frozen=True)
 class Twins:
-    """The same object of the student and of the reference, with the same weights."""
+    """The same object in the student's and in the reference's worker, with the same weights."""
 
     student: ObjectProxy
-    reference: Any  # only for `right`: when the answers are known already, there is no such object
+    reference: Any  # only for `right`: if the answers are known already, there is no such object
 
 
 class HiddenTestCase(StageTestCase):
-    """A hidden test. It has the name of the visible test whose points it guards."""
+    """A hidden test. It has the name of the visible test with which it shares the points."""
 
     hidden = True
-    given: tuple[str, ...] = ()  # endings of the names of buffers that are no random numbers
-    answers: Answers | None = None  # if they are known already
-    recorded: Answers | None = None  # takes the answers down
-    beside_only = False  # leave out the checks of the student's code alone
+    given: tuple[str, ...] = ()  # name endings of buffers that are not random
+    answers: Answers | None = None  # if already known
+    recorded: Answers | None = None  # records the answers
+    beside_only = False  # skip the checks of the student's code alone
 
     def setUp(self) -> None:
         self.begin("")
 
     def begin(self, part: str) -> None:
-        """What comes is a part of the test, with random numbers and answers of its own; "" is what is in none."""
+        """Begin a part of the test, with random numbers and answers of its own; "" is everything outside the parts."""
         self.current, self.asked = part, 0
         # numpy's PCG64 gives the same numbers on every processor.
         self.rng = np.random.Generator(np.random.PCG64(self.derived(part)))
 
     def derived(self, purpose: str) -> int:
-        """A number for a purpose within this test. What reaches a worker, or numbers that were drawn from it, must
-        say nothing about the seed and the other tests: SHA-256 cannot be computed backwards.
+        """A number for a purpose within this test. Numbers that reach a worker, or are drawn from such a number, must
+        not reveal the seed or the other tests: SHA-256 cannot be inverted.
         """
         text = f"{self.seed} {self._testMethodName} {purpose}".rstrip()
         return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
@@ -73,11 +73,11 @@ class HiddenTestCase(StageTestCase):
         return self.rng.standard_normal(shape)
 
     def transposed(self, *shape: int) -> np.ndarray:
-        """The same, but in memory the last two axes stand the other way round."""
+        """The same, but with the last two axes swapped in memory."""
         return self.random(*shape[:-2], shape[-1], shape[-2]).swapaxes(-1, -2)
 
     def pick(self, *values: int) -> int:
-        """One of some numbers."""
+        """A randomly picked value."""
         return values[int(self.rng.integers(len(values)))]
 
     def sizes(self, number: int, low: int = 4, high: int = 9) -> list[int]:
@@ -85,7 +85,7 @@ class HiddenTestCase(StageTestCase):
         return [int(size) for size in low + self.rng.permutation(high - low + 1)[:number]]
 
     def lengths(self, B: int, T: int) -> np.ndarray:
-        """Random lengths of B sentences. One is T, and if there are others, one is shorter."""
+        """Random lengths of B sentences: one is T, and another one is shorter if there are several."""
         lengths = self.rng.integers(1, T + 1, size=B)
         lengths[0] = T
         lengths[1:2] = self.rng.integers(1, max(T, 2))
@@ -95,15 +95,15 @@ class HiddenTestCase(StageTestCase):
         """The padding mask of these lengths, (B, T): 0 inside, 1 beyond the length."""
         return (np.arange(T) >= lengths[:, None]).astype(np.int64)
 
-    def seed_student(self, what: str) -> None:
-        """Start the random numbers of the student's worker anew, for a purpose; see `derived`."""
-        self.student.seed(self.derived(f"{self.current} {what}") % 2**56)
+    def seed_student(self, purpose: str) -> None:
+        """Seed the random numbers of the student's worker for this purpose; see `derived`."""
+        self.student.seed(self.derived(f"{self.current} {purpose}") % 2**56)
 
     def in_turn(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """Lengths and attention masks of a short, a long, another short batch, and the first again.
+        """Lengths and attention masks of a short, a long, another short batch, and the first one again.
 
-        In calls of one object nothing may be kept from one to the next. The masks of the two short ones differ in
-        every row but allow the first key; a short batch has 2 sentences of up to 3 positions.
+        Calls of one object must not depend on earlier calls. The two short masks differ in every row but allow the
+        first key; a short batch has 2 sentences of up to 3 positions.
         """
         mask = self.rng.choice((0, 1), size=(1, 3, 3)) * (np.arange(3) > 0)
         long = np.array([4, 9, 6]), self.rng.choice((0, 1), size=(1, 9, 9)) * (np.arange(9) > 0)
@@ -113,10 +113,10 @@ class HiddenTestCase(StageTestCase):
     # The student beside the reference
 
     def right(self, run: Callable[[Any], Any], subject: Any, given: Any = None) -> Any:
-        """What the reference gives.
+        """The reference's result.
 
         Args:
-            given: what `run` takes from the student's results, if it does that.
+            given: the student's results that `run` uses, if any.
         """
         if self.answers is not None:
             answers = self.answers.get(self.current, [])
@@ -136,11 +136,11 @@ class HiddenTestCase(StageTestCase):
         return value
 
     def both(self, build: Callable[[Student], Any]) -> Twins:
-        """An object of the student and of the reference, as the constructor leaves it."""
+        """An object of the student and of the reference, as constructed."""
         return Twins(build(self.student), self.right(build, self.reference))
 
     def twins(self, build: Callable[[Student], Any]) -> Twins:
-        """An object of the student and of the reference with the same random weights."""
+        """An object of the student and one of the reference, with the same random weights."""
         twins = self.both(build)
         self.load(twins, self.weights(twins.reference))
         return twins
@@ -157,7 +157,7 @@ class HiddenTestCase(StageTestCase):
         self.right(lambda reference: reference.load_state(weights), twins.reference)
 
     def weights(self, reference: Any) -> dict[str, np.ndarray]:
-        """Random weights: sharp attention, layer norms that differ. What is `given` is the reference's."""
+        """Random weights: sharp attention, varied layer norms. Buffers named in `given` come from the reference."""
         shapes = self.right(lambda reference: reference.shapes(), reference)
         given = {name for name in shapes if name.endswith(self.given)}
         values = self.right(lambda reference: {name: reference.attribute(name) for name in given}, reference)
@@ -187,7 +187,7 @@ class HiddenTestCase(StageTestCase):
         limit: float = 0.0,
         at_most: float = math.inf,
     ) -> np.ndarray:
-        """Fail unless a call gives the same tensor as with the reference; it is given back."""
+        """Fail unless a call returns the same tensor as with the reference; return it."""
         actual: np.ndarray = call(twins.student)
         self.assert_tensor(actual, self.right(call, twins.reference), name, axes, where, limit, at_most=at_most)
         return actual
@@ -195,7 +195,7 @@ class HiddenTestCase(StageTestCase):
     def unchanged(
         self, after: Any, before: np.ndarray, wrong: str, name: str, axes: str, where: np.ndarray | None = None
     ) -> None:
-        """Fail with the words `wrong` if two results of the student differ that must be the same."""
+        """Fail with the message `wrong` if two results of the student differ although they must be equal."""
         self.checks += 1
         if self.beside_only:
             return
@@ -213,8 +213,8 @@ class HiddenTestCase(StageTestCase):
         """Fail unless gradients flow back to all inputs and parameters as in the reference.
 
         Args:
-            output: the gradient at the output of the call, or at each of several; zero where that does not count.
-            axes: those of the inputs.
+            output: the gradient of the call's output, or of each output; zero at elements that do not count.
+            axes: the axes of the inputs.
         """
 
         def differentiate(model: ObjectProxy) -> Gradients:
@@ -232,27 +232,27 @@ class HiddenTestCase(StageTestCase):
         return actual
 
     def same_gradient(self, name: str, actual: Any, expected: np.ndarray | None, axes: str) -> None:
-        """Fail unless a gradient is right. None, for what is not part of the computation, stands for zero."""
+        """Fail unless a gradient is right. None means zero: the parameter takes no part in the computation."""
         largest = 0.0 if expected is None else float(np.abs(expected).max())
         if actual is None and largest > 0:
             self.wrong(f"no gradient reaches {name}", "Does the computation leave the graph (.detach(), .data, ...)?")
         if actual is None:
             return
         expected = np.zeros_like(actual) if expected is None else expected
-        # Rounding grows with the size of a gradient, and a sum over many positions that cancel out keeps it.
+        # Rounding errors grow with the gradient's size, and remain in a sum over many positions that cancels out.
         limit = 10 * LIMITS[self.student.dtype] * max(1.0, largest)
         self.assert_tensor(actual, expected, f"the gradient of {name}", axes, limit=limit)
 
     def keeps_arguments(self, model: Any, arguments: Mapping[str, Any], method: str | None = None) -> None:
-        """Find out whether a call changes its arguments, which costs little; see `minor`."""
+        """Check whether a call changes its arguments; this costs few points, see `minor`."""
         if not self.beside_only:
             with self.minor():
                 super().keeps_arguments(model, arguments, method)
 
     def differentiated(self, call: Callable[[], Gradients], right: Gradients) -> Gradients:
-        """What differentiating gives; the right gradients where autograd refuses, since tensors are changed in place.
+        """The gradients of a call; the right ones if autograd refuses because a tensor was changed in place.
 
-        That is a side effect: the result is right. It costs little; see `minor`.
+        That is a side effect: the result is right. It costs few points; see `minor`.
         """
         try:
             return call()

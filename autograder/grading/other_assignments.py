@@ -1,17 +1,17 @@
-"""How the assignments stand that are not graded now, as far as the text of the modules tells."""
+"""The state of the assignments that are not being graded, as far as the modules' text shows it."""
 
 from autograder.manifest import Assignment, Stage, assignments, broken
 
 
 def others(chosen: Assignment) -> str:
     """The other assignments in one line."""
-    lines = [f"{one.name} ({standing(one)})" for one in assignments().values() if one.name != chosen.name]
+    lines = [f"{other.name} ({standing(other)})" for other in assignments().values() if other.name != chosen.name]
     lines += [f"{name} (its manifest is wrong: {error})" for name, error in broken().items()]
     return f"Not graded now: {', '.join(lines)}; python grade.py --assignment NAME grades them."
 
 
 def standing(assignment: Assignment) -> str:
-    """How many stages of the students' folder have nothing left of the stub."""
+    """How many stages in the students' folder contain nothing of the stub any more."""
     written = sum(not _unwritten(assignment, stage) for stage in assignment.stages)
     return f"{written} of {len(assignment.stages)} stages written" if written else "not started"
 

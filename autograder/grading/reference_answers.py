@@ -1,4 +1,4 @@
-"""What the reference gives in the hidden tests of one seed: found out once, used for a whole class."""
+"""The reference's results in the hidden tests of one seed: computed once, used for a whole class."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 
-# By the parts of a test: (what a call took from the student's results, the value), in the order of the calls.
+# By part of the test: (the student's results that a call used, the value), in the order of the calls.
 Answers = dict[str, list[tuple[Any, Any]]]
 
 
 class AnswerBook:
-    """The answers of the reference to the hidden tests of one seed.
+    """The reference's answers to the hidden tests of one seed.
 
-    Which calls a hidden test makes does not depend on the student's code, as far as it gets. So a test of the
-    reference against itself makes all of them.
+    The calls of a hidden test do not depend on the student's code, until the test ends. So a test of the reference
+    against itself makes all calls.
 
     Args:
-        ahead: find the answers out before a test is run, which pays off for a class. Otherwise the reference is asked
-            in the test itself.
+        ahead: record the answers before a test is run, which pays off for a class. Otherwise the test asks the
+            reference itself.
     """
 
     def __init__(self, assignment: Assignment, workers: Workers, hidden_seed: int, ahead: bool = True) -> None:
@@ -29,7 +29,7 @@ class AnswerBook:
         self._answers: dict[tuple[str, str], Answers | None] = {}
 
     def of(self, stage: Stage, test: str, dtype: str) -> Answers | None:
-        """The answers of one test; None if the reference has to be asked itself, since it fails its own test."""
+        """The answers of one test; None if the reference must be asked in the test, since it fails its own test."""
         if (test, dtype) not in self._answers:
             self._answers[test, dtype] = self._record(stage, test, dtype)
         return self._answers[test, dtype]

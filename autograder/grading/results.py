@@ -1,19 +1,19 @@
-"""The results of grading: plain data, from which every report is made."""
+"""The results of grading: plain data for all reports."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from autograder.diagnosis.line_verdict import LineMark, LineVerdict
 
-# What can become of a test. "fault" is a failure of the grader itself, never of the student.
+# The possible outcomes of a test. "fault" is a failure of the grader itself, never of the student.
 STATUSES = ("passed", "failed", "not started", "error", "timed out", "no file", "forbidden", "blocked", "fault")
 
-NOT_JUDGED = "not judged"  # what the message of a part begins with that needs another one, which failed
+NOT_JUDGED = "not judged"  # the message of a part begins with this if it needs another part, which failed
 
 
 @dataclass(frozen=True)
 class PartResult:
-    """The outcome of a part of a test that has points of its own."""
+    """The outcome of a part of a test, with points of its own."""
 
     name: str
     status: str
@@ -31,41 +31,41 @@ class TestResult:
 
     stage: str
     name: str
-    title: str  # what the test is about, in a sentence
+    title: str  # the topic of the test, in a sentence
     status: str
     points: float
     max_points: float
     message: str = ""  # one line: what was wrong
     details: tuple[str, ...] = ()  # where, expected and got, what to do
-    mistake: str = ""  # id of the known mistake that it looks like
+    mistake: str = ""  # id of the known mistake that explains the failure
     hints: tuple[str, ...] = ()  # what the mistake looks like, where to read again
-    hidden: bool = False  # whether a hidden test gave this outcome; then the message is for instructors only
+    hidden: bool = False  # whether a hidden test decided the outcome; then the message is for instructors only
     printed: str = ""  # what the student's code printed
     seconds: float = 0.0
-    reviewed: str = ""  # what the staff said about it, or how they changed its points
-    parts: tuple[PartResult, ...] = ()  # of a test that has some; the message above is that of the first that failed
-    pointed: tuple[str, ...] = ()  # which lines are right and which is the first that is not, in sentences
+    reviewed: str = ""  # the staff's comment, or their change of the points
+    parts: tuple[PartResult, ...] = ()  # if it has parts, the message above is that of the first failed part
+    pointed: tuple[str, ...] = ()  # which lines are right and which one is the first wrong line, in sentences
     marks: tuple[LineMark, ...] = ()  # the same, line by line
     short: str = ""  # the details in one line
-    fault_step: str = ""  # the named step that the first wrong line should make
-    places: tuple[tuple[str, int], ...] = ()  # file and line of an exception, an unwritten function, a forbidden part
+    fault_step: str = ""  # the named step that the first wrong line should compute
+    places: tuple[tuple[str, int], ...] = ()  # file and line of an exception, a stub, a forbidden part
 
     def pointing(self, verdict: LineVerdict) -> "TestResult":
-        """This outcome with what is said of lines."""
+        """This outcome with a verdict on lines."""
         return replace(self, pointed=verdict.pointed, marks=verdict.marks, fault_step=verdict.step)
 
     def guarded_by(self, hidden: "TestResult") -> "TestResult":
-        """This outcome of a visible test together with that of the hidden test that guards its points.
+        """This outcome of a visible test combined with the hidden test that guards its points.
 
-        A part is earned if both earn it. What is told is what the visible test says, as long as it says something.
+        A part earns its points if it passes in both tests. The messages are those of the visible test, if it failed.
         """
         if not self.parts or hidden.status == "fault":
             return hidden
         others = {part.name: part for part in hidden.parts}
         parts = tuple(others.get(part.name, part) if part.status == "passed" else part for part in self.parts)
-        told = hidden if self.status == "passed" else self
+        shown = hidden if self.status == "passed" else self
         seconds = self.seconds + hidden.seconds
-        return replace(told, parts=parts, points=sum(part.points for part in parts), seconds=seconds)
+        return replace(shown, parts=parts, points=sum(part.points for part in parts), seconds=seconds)
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,12 @@ class StageResult:
     title: str
     extra_credit: bool
     tests: tuple[TestResult, ...]
+    adjustment: float = 0.0  # points that the staff added to the sum of the tests, or took from it
+    comments: tuple[str, ...] = ()  # of the staff on this stage, for the student
 
     @property
     def points(self) -> float:
-        return sum(test.points for test in self.tests)
+        return sum(test.points for test in self.tests) + self.adjustment
 
     @property
     def max_points(self) -> float:
@@ -95,12 +97,12 @@ class Report:
     submission: str
     stages: tuple[StageResult, ...]
     seconds: float
-    hidden_seed: int | None = None  # of the hidden tests, if they were run; the same seed gives the same inputs
+    hidden_seed: int | None = None  # of the hidden tests, if they ran; the same seed gives the same inputs
     end_to_end: TestResult | None = None  # a test with the student's own modules only, without points
-    confined: bool | None = None  # whether the workers were confined; None where it is the student's own run
-    review: tuple[str, ...] = ()  # what an instructor should look at; students do not see it
-    comments: tuple[str, ...] = ()  # of the staff, for the student
-    files: tuple[str, ...] = ()  # which files count and which were not read, for the student
+    confined: bool | None = None  # whether the workers were confined; None if students graded themselves
+    review: tuple[str, ...] = ()  # notes for the instructor; hidden from students
+    comments: tuple[str, ...] = ()  # from the staff, for the student
+    files: tuple[str, ...] = ()  # which files count and which were ignored, for the student
 
     @property
     def tests(self) -> tuple[TestResult, ...]:
@@ -132,10 +134,10 @@ def to_json(report: Report) -> dict[str, Any]:
 
 
 def from_json(entry: dict[str, Any]) -> Report:
-    """The report of such an object.
+    """The report in such an object.
 
     Raises:
-        KeyError, TypeError: if it is not one.
+        KeyError, TypeError: if it is not a report.
     """
 
     def test(fields: dict[str, Any]) -> TestResult:
@@ -146,7 +148,8 @@ def from_json(entry: dict[str, Any]) -> Report:
         return TestResult(**{**fields, **lists, "parts": parts, "marks": marks, "places": places})
 
     def stage(fields: dict[str, Any]) -> StageResult:
-        return StageResult(**{**fields, "tests": tuple(map(test, fields["tests"]))})
+        lists = {"tests": tuple(map(test, fields["tests"])), "comments": tuple(fields.get("comments", ()))}
+        return StageResult(**{**fields, **lists})
 
     end_to_end = test(entry["end_to_end"]) if entry["end_to_end"] else None
     stages = tuple(map(stage, entry["stages"]))

@@ -1,4 +1,4 @@
-"""Run one test of a stage and turn what happens into a result."""
+"""Run one test of a stage and turn the outcome into a result."""
 
 import importlib
 import time
@@ -18,9 +18,9 @@ from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import Forbidden, Place, Raised, StudentFault, needs_booleans
 from autograder.submissions.stage_with_standins import with_standins
 
-Outcome = tuple[BaseException | None, int]  # what ended a part, and the number of checks until then
+Outcome = tuple[BaseException | None, int]  # the error that ended a part, and the number of checks until then
 NO_BOOLEANS = "A mask may come as numbers, 0 and 1. Here booleans are needed: mask != 0, or mask.bool()."
-# Of warnings: whether the hidden test of the same name grades them.
+# For warnings: whether the hidden test of the same name grades them.
 GRADED = {
     True: "This test does not grade it, but your instructor's hidden tests do.",
     False: "Nobody grades this: it costs no points.",
@@ -28,7 +28,7 @@ GRADED = {
 
 
 class Unanswered(Exception):
-    """A hidden test asks the reference for something that is not among its known answers."""
+    """A hidden test asks the reference for something that the known answers do not contain."""
 
 
 class Collector(unittest.TestResult):
@@ -58,73 +58,75 @@ def stage_tests(stage: Stage, hidden: bool = False) -> dict[str, StageTestCase]:
     kind = "hidden" if hidden else "visible"
     module = importlib.import_module(f"{package_of(stage.assignment)}.{kind}.{stage.tests}")
     suite: Any = unittest.defaultTestLoader.loadTestsFromModule(module)
-    found = {case._testMethodName: case for cases in suite for case in cases}
-    if set(found) != set(stage.points):
+    tests = {case._testMethodName: case for cases in suite for case in cases}
+    if set(tests) != set(stage.points):
         raise LookupError(f"the manifest and {module.__name__} do not name the same tests")
-    for case in found.values():
+    for case in tests.values():
         case.stage = stage
-    return {name: found[name] for name in stage.points}
+    return {name: tests[name] for name in stage.points}
 
 
 def run_test(
     name: str, case: StageTestCase, stage: Stage, alone: bool = False
 ) -> tuple[TestResult, BaseException | None]:
-    """Run one test. Gives back its result and the exception that ended it or its first part that failed, if any did.
+    """Run one test. Returns its result, and the exception that ended it or its first failed part, if any.
 
-    A function is graded with everything else of its stage in order: what fails is run again with stand-ins for what the
-    function uses of its stage, since a slip costs once. So is a test that warns of something. A hidden test that the
-    known answers of the reference do not cover is run again with the reference itself. `case.checks` is then the number
-    of the check that failed.
+    A slip costs once: if a function fails, it is graded again with stand-ins for the functions of its stage that it
+    uses. A test with warnings is repeated in the same way. A hidden test that needs more than the reference's known
+    answers is run again with the reference itself. `case.checks` is then the number of the failed check.
 
     Args:
-        alone: whether the student's own code must do without stand-ins.
+        alone: whether to run the student's own code without stand-ins.
     """
     started = time.monotonic()
     worth = stage.parts.get(name, {})
     error, printed = _outcome(case)
-    tried, ended = dict(case.outcomes), _of_parts(case, error, worth)
-    wrong = {part: stage.graded_by(name, part) for part, (found, _) in ended.items() if found is not None}
-    refused = any(isinstance(found, Forbidden) for found, _ in ended.values())  # which is no slip
-    if _is_own(error) and not alone and not refused:
+    outcomes, ended = dict(case.outcomes), _of_parts(case, error, worth)
+    wrong = {part: stage.graded_by(name, part) for part, (part_error, _) in ended.items() if part_error is not None}
+    refused = any(isinstance(part_error, Forbidden) for part_error, _ in ended.values())  # that is not a slip
+    if _no_fault(error) and not alone and not refused:
         for function in dict.fromkeys(wrong.values()):
             if (used := stage.uses.get(function)) and not case.student.import_failure:
-                behind, more = _with_code(case, with_standins(case.student.code, stage, used))
-                again = _of_parts(case, behind, worth)
-                doubted = {*case.doubted, *wrong.values()} & {*used}  # else its own code shows the same, better
-                own = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
-                if own:
-                    error, printed = behind, printed + more
-                ended |= {part: again[part] for part in own}
-                tried |= {part: case.outcomes[part] for part in own if part in case.outcomes}
+                new_error, more = _with_code(case, with_standins(case.student.code, stage, used))
+                again = _of_parts(case, new_error, worth)
+                doubted = {*case.doubted, *wrong.values()} & {*used}  # else their own tests show the failure better
+                improved = [part for part in wrong if wrong[part] == function and (doubted or not again[part][0])]
+                if improved:
+                    error, printed = new_error, printed + more
+                ended |= {part: again[part] for part in improved}
+                outcomes |= {part: case.outcomes[part] for part in improved if part in case.outcomes}
         elsewhere = stage.used_by(name) if case.warnings and not wrong else ()
-        if elsewhere:  # is what it warns of graded elsewhere?
+        if elsewhere:  # is the warning graded elsewhere?
             passing = case.checks, case.outcomes, case.warnings
             again_error, more = _with_code(case, with_standins(case.student.code, stage, elsewhere))
             printed += more
-            if any(found for found, _ in _of_parts(case, again_error, worth).values()):
+            if any(part_error for part_error, _ in _of_parts(case, again_error, worth).values()):
                 case.checks, case.outcomes, case.warnings = passing
-    case.outcomes = tried
-    last = error, case.checks  # what failed behind all parts costs nothing, but is told
-    faults = (found for found in ended.values() if not _is_own(found[0]))
-    error, case.checks = next(faults, next((found for found in ended.values() if found[0]), last))
+    case.outcomes = outcomes
+    last = error, case.checks  # a failure after all parts costs nothing, but is reported
+    faults = (outcome for outcome in ended.values() if not _no_fault(outcome[0]))
+    error, case.checks = next(faults, next((outcome for outcome in ended.values() if outcome[0]), last))
     if isinstance(error, Unanswered):
         case.answers = None
         return run_test(name, case, stage, alone)
     graded = {stage.graded_by(name, part) for part in worth or ("",)}
-    if {*case.doubted} & {*graded, *(one for function in graded for one in stage.uses.get(function, ()))}:
-        case.warnings = []  # of what has failed already
-    status, message, details = _told(error)
+    if {*case.doubted} & {
+        *graded,
+        *(used_function for function in graded for used_function in stage.uses.get(function, ())),
+    }:
+        case.warnings = []  # their cause has failed already
+    status, message, details = _described(error)
     if error is None and case.warnings:
-        told = [line for graded in (True, False) for line in _warned(case, graded)]
-        message, details = "".join(told[:1]).replace("and:", "passes, but:", 1), tuple(told[1:])
+        lines = [line for graded in (True, False) for line in _warned(case, graded)]
+        message, details = "".join(lines[:1]).replace("and:", "passes, but:", 1), tuple(lines[1:])
     earns = sum(earned(ended[part][0], points) for part, points in (worth or {"": stage.points[name]}).items())
-    if _is_own(error) and error is not None and earns == stage.points[name]:  # behind all that is graded
+    if _no_fault(error) and error is not None and earns == stage.points[name]:  # failed after everything that is graded
         status, message = "passed", f"passes, but: {message}"
-    first: dict[int, str] = {}  # the first part that an exception ended, by its id; those behind it needed that part
-    for part, (found, _) in tried.items():
-        first.setdefault(id(found), part)
+    first: dict[int, str] = {}  # the first part that an exception ended, by the exception's id; later parts need it
+    for part, (part_error, _) in outcomes.items():
+        first.setdefault(id(part_error), part)
     parts = tuple(
-        _part(part, (over := ended[part][0]), points, case.hidden, first.get(id(over), part))
+        _part(part, (ending := ended[part][0]), points, case.hidden, first.get(id(ending), part))
         for part, points in worth.items()
     )
     result = TestResult(
@@ -147,37 +149,37 @@ def run_test(
 
 
 def _warned(case: StageTestCase, graded: bool) -> list[str]:
-    """The lines of the new warnings that the hidden test grades, or of the others, and whether it does."""
-    calls: dict[str, tuple[str, ...]] = {}  # of the same warning in two calls, the first
-    before = frozenset(case.told or ())
+    """The lines of the new warnings that the hidden test grades, or does not grade, and a sentence that says so."""
+    calls: dict[str, tuple[str, ...]] = {}  # message -> lines, of the first call with this warning
+    before = frozenset(case.already_warned or ())
     for error, _ in (warning for warning in case.warnings if warning.graded == graded):
-        _, text, shown = _told(error)
+        _, text, shown = _described(error)
         if text in before:
             continue
-        if case.told is not None:
-            case.told.add(text)
+        if case.already_warned is not None:
+            case.already_warned.add(text)
         last = shown[1:] if isinstance(error, StudentFault) else shown[1:3]
         kept = (KEPT,) if KEPT in text else ()
         calls.setdefault(text.partition("\n")[0][:200], (*kept, *shown[:1], *last))
-    told = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
-    return [*told, GRADED[graded]] if told else []
+    new_lines = [line for text, lines in calls.items() for line in (f"and: {text}", *lines)]
+    return [*new_lines, GRADED[graded]] if new_lines else []
 
 
 def fault(stage: Stage, name: str, error: BaseException, hidden: bool = False) -> TestResult:
-    """The result of a test whose outcome nobody knows, since the grader itself has failed."""
-    status, message, details = _told(error)
+    """The result of a test with an unknown outcome, since the grader itself failed."""
+    status, message, details = _described(error)
     worth = stage.points[name]
     return within_budget(TestResult(stage.name, name, name, status, 0, worth, message, details, hidden=hidden))
 
 
 def faulty_stage(stage: Stage, error: BaseException) -> StageResult:
-    """The result of a stage from which an exception has escaped."""
+    """The result of a stage in which the grader raised an exception."""
     tests = tuple(fault(stage, name, error) for name in stage.points)
     return StageResult(stage.name, stage.number, stage.title, stage.extra_credit, tests)
 
 
 def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
-    """Run a test once: what ended it, and what was printed. `case` has the outcomes of its parts."""
+    """Run a test once: the error that ended it, and the printed text. `case` then holds the outcomes of its parts."""
     collector = Collector()
     case.checks, case.outcomes, case.warnings, case.side_effect = 0, {}, [], None
     case.run(collector)
@@ -186,48 +188,48 @@ def _outcome(case: StageTestCase) -> tuple[BaseException | None, str]:
 
 
 def _with_code(case: StageTestCase, code: Code) -> tuple[BaseException | None, str]:
-    """The same with other code, in a worker of its own."""
-    own = case.student
-    case.student = own.with_code(code)
+    """Run a test once with other code, in a worker of its own."""
+    student = case.student
+    case.student = student.with_code(code)
     try:
         return _outcome(case)
     finally:
         case.student.close()
-        case.student = own
+        case.student = student
 
 
 def _of_parts(case: StageTestCase, error: BaseException | None, worth: Mapping[str, float]) -> dict[str, Outcome]:
-    """What ended each part of a test, or, by the name "", a test without parts.
+    """The outcome of each part of a test; of a test without parts, under the name "".
 
-    What ended the whole test ended all parts that had not been tried; a fault of the grader says nothing about any.
+    An error of the whole test counts for all parts that were not tried; a fault of the grader counts for every part.
     """
     missing = sorted(worth.keys() - case.outcomes.keys())
     if missing and error is None and case.few is None and not case.hidden:
         error = LookupError(f"{case.id()} has no part {', '.join(missing)}, which the manifest names")
-    known = case.outcomes if _is_own(error) else {}
+    known = case.outcomes if _no_fault(error) else {}
     return {part: known.get(part, (error, case.checks)) for part in worth or ("",)}
 
 
-FEW = 2  # stored sentences, where a test takes long
+FEW = 2  # stored sentences for tests that take long
 
 
 def gets_further(
     case: StageTestCase, error: BaseException, checks: int, student: Student, to_its_end: bool = False
 ) -> tuple[bool, str]:
-    """Whether a test that failed passes, with another student, the check that failed. `case` is left as it is.
+    """Whether a failed test passes its failed check with another student. `case` is restored afterwards.
 
-    A test whose call has a smaller one looks at a few sentences only.
+    A test whose call has a smaller version uses only a few sentences.
 
     Args:
-        error: what ended the test, or its first part that failed.
-        checks: the number of that check.
-        to_its_end: whether all checks behind that one have to be passed, too, and the parts that failed alike.
+        error: what ended the test, or its first failed part.
+        checks: the number of the failed check.
+        to_its_end: whether all later checks must pass too, and all parts that failed in the same way.
 
     Returns:
-        whether it does, and a part of the test that passed before and fails with that student.
+        whether it does, and a part of the test that passed before and now fails.
     """
-    own, kept, few = case.student, (case.checks, case.outcomes, case.warnings), case.few
-    part = next((name for name, (found, _) in case.outcomes.items() if found is error), "")
+    before, results_before, few = case.student, (case.checks, case.outcomes, case.warnings), case.few
+    part = next((name for name, (part_error, _) in case.outcomes.items() if part_error is error), "")
     case.student = student
     if isinstance(error, (Incorrect, StudentFault)) and error.smaller is not None:
         case.few = FEW
@@ -235,52 +237,56 @@ def gets_further(
         outcome, _ = _outcome(case)
         now, reached = case.outcomes.get(part, (outcome, case.checks))
         passes = now is None or (isinstance(now, Incorrect) and reached > checks and not to_its_end)
-        alike = [name for name, (found, _) in kept[1].items() if to_its_end and _told(found)[:2] == _told(error)[:2]]
+        alike = [
+            name
+            for name, (was, _) in results_before[1].items()
+            if to_its_end and _described(was)[:2] == _described(error)[:2]
+        ]
         passes = passes and not any(case.outcomes.get(name, (None, 0))[0] for name in alike)
-        passed = {name for name, (found, _) in kept[1].items() if found is None}
-        breaks = next((name for name, (found, _) in case.outcomes.items() if name in passed and found), "")
+        passed = {name for name, (part_error, _) in results_before[1].items() if part_error is None}
+        breaks = next((name for name, (part_error, _) in case.outcomes.items() if name in passed and part_error), "")
         return passes, breaks
     finally:
-        case.student, case.few = own, few
-        case.checks, case.outcomes, case.warnings = kept
+        case.student, case.few = before, few
+        case.checks, case.outcomes, case.warnings = results_before
 
 
 def passes(case: StageTestCase, student: Student) -> bool:
-    """Whether a test passes with another student, or it is not known. `case` is left as it is."""
-    own, kept = case.student, (case.checks, case.outcomes, case.warnings)
+    """Whether a test passes with another student, or the outcome is unknown. `case` is restored afterwards."""
+    before, results_before = case.student, (case.checks, case.outcomes, case.warnings)
     case.student = student
     try:
         error, _ = _outcome(case)
-        ended = [error, *(one for one, _ in case.outcomes.values())]
-        return not any(isinstance(one, (Incorrect, Raised)) for one in ended)
+        ended = [error, *(part_error for part_error, _ in case.outcomes.values())]
+        return not any(isinstance(part_error, (Incorrect, Raised)) for part_error in ended)
     finally:
-        case.student = own
-        case.checks, case.outcomes, case.warnings = kept
+        case.student = before
+        case.checks, case.outcomes, case.warnings = results_before
 
 
-def _is_own(error: BaseException | None) -> bool:
-    """Whether a test ended without a fault of the grader."""
+def _no_fault(error: BaseException | None) -> bool:
+    """Whether the grader itself did not fail in a test."""
     return error is None or isinstance(error, (Incorrect, StudentFault))
 
 
 def _part(name: str, error: BaseException | None, points: float, hidden: bool, first: str) -> PartResult:
-    status, message, _ = _told(error)
+    status, message, _ = _described(error)
     message = message if error is None or first == name else f"{NOT_JUDGED}, since it needs: {first}"
     return PartResult(name, status, earned(error, points), points, message, hidden)
 
 
 def earned(error: BaseException | None, points: float) -> float:
-    """What a test or a part earns that ended so."""
+    """The points of a test or part with this outcome."""
     return points if error is None else round((1 - MINOR) * points, 2) if is_minor(error) else 0
 
 
-def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
-    """The status, the message and the details of what ended a test."""
+def _described(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
+    """The status, message and details of an outcome."""
     if error is None:
         return "passed", "", ()
     if isinstance(error, StudentFault):
         details = [f"called    {error.call}"] if error.call else []
-        # Where it began, which may be what called something wrongly, and where it ended.
+        # The first line, where a wrong call may have begun, and the last three.
         details += [_line(place) for place in (*error.where[:-3][:1], *error.where[-3:])]
         details += [f"shapes    {place.shapes}" for place in error.where[-1:] if place.shapes]
         details += [NO_BOOLEANS] if needs_booleans(error) else []
@@ -292,14 +298,14 @@ def _told(error: BaseException | None) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _short(error: BaseException | None) -> str:
-    """The details of what ended a test in one line: the numbers, or the line that raised an exception."""
+    """The details of an outcome in one line: the numbers, or the line that raised an exception."""
     if isinstance(error, Incorrect):
         return error.wrong.short
     return _line(error.where[-1]) if isinstance(error, StudentFault) and error.where else ""
 
 
 def _places(error: BaseException | None) -> tuple[tuple[str, int], ...]:
-    """The line of the student's code at which an exception ended a test."""
+    """The student's line at which an exception ended a test."""
     where = error.where[-1:] if isinstance(error, StudentFault) else ()
     return tuple((place.file, place.line) for place in where if place.line)
 

@@ -1,8 +1,8 @@
-"""What a call must not do beside computing its result: keep something for the next call, or cut the gradients off.
+"""What a call must not do: keep state for the next call, or cut off the gradients.
 
-Both are checked without stored values. The sentences of a batch do not know each other, so the same batch in reverse
-order has the same results in reverse order, unless something of the first call is left. And a gradient is a slope: it
-says by how much the results change when inputs and weights do, which two more calls show.
+Both are checked without stored values. The sentences of a batch are independent, so the reversed batch has the reversed
+results, unless the first call has left some state. And a gradient is a slope: it says how much the results change with
+inputs and weights, which two more calls show.
 """
 
 import functools
@@ -13,15 +13,15 @@ import numpy as np
 
 from autograder.diagnosis.compare_tensors import LIMITS, compare_own
 
-STEP = 1e-4  # by which inputs and weights are moved
-SHARE = 0.02  # of the length of the gradient; correct code stays below 0.002, also where it computes in float32
+STEP = 1e-4  # how far inputs and weights are moved
+SHARE = 0.02  # share of the gradient's length; correct code stays below 0.002, even in float32
 OTHER = "a second call, with the same batch in reverse order, gives other results"
 KEPT_WHY = "Is something kept from call to call: on self, in a variable of the module, in a default argument?"
 CUT_WHY = "does the computation leave the graph (.detach(), ...)?"
 
 
 class Case(Protocol):
-    """What is needed of a test case."""
+    """The parts of a test case that are needed here."""
 
     student: Any
     checks: int
@@ -30,7 +30,7 @@ class Case(Protocol):
 
 
 def _readable(check: Callable[..., None]) -> Callable[..., None]:
-    """A check that fails, and does not break, where a worker answers with what does not fit together."""
+    """A check that fails, instead of raising an error, if a worker's answers do not fit together."""
 
     @functools.wraps(check)
     def run(case: Case, *args: Any, **kwargs: Any) -> None:
@@ -46,13 +46,15 @@ def _readable(check: Callable[..., None]) -> Callable[..., None]:
 def check_forgets(
     case: Case, call: Callable[..., Any], arguments: Mapping[str, Any], where: np.ndarray | None = None
 ) -> None:
-    """Fail unless a second call, with the batch in reverse order, gives the first results in reverse order.
+    """Fail unless a second call, with the batch in reverse order, returns the first results in reverse order.
 
     Args:
         where: the elements of the first result that count.
     """
     first = _tensors(call(**arguments))
-    if any(np.isnan(result).any(where=True if where is None or n else where) for n, result in enumerate(first)):
+    if any(
+        np.isnan(result).any(where=True if where is None or number else where) for number, result in enumerate(first)
+    ):
         case.wrong("the output holds NaN")
     rows = len(first[0]) if first and first[0].ndim else 1
     second = _tensors(call(**{name: _reversed(value, rows) for name, value in arguments.items()}))
@@ -68,7 +70,7 @@ def check_forgets(
             if not np.array_equal(after, right):
                 case.wrong(OTHER, KEPT_WHY)
             continue
-        # -inf for what is cut off is a number like others.
+        # -inf, for masked scores, is an ordinary value.
         infinite = np.isinf(right) & (after == right) if np.shape(after) == right.shape else False
         after, right = (np.where(infinite, 0, result) for result in (after, right))
         if wrong := compare_own("the second result", axes, after, right, limit, counted):
@@ -87,22 +89,22 @@ def check_gradients(
     """Fail unless the gradients of all inputs and weights are the slopes of the result.
 
     Args:
-        weights: those that the model was loaded with. Without them only inputs are moved.
+        weights: the weights that the model was loaded with. Without them, only inputs are moved.
         where: the elements of the first result that count.
     """
     call = getattr(model, method) if method else model
-    chance = np.random.Generator(np.random.PCG64(1))
-    # All ones would not do: the sum of what a layer norm gives does not depend on its input.
-    outputs = [chance.standard_normal(output.shape) for output in _tensors(call(**arguments))]
+    rng = np.random.Generator(np.random.PCG64(1))
+    # Ones would not do: the sum over a layer norm's output does not depend on its input.
+    outputs = [rng.standard_normal(output.shape) for output in _tensors(call(**arguments))]
     if where is not None:
         outputs[0] = outputs[0] * where
-    found = model.gradients(outputs, **({"method": method} if method else {}), **arguments)
+    computed = model.gradients(outputs, **({"method": method} if method else {}), **arguments)
     inputs = [name for name, value in arguments.items() if getattr(value, "dtype", None) == np.float64]
-    gradients: dict[str, Any] = dict(zip(inputs, found.inputs, strict=False))
-    learned = {name: value for name, value in (weights or {}).items() if name in found.parameters}
-    gradients |= {name: found.parameters[name] for name in learned}
+    gradients: dict[str, Any] = dict(zip(inputs, computed.inputs, strict=False))
+    learned = {name: value for name, value in (weights or {}).items() if name in computed.parameters}
+    gradients |= {name: computed.parameters[name] for name in learned}
     moved = {name: arguments[name] for name in inputs} | learned
-    steps = {name: chance.standard_normal(value.shape) for name, value in moved.items()}
+    steps = {name: rng.standard_normal(value.shape) for name, value in moved.items()}
 
     def total(names: Mapping[str, Any], by: float) -> float:
         changed = {name: value + by * steps[name] if name in names else value for name, value in moved.items()}
@@ -115,9 +117,9 @@ def check_gradients(
     def is_wrong(names: Mapping[str, Any]) -> bool:
         slope = (total(names, STEP) - total(names, -STEP)) / (2 * STEP)
         known = [(gradients[name], steps[name]) for name in names if isinstance(gradients[name], np.ndarray)]
-        told = sum(float((gradient * step).sum()) for gradient, step in known)
+        expected = sum(float((gradient * step).sum()) for gradient, step in known)
         length = float(np.sqrt(sum((gradient**2).sum() for gradient, _ in known)))
-        return not abs(slope - told) <= SHARE * max(length, abs(slope), 0.1)
+        return not abs(slope - expected) <= SHARE * max(length, abs(slope), 0.1)
 
     case.checks += 1
     try:
@@ -127,7 +129,7 @@ def check_gradients(
     finally:
         if weights:
             model.load_state(weights)
-    call(**arguments)  # which is followed for its line
+    call(**arguments)  # this call is traced to find the line
     gradient = gradients.get(name or "")
     if name is None:
         case.wrong(f"the gradients of {' and '.join(moved)} together are not right: {CUT_WHY}")
@@ -139,14 +141,14 @@ def check_gradients(
 
 
 def _tensors(value: Any) -> list[np.ndarray]:
-    """All tensors of a result, those in lists of lists too."""
+    """All tensors of a result, also in nested lists."""
     if isinstance(value, list):
         return [tensor for part in value for tensor in _tensors(part)]
     return [value] if isinstance(value, np.ndarray) else []
 
 
 def _reversed(value: Any, rows: int) -> Any:
-    """An argument with its batch in reverse order; what has no row for each sentence stays as it is."""
+    """An argument with its batch in reverse order; arguments without one row per sentence stay unchanged."""
     if isinstance(value, list):
         return [_reversed(part, rows) for part in value]
     return value[::-1].copy() if isinstance(value, np.ndarray) and value.ndim and len(value) == rows else value

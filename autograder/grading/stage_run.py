@@ -1,12 +1,13 @@
-"""One stage of a submission: its visible tests, and then, when all other stages have had theirs, its hidden ones."""
+"""One stage of a submission: its visible tests, then, after the visible tests of all stages, its hidden tests."""
 
 import contextlib
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from autograder.diagnosis.compare_tensors import Incorrect
+from autograder.diagnosis.compare_tensors import Incorrect, is_infinite
 from autograder.diagnosis.mistake_signatures import Signature, signature
 from autograder.grading.find_mistakes import find_mistakes, with_mistake
 from autograder.grading.finite_fills import shown_finite
@@ -32,12 +33,13 @@ FILLED = (
     "The NaN is a consequence: you fill with -inf, and where a mask leaves a query no key, the softmax divides 0 by 0. "
     "With a large finite number instead, your result is exactly that of this mistake."
 )
-STRICT = False  # whether an error of what only explains is raised, as in the tests of the grader
+PRECISION = re.compile(r"\bfloat32\b|\bfinfo\b|\.float\(")
+STRICT = False  # whether errors in explanations are raised, as in the grader's own tests
 
 
 @contextlib.contextmanager
 def _only_explains() -> Iterator[None]:
-    """A block without which the points and the messages would be the same: an error in it costs only the lines."""
+    """A block that affects neither points nor messages: an error inside only costs the verdict on lines."""
     try:
         yield
     except Exception:
@@ -46,7 +48,7 @@ def _only_explains() -> Iterator[None]:
 
 
 class Attempt(NamedTuple):
-    """A run of a test: its result, what ended it, the number of checks until then, and the precision."""
+    """A run of a test: its result, its error, the number of checks until then, and the precision."""
 
     result: TestResult
     error: BaseException | None
@@ -57,11 +59,11 @@ class Attempt(NamedTuple):
 class StageRun:
     """Grades a stage in two steps, `visible` and `finish`, in workers of its own.
 
-    An exception that escapes from one of them is a fault of this stage: the others are graded all the same.
+    If one of the steps raises an exception, that is a fault of this stage; the others are graded all the same.
 
     Args:
-        reported: modules that cannot be imported, with the stage that says so.
-        checked: what the search for ready-made parts has found.
+        reported: modules that cannot be imported, with the stage that reports it.
+        checked: the result of the search for ready-made parts.
     """
 
     def __init__(
@@ -82,21 +84,21 @@ class StageRun:
         self.submission, self.lines = submission, checked.forbidden.get(stage.name)
         self.forbidden = checked.modules.get(stage.name, frozenset())
         self.students: list[Student] = []
-        self.error: Exception | None = None  # what has escaped from a step
+        self.error: Exception | None = None  # raised by one of the steps
         self.dtype = "float64"  # of the last test
         self.tests: dict[str, TestResult] = {}
         self.shown: dict[str, Signature] = {}
-        self.told: set[str] = set()  # of what was warned
-        self.finite: Code | None = None  # without infinities, if a test ended with NaN
-        self.filled: set[str] = set()  # tests that end with NaN, but not without infinities
+        self.already_warned: set[str] = set()  # warnings already given
+        self.finite: Code | None = None  # the code without infinities, if a test ended with NaN
+        self.filled: set[str] = set()  # tests that end with NaN, but do not without infinities
         self.references: list[Student] = []
-        self.named: Student | None = None  # the reference with names of its steps, once it is needed
+        self.named: Student | None = None  # the reference with named steps, once needed
 
     def visible(self, waits: bool = True) -> None:
-        """Run the visible tests. What ends in an exception here leaves no worker behind.
+        """Run the visible tests. After an exception, no worker is left.
 
         Args:
-            waits: whether the workers may wait for hidden tests, which costs memory; new ones cost time.
+            waits: whether the workers may wait for the hidden tests, which costs memory; starting new ones costs time.
         """
         self.clock.begin()
         try:
@@ -116,38 +118,46 @@ class StageRun:
             self.clock.end()
 
     def make_students(self) -> None:
-        """The students whose workers run the tests: the first one, and those for code that needs something else."""
+        """Create the students whose workers run the tests: the first one, and those for code with special needs."""
         stage, workers = self.stage, self.workers
         code = code_of_stage(self.submission, stage, self.assignment, self.reported, self.forbidden)
-        # Correct code that computes a part in float32 does not run in float64; it is right in the students' own.
+        # Correct code that computes partly in float32 fails in float64; it is right in the students' own precision.
         self.students = [Student(workers, code, dtype, self.clock) for dtype in ("float64", "float32")]
-        # Methods of two stages may share state or a changed given part. The student's own then replace the stand-ins'.
-        if not self.forbidden & set(stage.modules) and (own := with_own_methods(code)) != code:
-            self.students.append(Student(workers, own, "float64", self.clock))
+        # Methods of two stages may share state or a changed given part. Then the student's methods replace stand-ins.
+        if not self.forbidden & set(stage.modules) and (own_code := with_own_methods(code)) != code:
+            self.students.append(Student(workers, own_code, "float64", self.clock))
         self.again = functools.partial(Student, workers, code, clock=self.clock)
 
     def run(self, tests: Iterable[tuple[str, StageTestCase]]) -> None:
-        """Run tests; a hidden one together with the outcome of the visible one of its name."""
+        """Run tests; the outcome of a hidden test is combined with that of the visible test of the same name."""
         failed: list[Failure] = []
         passing: dict[str, Callable[[Student], bool]] = {}
         for name, case in tests:
             visible = self.tests.get(name)
             if visible is not None and (visible.status == "fault" or not visible.points):
                 continue
-            case.seed, case.told = (self.book.hidden_seed if self.book else 0), self.told
-            done = self.attempt(name, case, 0)
-            if is_dtype_conflict(done.error):
-                done = self.attempt(name, case, 1)
-            elif isinstance(done.error, Raised) and len(self.students) > 2:
+            case.seed, case.already_warned = (self.book.hidden_seed if self.book else 0), self.already_warned
+            attempt = self.attempt(name, case, 0)
+            if is_dtype_conflict(attempt.error):
+                attempt = self.attempt(name, case, 1)
+            elif isinstance(attempt.error, Raised) and len(self.students) > 2:
                 again = self.attempt(name, case, 2)
-                done = done if again.error else again
-            result, error, checks, self.dtype = done
+                attempt = attempt if again.error else again
+            elif is_infinite(attempt.error) and self.names_precision:
+                # The lowest number of float64 is infinite in float32, in which the students' own tensors are.
+                before = vars(case).copy()
+                again = self.attempt(name, case, 1)
+                if again.result.points > attempt.result.points:
+                    attempt = again
+                else:
+                    vars(case).update(before)
+            result, error, checks, self.dtype = attempt
             if isinstance(error, (Incorrect, Raised)) and error.recipe and self.unsearched:
                 result = replace(result, pointed=(self.unsearched,))
-            # Where a mask is no boolean one, the exception says the line, and no step is missing.
+            # If a mask must be boolean, the exception already names the line, and no step is missing.
             elif isinstance(error, (Incorrect, Raised)) and not needs_booleans(error):
                 with _only_explains():
-                    from autograder.localization import Failure  # with much that correct code does not need
+                    from autograder.localization import Failure  # imports much that correct code does not need
 
                     case.take_smaller(error)
                     further = None if case.hidden else functools.partial(gets_further, case, error, checks)
@@ -156,19 +166,19 @@ class StageRun:
                 with _only_explains():
                     from autograder.localization import Failure, localize_warning
 
-                    warned = [Failure(name, warning.error, case.student) for warning in case.warnings]
-                    if verdict := localize_warning(self.stage, warned):
-                        result = replace(result.pointing(verdict), fault_step="")  # counted of tests that fail
+                    failures = [Failure(name, warning.error, case.student) for warning in case.warnings]
+                    if verdict := localize_warning(self.stage, failures):
+                        result = replace(result.pointing(verdict), fault_step="")  # only counted for tests that fail
             if error is None and not case.hidden:
                 passing[name] = functools.partial(passes, case)
             if error is not None and not case.hidden:
                 self.on_error(self.stage, name, error)
-            if (found := signature(error, checks)) is not None:
+            if (test_signature := signature(error, checks)) is not None:
                 with _only_explains():
-                    if seen := shown_finite(case, error, self.stage):
-                        found, self.finite = seen
+                    if finite_outcome := shown_finite(case, error, self.stage):
+                        test_signature, self.finite = finite_outcome
                         self.filled.add(name)
-                self.shown.setdefault(name, found)
+                self.shown.setdefault(name, test_signature)
             result = visible.guarded_by(result) if visible is not None else result
             title = visible.title if visible is not None else case.shortDescription() or name
             self.tests[name] = replace(result, title=title)
@@ -181,20 +191,26 @@ class StageRun:
 
     @functools.cached_property
     def unsearched(self) -> str:
-        """Why no line of the stage's modules is searched for; "" if one is."""
+        """Why the stage's modules are not searched for the wrong line; "" if they are."""
         sources = self.students[0].code.sources
-        found = ((module, too_large(sources[module])) for module in self.students[0].code.modules)
-        return next((f"No line is named: {module}.py has {much}." for module, much in found if much), "")
+        reasons = ((module, too_large(sources[module])) for module in self.students[0].code.modules)
+        return next((f"No line is named: {module}.py has {reason}." for module, reason in reasons if reason), "")
+
+    @functools.cached_property
+    def names_precision(self) -> bool:
+        """Whether a module of the stage computes something in a precision that it names."""
+        code = self.students[0].code
+        return any(PRECISION.search(code.sources[module]) for module in code.modules)
 
     def attempt(self, name: str, case: StageTestCase, number: int) -> Attempt:
         """Run a test with one of the students."""
         case.student = self.students[number]
         case.reference = self.references[number] if self.references else None
         failed = [
-            (test, part.name) for test, one in self.tests.items() for part in one.parts if part.status != "passed"
+            (test, part.name) for test, result in self.tests.items() for part in result.parts if part.status != "passed"
         ]
-        failed += [(test, "") for test, one in self.tests.items() if not one.parts and one.status != "passed"]
-        case.doubted = {self.stage.graded_by(*one) for one in failed}
+        failed += [(test, "") for test, result in self.tests.items() if not result.parts and result.status != "passed"]
+        case.doubted = {self.stage.graded_by(*failure) for failure in failed}
         if self.book and self.book.ahead and case.hidden:
             case.answers = self.book.of(self.stage, name, case.student.dtype)
         try:
@@ -203,17 +219,17 @@ class StageRun:
             return Attempt(fault(self.stage, name, error, case.hidden), error, case.checks, case.student.dtype)
 
     def steps_of(self, case: StageTestCase) -> Student | None:
-        """The reference with names of its steps, for hidden tests; what visible ones need is stored."""
+        """The reference with named steps, for hidden tests; for visible tests, its trace is stored."""
         if not case.hidden:
             return None
         if self.named is None:
-            from autograder.localization.named_steps import named_reference  # students have none
+            from autograder.localization.named_steps import named_reference  # not part of what students get
 
             self.named = Student(self.workers, named_reference(self.assignment, self.stage), self.dtype)
         return self.named
 
     def finish(self) -> StageResult:
-        """Run the hidden tests, if they are wanted, name known mistakes, and give the result."""
+        """Run the hidden tests, if requested, name known mistakes, and return the result."""
         if self.error is None:
             try:
                 return self.graded()
@@ -222,7 +238,7 @@ class StageRun:
         return faulty_stage(self.stage, self.error)
 
     def graded(self) -> StageResult:
-        """The same, whatever it raises."""
+        """The result of `finish`, which catches its exceptions."""
         stage = self.stage
         if self.lines:
             return forbidden_stage(stage, self.lines)
@@ -239,7 +255,10 @@ class StageRun:
         if self.finite is not None:
             make = functools.partial(Student, self.workers, self.finite, self.dtype, self.clock)
         named = find_mistakes(self.tests, self.shown, stage, self.assignment, self.workers, self.book, self.dtype, make)
-        self.tests |= {name: with_mistake(self.tests[name], one, self.assignment.name) for name, one in named.items()}
+        self.tests |= {
+            name: with_mistake(self.tests[name], explanation, self.assignment.name)
+            for name, explanation in named.items()
+        }
         for name in self.filled & named.keys():
             self.tests[name] = replace(self.tests[name], hints=(*self.tests[name].hints, FILLED))
         tests = tuple(self.tests.values())

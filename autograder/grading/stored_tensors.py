@@ -15,7 +15,7 @@ def read_tensors(path: Path) -> dict[str, np.ndarray]:
 
 
 class Stored(dict[str, np.ndarray]):
-    """Stored tensors by name; one that is missing says what to do."""
+    """Stored tensors by name; the error for a missing one says what to do."""
 
     where = ""
 

@@ -1,4 +1,4 @@
-"""How much text a test may leave: a message that a student's program makes long costs whoever reads or writes it."""
+"""Limits on the text of a test's result: a student's program can make messages long, and somebody must read them."""
 
 from dataclasses import replace
 
@@ -6,18 +6,18 @@ from autograder.grading.results import PartResult, TestResult
 from autograder.sandbox.limits import KEPT_OUTPUT
 
 MESSAGE = 2000  # characters
-LINES, LINE = 40, 600  # of the details
+LINES, LINE = 40, 600  # of the details: how many lines, how many characters each
 CUT = " ... (cut)"
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters, without NUL, at which databases and other programs stop."""
+    """A text of at most this many characters, without NUL, at which databases and other programs stop."""
     text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if len(text) <= most else text[: most - len(CUT)] + CUT
 
 
 def within_budget(result: TestResult) -> TestResult:
-    """A result whose texts are not too long. Of what was printed, the end is kept; of a fault, the whole traceback."""
+    """A result with shortened texts. Of printed text, the end is kept; of a fault, the whole traceback."""
     most = 10 * LINES if result.status == "fault" else LINES
     details = tuple(shortened(line, LINE) for line in result.details[:most])
     if len(result.details) > most:

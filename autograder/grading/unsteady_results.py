@@ -1,8 +1,8 @@
-"""What is said of a result that changes from call to call, or with what was called before."""
+"""The messages for a result that changes from call to call, or depends on earlier calls."""
 
 from autograder.diagnosis.compare_tensors import Wrong
 
-# What `Student.changing` says, in words.
+# The answers of `Student.changing`, in words.
 CHANGING = {
     "random": Wrong(
         "two calls with the same inputs give different numbers",

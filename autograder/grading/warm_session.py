@@ -1,4 +1,4 @@
-"""Grading again and again: one warm process is kept from one verdict to the next, for notebooks and `--watch`."""
+"""Grading repeatedly with one warm process, for notebooks and `--watch`."""
 
 import os
 import threading
@@ -16,19 +16,19 @@ from autograder.submissions.read_submission import Submission, read_submission
 
 
 def foreign_code() -> bool:
-    """Whether nbgrader grades code of others, on a machine that can confine it."""
+    """Whether nbgrader is grading other people's code, on a machine that can confine it."""
     return os.environ.get("NBGRADER_EXECUTION") == "autograde" and not unsupported()
 
 
 class Ended(Exception):
-    """The grading was ended before it was done."""
+    """The grading was stopped before it was finished."""
 
 
 class Session:
-    """Grades stages of a folder. Every verdict comes from a fresh worker and the files as they are at that moment.
+    """Grades stages of a folder. Every verdict comes from a fresh worker and from the current files.
 
-    The warm process, which has torch imported and no code of the student, starts with the first verdict; it ends with
-    `close`, or by itself when this process ends.
+    The warm process, which has imported torch and holds no code of the student, starts with the first verdict. It ends
+    with `close`, or when this process ends.
     """
 
     def __init__(self, assignment: Assignment) -> None:
@@ -38,11 +38,11 @@ class Session:
         self._ended = False
 
     def grade(self, folder: Path, stages: Sequence[Stage] | None = None, jobs: int = 1) -> Report:
-        """Grade stages, all of them by default; an interrupt ends what is running.
+        """Grade stages, by default all; an interrupt stops the grading.
 
         Raises:
             UserError: if the folder is missing or holds none of the modules.
-            Ended: if `end` was called meanwhile.
+            Ended: if `end` was called in the meantime.
         """
         submission = read_submission(folder, self.assignment)
         chosen = list(self.assignment.stages if stages is None else stages)
@@ -53,7 +53,7 @@ class Session:
         if self._ended:
             raise Ended
         if kept and (isinstance(result, Exception) or result.faulty):
-            # The warm process may have ended in the meantime: a new one shows whether that was the reason.
+            # The warm process may have died in the meantime: a new one shows whether that was the reason.
             self.close()
             for stage in chosen:
                 self.mistakes[stage.name] = []
@@ -70,7 +70,7 @@ class Session:
             try:
                 if self._workers is None:
                     self._workers = make_workers(confined=foreign_code())
-                if self._ended:  # while the warm process was started
+                if self._ended:  # while the warm process was starting
                     self.close()
                 outcome.append(
                     grade(submission, self.assignment, self._workers, stages, jobs=jobs, on_error=self._keep)
@@ -78,7 +78,7 @@ class Session:
             except Exception as error:
                 outcome.append(error)
 
-        # In a thread of its own: an interrupt reaches the main thread at once, even while a worker is busy.
+        # In a separate thread: an interrupt reaches the main thread at once, even while a worker is busy.
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         try:
@@ -95,7 +95,7 @@ class Session:
             self.mistakes[stage.name].append((test, error))
 
     def end(self) -> None:
-        """End what is running, from another thread: `grade` raises `Ended`. Nothing can be graded afterwards."""
+        """Stop the grading, from another thread: `grade` raises `Ended`. Nothing can be graded afterwards."""
         self._ended = True
         self.close()
 

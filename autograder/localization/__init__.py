@@ -1,7 +1,7 @@
-"""Fault localisation: after a failed test, find the faulty line by aligned values, and prove it by repeated calls.
+"""Fault localisation: after a failed test, find the faulty line by comparing values, and prove it by repeated calls.
 
-`localize` is the pipeline: record the failed call, align its values with those of correct code, suspect the lines where
-right inputs become something wrong, try small edits there, and say what the evidence supports.
+`localize` is the pipeline. It records the failed call, aligns its values with those of correct code, suspects the lines
+that turn right inputs into a wrong value, and tries small edits there. It reports only what the evidence supports.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,12 +46,12 @@ class Failure:
 def localize(
     stage: Stage, failures: Sequence[Failure], passing: Mapping[str, Callable[[Student], bool]]
 ) -> dict[str, LineVerdict]:
-    """What is said of the lines behind the failed tests of a stage.
+    """The verdicts on the lines behind a stage's failed tests.
 
     Args:
-        passing: the tests that pass, and whether they do with another student.
+        passing: the tests that pass, each with a function that says whether it also passes with another student.
     """
-    found: dict[str, LineVerdict] = {}
+    verdicts: dict[str, LineVerdict] = {}
     cases: list[tuple[Case, Failure]] = []
     for failure in failures:
         source, diagnosis = _source(failure), None
@@ -62,29 +62,30 @@ def localize(
         except FAULTS:
             continue
         if diagnosis:
-            found[failure.test] = rendered(diagnosis, None, source)
-    return found | _by_values(cases, passing)
+            verdicts[failure.test] = rendered(diagnosis, None, source)
+    return verdicts | _by_values(cases, passing)
 
 
 def _by_values(
     cases: Sequence[tuple[Case, Failure]], passing: Mapping[str, Callable[[Student], bool]]
 ) -> dict[str, LineVerdict]:
-    found: dict[str, LineVerdict] = {}
+    verdicts: dict[str, LineVerdict] = {}
     search = RepairSearch(passing)
     try:
-        ordered = sorted(cases, key=lambda one: one[0].trace.ran)  # cheap calls first: their repairs serve the others
+        # Cheap calls first: their repairs are tried on the others.
+        ordered = sorted(cases, key=lambda pair: pair[0].trace.ran)
         for number, (case, failure) in enumerate(ordered):
             suspected = find_suspects(case.alignment, case.source)
-            share = len({one.recipe.digest for one, _ in ordered[number:]})
+            share = len({later.recipe.digest for later, _ in ordered[number:]})
             diagnosis = arbitrate(suspected, search.repairs(case, suspected, min(share, 3)))
-            found[case.test] = rendered(diagnosis or _of_form(case, failure.error), case, case.source)
+            verdicts[case.test] = rendered(diagnosis or _of_form(case, failure.error), case, case.source)
     finally:
         search.close()
-    return found
+    return verdicts
 
 
 def localize_warning(stage: Stage, warnings: Sequence[Failure]) -> LineVerdict | None:
-    """What is said of the lines behind the first of some warnings for which that is sure."""
+    """The verdict on the first warning whose faulty line is certain."""
     for failure in warnings:
         source = _source(failure)
         try:
@@ -115,7 +116,7 @@ def _case(failure: Failure, stage: Stage) -> Case | None:
     student = _student(failure, recipe)
     try:
         trace = followed(recipe, student)
-        if not trace.results and trace.raised is None and recipe.earlier:  # an earlier call kept what it needs
+        if not trace.results and trace.raised is None and recipe.earlier:  # an earlier call kept the values
             trace = followed(recipe, student, earlier=True)
     finally:
         _end(student, failure)
@@ -137,7 +138,7 @@ def _end(student: Student, failure: Failure) -> None:
 
 
 def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | None:
-    """The diagnosis of what values do not show, by what the test says."""
+    """The diagnosis of faults that values do not show, from the test's error."""
     error = failure.error
     if not isinstance(error, (Incorrect, Raised)) or (recipe := error.recipe) is None:
         return None
@@ -175,11 +176,11 @@ def _repeated(failure: Failure, stage: Stage, source: Source) -> Diagnosis | Non
 
 
 def _unsteady(error: Incorrect) -> str:
-    """Whether a test says that a call changes from time to time, and why: "random", "unfilled", "kept" or ""."""
-    said = " ".join((error.wrong.message, *error.wrong.details))
-    if not said.startswith(("two calls with the same inputs", "the result depends on earlier calls")):
+    """Why the test says that a call is not reproducible: "random", "unfilled" or "kept"; else ""."""
+    message = " ".join((error.wrong.message, *error.wrong.details))
+    if not message.startswith(("two calls with the same inputs", "the result depends on earlier calls")):
         return ""
-    return "kept" if said.startswith("the result") else "unfilled" if "without values" in said else "random"
+    return "kept" if message.startswith("the result") else "unfilled" if "without values" in message else "random"
 
 
 def _gradient(failure: Failure, source: Source) -> Diagnosis | None:

@@ -19,7 +19,7 @@ from autograder.localization.repair import Repair
 from autograder.localization.suspects import Suspect
 from autograder.localization.trace import Line
 
-MOST_LINES = 3  # of which one may be wrong
+MOST_LINES = 3  # lines in a verdict, one of which may be wrong
 
 
 class Confidence(Enum):
@@ -38,8 +38,8 @@ class Diagnosis:
     confidence: Confidence
     suspect: Suspect | None = None
     repair: Repair | None = None
-    claim: str = ""  # what a repeated call has shown, a key of `render.CLAIMS`
-    name: str = ""  # the argument, module or operation of that
+    claim: str = ""  # the result of a repeated call, a key of `render.CLAIMS`
+    name: str = ""  # the argument, module or operation that the claim names
 
 
 def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnosis | None:
@@ -58,12 +58,14 @@ def arbitrate(suspects: Sequence[Suspect], repairs: Sequence[Repair]) -> Diagnos
     partly = [repair for repair in partly if repair.line in by_line] or (partly if len(partly) == 1 else [])
     if partly:
         return _repaired(partly[0], by_line, Confidence.PROBABLE)
-    discarded = [one for one in suspects if one.kind == "discarded"]
+    discarded = [suspect for suspect in suspects if suspect.kind == "discarded"]
     unsure = ("exception", "weak")
-    strong = discarded or [one for one in suspects if one.founded and not one.sources and one.kind not in unsure]
+    strong = discarded or [
+        suspect for suspect in suspects if suspect.founded and not suspect.sources and suspect.kind not in unsure
+    ]
     if strong:
         return Diagnosis((strong[0].line,), Confidence.PROBABLE, strong[0])
-    weak = tuple(one.line for one in suspects if one.kind == "weak")
+    weak = tuple(suspect.line for suspect in suspects if suspect.kind == "weak")
     if 0 < len(weak) < MOST_LINES:
         return Diagnosis(weak, Confidence.POSSIBLE, suspects[0])
     for suspect in suspects:

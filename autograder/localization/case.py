@@ -1,4 +1,4 @@
-"""A failed call with all that is known of it: its trace, the reference's trace, the source, and what the test said."""
+"""A failed call with everything known about it: its trace, the reference's trace, the source, the test's message."""
 
 import ast
 from collections.abc import Callable
@@ -26,12 +26,12 @@ class Case:
     source: Source
     raised: bool  # whether the call ended with an exception
     whole_numbers: bool  # whether it returned whole numbers, such as tokens
-    # Whether the test gets further with another student, passing to its end if asked; and which part then fails.
-    further: Callable[[Student, bool], tuple[bool, str]] | None = None  # None where nothing is repeated
+    # Whether the test gets further with another student (passing completely, if asked), and which part fails then.
+    further: Callable[[Student, bool], tuple[bool, str]] | None = None  # None if no call is repeated
 
     @cached_property
     def alignment(self) -> Alignment:
-        """The values of the call beside those of correct code."""
+        """The values of the call, aligned with those of correct code."""
         return align(self.trace, self.reference)
 
     def ran(self, file: str, statement: ast.stmt) -> bool:

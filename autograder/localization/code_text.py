@@ -6,7 +6,7 @@ from autograder.localization.trace import Line
 
 
 def text_of(line: Line, sources: Mapping[str, str]) -> str:
-    """The first line of a statement, without the comment behind it."""
+    """The first line of a statement, without a trailing comment."""
     lines = sources.get(line.file, "").splitlines()
     text = lines[line.number - 1].strip() if line.number <= len(lines) else ""
     code, _, comment = text.rpartition("  #")

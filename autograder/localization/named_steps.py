@@ -1,10 +1,10 @@
-"""The names of the steps of an assignment: `steps.toml` beside its manifest gives them to expressions of the reference.
+"""The named steps of an assignment: `steps.toml`, next to its manifest, names expressions of the reference.
 
     ["mha.MultiHeadAttention.compute_scaled_dot_product_attention"]
     "query @ key.transpose(-2, -1)" = "the scores, q k^T"
 
-The reference is run with a call around each of these expressions that tells the tracer the name; nothing else changes.
-The file stays with the instructors, since it holds lines of the solution.
+In the reference, each of these expressions is wrapped in a call that passes the tracer its name. Nothing else changes.
+The file is for instructors only, since it holds lines of the solution.
 """
 
 import ast
@@ -30,14 +30,14 @@ Names = dict[str, dict[str, str]]  # "module.Class.method" -> expression -> name
 
 
 def named_reference(chosen: Assignment, stage: Stage) -> Code:
-    """The code of the reference, in which steps have names."""
+    """The code of the reference with named steps."""
     solution = read_submission(chosen.solution, chosen)
     named = with_names(solution.sources, read_names(chosen.folder))
     return code_of_stage(Submission("reference", named), stage, chosen, {})
 
 
 def given_functions(chosen: Assignment) -> tuple[str, ...]:
-    """The functions and methods of the reference that no stage has students write, "module.Class.method"."""
+    """The paths "module.Class.method" of the reference's functions that students do not write."""
     written = {path for stage in chosen.stages for path in stage.writes}
     sources = read_submission(chosen.solution, chosen).sources
     return tuple(path for module, text in sources.items() for path in functions(module, text) if path not in written)
@@ -60,7 +60,7 @@ def read_names(folder: Path) -> Names:
 
 
 def with_names(sources: Mapping[str, str], names: Names) -> dict[str, str]:
-    """The modules of the reference, in which the named expressions tell the tracer their names.
+    """The modules of the reference, in which the named expressions pass their names to the tracer.
 
     Raises:
         UserError: if an expression is not found.
@@ -79,7 +79,7 @@ def with_names(sources: Mapping[str, str], names: Names) -> dict[str, str]:
 
 
 def _first(node: ast.stmt) -> bool:
-    """Whether a statement has to stand before every import: the docstring, and imports from __future__."""
+    """Whether a statement must come before every import: the docstring, and imports from __future__."""
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__"
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -88,7 +88,7 @@ def _first(node: ast.stmt) -> bool:
 def _function(tree: ast.Module, path: str) -> ast.AST:
     node: ast.AST = tree
     for name in path.split(".")[1:]:
-        node = next((one for one in ast.iter_child_nodes(node) if getattr(one, "name", "") == name), ast.Pass())
+        node = next((child for child in ast.iter_child_nodes(node) if getattr(child, "name", "") == name), ast.Pass())
     if isinstance(node, ast.Pass):
         raise UserError(f"{FILE} names {path}, which is not in the reference")
     return node
@@ -96,7 +96,7 @@ def _function(tree: ast.Module, path: str) -> ast.AST:
 
 def _mark(function: ast.AST, path: str, steps: Mapping[str, str]) -> None:
     wanted = {ast.unparse(parse(text)): name for text, name in steps.items()}
-    found: set[str] = set()
+    marked: set[str] = set()
 
     class Marking(ast.NodeTransformer):
         def generic_visit(self, node: ast.AST) -> ast.AST:
@@ -104,10 +104,10 @@ def _mark(function: ast.AST, path: str, steps: Mapping[str, str]) -> None:
             super().generic_visit(node)
             if text not in wanted or isinstance(getattr(node, "ctx", None), ast.Store):
                 return node
-            found.add(text)
+            marked.add(text)
             assert isinstance(node, ast.expr)
             return ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(wanted[text]), node], [])
 
     Marking().visit(function)
-    if missing := wanted.keys() - found:
+    if missing := wanted.keys() - marked:
         raise UserError(f"{FILE} names {min(missing)!r} of {path}, which is not in the reference")

@@ -1,9 +1,8 @@
-"""What correct code computes on the way to the result of a call: signatures of its tensors, and names of its steps.
+"""The reference trace: what correct code computes in a call, as signatures of its tensors and names of its steps.
 
-They come from following the reference, where steps have names (see `named_steps`), and other correct code, which takes
-other roads. A tensor is known by its signature, so neither the way in which code is written nor the names of its
-variables matter. For the visible tests they are stored beside the expected tensors: signatures only, from which the
-solution cannot be read.
+It is recorded from the reference, whose steps have names (see `named_steps`), and from other correct programs, which
+compute differently. A tensor is identified by its signature, so coding style and variable names do not matter. For the
+visible tests, signatures are stored next to the expected tensors; the solution cannot be read from them.
 """
 
 import json
@@ -19,14 +18,14 @@ import numpy as np
 from autograder.localization.trace import COLUMNS, Call, Trace
 from autograder.worker.tracing.traced_values import OF_OTHERS, SIMPLE
 
-LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 stays far below
-BEGINNING = 1500  # nodes that are taken of other correct code in a call that is too long to be recorded
-# What is stored as it is.
+LIMIT = 3e-6  # between two signatures of the same tensor; rounding in float64 is far smaller
+BEGINNING = 1500  # nodes taken from other correct programs if the call is too long to be recorded completely
+# Stored unchanged.
 PLAIN = ("calls", "returns", "counts", "results", "shapes", "given", "whole")
-CALLS = "calls"  # the name of the text beside the tensors
-EDGES = ".made_from"  # behind the digest of a call: the name of the tensor that holds what is made from what
-MEANS = 4  # columns that hold means of the elements; then comes their number
-ORDERED = 5  # columns of a signature from this one on see the order of the elements
+CALLS = "calls"  # the key of the text in the file's metadata
+EDGES = ".made_from"  # suffix of a call's digest: the tensor with the edges of the data flow
+MEANS = 4  # columns with means of the elements; the next column is the number of elements
+ORDERED = 5  # signature columns from this one on depend on the order of the elements
 
 
 Rows = tuple[int, ...]
@@ -38,8 +37,8 @@ class Step:
 
     name: str
     row: int  # its signature
-    after: tuple[int, ...]  # the named steps that it is made from, without those before them
-    operation: str = ""  # what makes it in the reference
+    after: tuple[int, ...]  # the nearest named steps that it is computed from
+    operation: str = ""  # the operation that computes it in the reference
 
 
 @dataclass(frozen=True)
@@ -48,30 +47,30 @@ class ReferenceTrace:
 
     rows: np.ndarray  # (m, COLUMNS) signatures
     steps: tuple[Step, ...]
-    calls: Mapping[str, tuple[Rows, ...]]  # module or function -> what goes into its calls
-    returns: Mapping[str, tuple[Rows, ...]]  # function -> what it returns
-    counts: Mapping[str, int]  # module that all correct code calls, or uses the weights of -> how often at most
+    calls: Mapping[str, tuple[Rows, ...]]  # module or function -> the inputs of its calls
+    returns: Mapping[str, tuple[Rows, ...]]  # function -> its results
+    counts: Mapping[str, int]  # module that all correct code calls, or whose weights it uses -> most calls
     results: tuple[int, ...]
     shapes: tuple[tuple[int, ...], ...] = ()  # of the results
-    given: tuple[str, ...] = ()  # functions that are given, "module.Class.method": no line of them is wrong
-    whole: bool = True  # whether it reaches the end of the call
-    made_from: tuple[tuple[int, str, int], ...] = ()  # a row, an operation, and the row that it makes of it
+    given: tuple[str, ...] = ()  # provided functions, "module.Class.method": none of their lines is wrong
+    whole: bool = True  # whether it includes the end of the call
+    made_from: tuple[tuple[int, str, int], ...] = ()  # edges: a row, an operation on it, the row of the result
 
     def find(self, signatures: np.ndarray, columns: int = COLUMNS) -> np.ndarray:
-        """The row of each signature, or -1; the first `columns` have to agree."""
+        """The row of each signature, or -1; the first `columns` must agree."""
         low, high = self._near(signatures[:, 0])
-        found = np.full(len(signatures), -1)
+        matches = np.full(len(signatures), -1)
         for number in np.flatnonzero(low < high):
             near = self._order[low[number] : high[number]]
             off = np.abs(self.rows[near, :columns] - signatures[number, :columns]).max(axis=1)
             if off.min() <= LIMIT:
-                found[number] = near[off.argmin()]
-        return found
+                matches[number] = near[off.argmin()]
+        return matches
 
     def laid_out(self, row: int) -> tuple[int, ...]:
-        """The rows that hold the numbers of one in the same order, whatever their shape: as with (B * H, T, T) scores.
+        """The rows with the same numbers in the same order, in any shape: scores may also be (B * H, T, T).
 
-        Nothing but the row itself where all its numbers are alike.
+        Only the row itself if all its numbers are equal.
         """
         if constant(self.rows[row : row + 1])[0]:
             return (row,)
@@ -82,7 +81,7 @@ class ReferenceTrace:
 
     @cached_property
     def _order(self) -> np.ndarray:
-        """The rows in the order of their first column, in which near ones are found quickly."""
+        """The row numbers, sorted by the first column, to find near rows quickly."""
         return np.argsort(self.rows[:, 0], kind="stable")
 
     @cached_property
@@ -90,37 +89,37 @@ class ReferenceTrace:
         return self.rows[self._order, 0]
 
     def _near(self, first: Any) -> tuple[Any, Any]:
-        """From where to where the rows stand, in that order, whose first column is near a number."""
+        """The first and last position, in that order, of the rows whose first column is near a number."""
         return np.searchsorted(self._first, first - LIMIT), np.searchsorted(self._first, first + LIMIT)
 
 
 def constant(signatures: np.ndarray) -> np.ndarray:
-    """Whether all elements of a tensor are alike: nothing can be concluded from such a tensor."""
+    """Whether all elements of a tensor are equal: such a tensor proves nothing."""
     alike = np.abs(signatures[:, 1] - signatures[:, 0] ** 2) < 1e-10
     return np.where(no_tensor(signatures), signatures[:, -2] >= SIMPLE, alike)
 
 
 def unusual(signatures: np.ndarray) -> np.ndarray:
-    """Whether all elements of a tensor are the same number, which is none of those that are everywhere: 0, 1, -inf."""
+    """Whether all elements of a tensor are the same number, and not one of the common ones: 0, 1, -inf."""
     usual = np.isin(np.round(np.nan_to_num(signatures[:, 0]), 3), (-1.0, 0.0, 0.5, 1.0))
-    found: np.ndarray = constant(signatures) & ~no_tensor(signatures) & ~usual & np.isfinite(signatures[:, 0])
-    return found
+    result: np.ndarray = constant(signatures) & ~no_tensor(signatures) & ~usual & np.isfinite(signatures[:, 0])
+    return result
 
 
 def no_tensor(signatures: np.ndarray) -> np.ndarray:
-    """Whether signatures are of numbers, texts and lists of Python."""
-    found: np.ndarray = signatures[:, -1] > 1
-    return found
+    """Whether signatures belong to Python's numbers, texts and lists."""
+    result: np.ndarray = signatures[:, -1] > 1
+    return result
 
 
 def given_to(call: Call, rows: Callable[[int], int]) -> Rows:
-    """What goes into a call, by rows: of a function in order, of a module (whose arguments may have names) sorted.
+    """The inputs of a call, as rows: of a function in order, of a module sorted, since its arguments may have names.
 
     Args:
-        rows: the row of a node; -2 if it is not looked at, since it has no numbers or they are all alike.
+        rows: the row of a node; -2 if it is ignored, since it has no numbers or they are all equal.
     """
-    found = [row for node in call.inputs if (row := rows(node)) != -2]
-    return tuple(found) if call.path.endswith("()") else tuple(sorted(set(found)))
+    inputs = [row for node in call.inputs if (row := rows(node)) != -2]
+    return tuple(inputs) if call.path.endswith("()") else tuple(sorted(set(inputs)))
 
 
 def trace_of_reference(
@@ -129,14 +128,14 @@ def trace_of_reference(
     given: Collection[str] = (),
     written: Collection[str] = (),
 ) -> ReferenceTrace:
-    """What the reference and other correct code compute in a call.
+    """The reference trace of a call, from the reference and other correct programs.
 
     Args:
-        given: the functions that are given, "module.Class.method".
-        written: those that students write. What goes into others and comes out of them is anybody's own affair.
+        given: the provided functions, "module.Class.method".
+        written: the functions that students write. Programs may differ in the inputs and results of all others.
     """
     agreed = {path.rpartition(".")[2] for path in (*given, *written)}
-    agreed_calls = {one.path for one in reference.calls if _name(one.path) in agreed}
+    agreed_calls = {call.path for call in reference.calls if _name(call.path) in agreed}
     index: dict[tuple[float, ...], int] = {}
     rows: list[np.ndarray] = []
 
@@ -157,7 +156,7 @@ def trace_of_reference(
         usable = np.isfinite(trace.signatures[:, 0]) & ~constant(trace.signatures)
         alone = usable | unusual(trace.signatures)
         numbers = no_tensor(trace.signatures)
-        # Those of alike elements are rows too: nothing is proven by them, but they are nothing strange.
+        # Constant tensors get rows too: they prove nothing, but they are not suspicious.
         made = np.flatnonzero(trace.made & np.isfinite(trace.signatures[:, 0]))[:last]
         growing = in_progress(trace)
         of_node = {int(node): row(trace.signatures[node]) for node in made if node not in growing}
@@ -170,7 +169,7 @@ def trace_of_reference(
             for source in trace.inputs[node]
             if reference.whole and source in telling
         }
-        nodes = {node for one in trace.calls for node in (*one.inputs, *one.outputs)}
+        nodes = {node for call in trace.calls for node in (*call.inputs, *call.outputs)}
         looked = {node: row(trace.signatures[node]) if usable[node] else -2 for node in sorted(nodes)}
         for call in trace.calls:
             if call.path.endswith("()") and call.path not in agreed_calls:
@@ -189,7 +188,7 @@ def trace_of_reference(
         steps,
         {path: tuple(sorted(sets)) for path, sets in calls.items()},
         {path: tuple(sorted(sets)) for path, sets in returns.items()},
-        {path: max(one[path] for one in counts) for path in sorted(always)},
+        {path: max(count[path] for count in counts) for path in sorted(always)},
         results,
         reference.shapes,
         tuple(given),
@@ -199,7 +198,7 @@ def trace_of_reference(
 
 
 def in_progress(trace: Trace) -> set[int]:
-    """Lists and dictionaries that go on to grow: half of one is nothing that another program should end with."""
+    """Lists and dictionaries that still grow: no other program needs to have the same half-filled list."""
     others = no_tensor(trace.signatures) & (trace.signatures[:, -1] == OF_OTHERS)
     return {
         source
@@ -210,14 +209,18 @@ def in_progress(trace: Trace) -> set[int]:
 
 
 def modules_of(trace: Trace) -> set[str]:
-    """The modules that are called, or whose weights are used, with all the modules around these."""
+    """The modules that are called or whose weights are used, and all modules that contain them."""
     weights = {name.rpartition(".")[0] for node, name in enumerate(trace.operations) if not trace.made[node]}
     paths = {call.path for call in trace.calls if not call.path.endswith("()")} | weights
-    return {path[:end] for path in paths for end in (*(at for at, one in enumerate(path) if one == "."), len(path))}
+    return {
+        path[:end]
+        for path in paths
+        for end in (*(at for at, character in enumerate(path) if character == "."), len(path))
+    }
 
 
 def _name(path: str) -> str:
-    """The name of a function by the path of its call: "forward" of "layers.0.forward()"."""
+    """The name of a function in the path of its call: "forward" of "layers.0.forward()"."""
     return path.rpartition(".")[2].removesuffix("()")
 
 
@@ -226,7 +229,7 @@ def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ..
     for name, node in reference.steps:
         named.setdefault(node, []).append(name)
     steps: list[Step] = []
-    before: list[frozenset[int]] = []  # of each node the nearest named steps
+    before: list[frozenset[int]] = []  # for each node, its nearest named steps
     for node in range(reference.size):
         nearest = frozenset().union(*(before[source] for source in reference.inputs[node]))
         for name in named.get(node, ()):
@@ -237,13 +240,15 @@ def _steps(reference: Trace, row: Callable[[np.ndarray], int]) -> tuple[Step, ..
     return tuple(steps)
 
 
-def pack(found: Mapping[str, ReferenceTrace]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Tensors and a text that hold what is known of calls, by their digests."""
-    tensors: dict[str, np.ndarray] = {digest: known.rows.astype(np.float32) for digest, known in found.items()}
-    operations = {digest: sorted({one for _, one, _ in known.made_from}) for digest, known in found.items()}
-    for digest, known in found.items():
+def pack(traces: Mapping[str, ReferenceTrace]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Tensors and a text that store reference traces by the digests of their calls."""
+    tensors: dict[str, np.ndarray] = {digest: known.rows.astype(np.float32) for digest, known in traces.items()}
+    operations = {
+        digest: sorted({operation for _, operation, _ in known.made_from}) for digest, known in traces.items()
+    }
+    for digest, known in traces.items():
         index = {name: number for number, name in enumerate(operations[digest])}
-        edges = [(source, index[one], row) for source, one, row in known.made_from]
+        edges = [(source, index[operation], row) for source, operation, row in known.made_from]
         tensors[digest + EDGES] = np.array(edges, dtype=np.int16).reshape(-1, 3)
     texts = {
         digest: json.dumps(
@@ -254,15 +259,15 @@ def pack(found: Mapping[str, ReferenceTrace]) -> tuple[dict[str, np.ndarray], di
             },
             separators=(",", ":"),
         )
-        for digest, known in found.items()
+        for digest, known in traces.items()
     }
-    # One entry: the order of several changes from run to run.
+    # One metadata entry: the order of several entries changes from run to run.
     return tensors, {CALLS: json.dumps(texts)}
 
 
 @cache
 def read(path: Path, digest: str) -> ReferenceTrace | None:
-    """What is stored of a call of a stage; None if there is nothing."""
+    """The stored reference trace of a call of a stage; None if there is none."""
     from safetensors import safe_open
 
     if digest not in (texts := stored_calls(path)):
@@ -274,30 +279,30 @@ def read(path: Path, digest: str) -> ReferenceTrace | None:
     return ReferenceTrace(
         rows,
         tuple(Step(name, row, tuple(after), made) for name, row, after, made in entry.pop("steps")),
-        made_from=tuple((source, names[one], row) for source, one, row in edges),
+        made_from=tuple((source, names[operation], row) for source, operation, row in edges),
         **{name: _as_tuples(entry[name]) for name in PLAIN},
     )
 
 
 @cache
 def stored_calls(path: Path) -> dict[str, str]:
-    """What is stored as text of the calls of a stage, by their digests; nothing if there is no such file."""
+    """The stored texts of a stage's calls, by their digests; empty if there is no such file."""
     from safetensors import safe_open
 
     if not path.is_file():
         return {}
     with safe_open(path, "np") as file:
-        found: dict[str, str] = json.loads((file.metadata() or {}).get(CALLS, "{}"))
-    return found
+        texts: dict[str, str] = json.loads((file.metadata() or {}).get(CALLS, "{}"))
+    return texts
 
 
 def stored_file(expected: Path, stage: str) -> Path:
-    """Where what is known of the calls of a stage's visible tests is stored."""
+    """The file with the reference traces of a stage's visible tests."""
     return expected / f"{stage}.steps.safetensors"
 
 
 def _as_tuples(value: Any) -> Any:
-    """What was written as JSON with tuples for lists."""
+    """A value read from JSON, with tuples instead of lists."""
     if isinstance(value, dict):
-        return {name: _as_tuples(one) for name, one in value.items()}
+        return {name: _as_tuples(item) for name, item in value.items()}
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value

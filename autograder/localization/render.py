@@ -10,10 +10,10 @@ from autograder.localization.source import Source
 from autograder.localization.suspects import module_name, never_called
 from autograder.localization.trace import Line
 
-NAMES = 3  # steps that are listed as right, the last ones
-NEVER = 2  # modules that are said to be never called
+NAMES = 3  # how many correct steps are listed, the last ones
+NEVER = 2  # how many modules are listed as never called
 CODE = "    "
-# What a repeated call has shown of a line; {name} is an argument, a module or an operation.
+# What a repeated call showed about a line; {name} is an argument, a module or an operation.
 CLAIMS = {
     "random": "It draws random numbers.",
     "unfilled": "It creates a tensor without values. Fill it, or use zeros.",
@@ -79,16 +79,16 @@ def _why(diagnosis: Diagnosis) -> list[str]:
 
 
 def _right_before(case: Case, diagnosis: Diagnosis) -> list[tuple[Line, tuple[str, ...]]]:
-    """The lines before a diagnosis that compute named steps rightly, in its file."""
+    """The lines before a diagnosis, in its file, that compute named steps correctly."""
     if case.raised:
         return []
     until = diagnosis.suspect.node if diagnosis.suspect else case.trace.size
     first = diagnosis.lines[0]
-    found = [one for one in case.alignment.lines_right(until) if one[0].file == first.file]
-    if diagnosis.repair:  # lines after it need not be reached in the same way
-        found = [one for one in found if one[0].number < first.number]
-    named: dict[tuple[str, ...], Line] = {}  # of two lines with the same step, one may be wrong
-    for line, steps in found:
+    right = [entry for entry in case.alignment.lines_right(until) if entry[0].file == first.file]
+    if diagnosis.repair:  # later lines may run differently
+        right = [entry for entry in right if entry[0].number < first.number]
+    named: dict[tuple[str, ...], Line] = {}  # if two lines compute the same step, one of them may be wrong
+    for line, steps in right:
         if steps and line not in diagnosis.lines:
             named.setdefault(steps, line)
     return [(line, steps) for steps, line in named.items()]

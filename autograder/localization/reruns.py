@@ -1,6 +1,6 @@
-"""What values alone do not show, found by repeating a call: chance, state, changed arguments, misplaced operations.
+"""Faults that values alone do not show, found by repeating calls: randomness, state, changed arguments, wrong order.
 
-Each function returns the lines of which one is wrong; none if that is not sure.
+Each function returns lines, one of which is wrong; none if that is not certain.
 """
 
 import re
@@ -13,7 +13,7 @@ from autograder.localization.reference import LIMIT, ReferenceTrace
 from autograder.localization.source import Source
 from autograder.localization.trace import Line, Trace
 
-MOST = 30  # operations, and inputs of one, that are looked at: a forged trace could have thousands
+MOST = 30  # operations, and inputs of one operation, that are examined: a forged trace could have thousands
 UNFILLED = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"}
 # Operations whose results share the memory of their first input.
 VIEWS = {
@@ -21,22 +21,22 @@ VIEWS = {
     *("squeeze", "flatten", "unflatten", "narrow", "select", "expand", "expand_as", "movedim", "unbind", "split"),
     *("chunk", "contiguous", "to", "double", "float", "type_as", "__get__", "t", "detach", "diagonal", "unfold"),
 }
-NOT_IN_PLACE = {"__int__", "__index__", "__invert__"}  # which only begin like `__iadd__`
-# No gradient comes back through these, in the text of a line.
+NOT_IN_PLACE = {"__int__", "__index__", "__invert__"}  # these only look like `__iadd__`
+# Gradients do not flow back through these, found in the text of a line.
 OUT_OF_GRAPH = re.compile(
     r"\.(?:detach_?|numpy|item|tolist)\(|\.data\b|\bfloat\(|\bmath\.\w+\(|\btorch\.tensor\(|\bno_grad\("
 )
 
 
 def only(lines: Collection[Line | None]) -> tuple[Line, ...]:
-    """A line, if it is the only one."""
-    found = [line for line in lines if line]
-    return (found[0],) if len(found) == 1 == len(lines) else ()
+    """The line as a tuple if there is exactly one, else nothing."""
+    named = [line for line in lines if line]
+    return (named[0],) if len(named) == 1 == len(lines) else ()
 
 
 def random_lines(first: Trace, second: Trace) -> tuple[Line, ...]:
     """The first line that computes different numbers from the same inputs in two traces of the same call."""
-    off = [not same(a, b) for a, b in zip(first.signatures, second.signatures, strict=False)]
+    off = [not same(signature, other) for signature, other in zip(first.signatures, second.signatures, strict=False)]
     for node, changed in enumerate(off):
         if first.operations[node] != second.operations[node] or first.inputs[node] != second.inputs[node]:
             break
@@ -46,30 +46,30 @@ def random_lines(first: Trace, second: Trace) -> tuple[Line, ...]:
 
 
 def unfilled_lines(trace: Trace) -> tuple[Line, ...]:
-    """The line that makes a tensor without values."""
+    """The line that creates a tensor without values."""
     return only({line for line, name in zip(trace.lines, trace.operations, strict=True) if name in UNFILLED})
 
 
 def kept_lines(fresh: Trace, later: Trace) -> tuple[Line, ...]:
-    """The first line that uses a tensor which only an object has that was called before.
+    """The first line that uses a tensor kept by the object from an earlier call.
 
     Args:
         fresh: the trace of a call on a new object.
-        later: that of the same call on an object that was called before.
+        later: the trace of the same call on an object that was called before.
     """
     given = fresh.signatures[~fresh.made]
     for sources, line in (*zip(later.inputs, later.lines, strict=True), (later.raised or (), later.raised_at)):
         for source in sources:
             weight = later.operations[source] != "" or not np.isfinite(later.signatures[source]).all()
-            if later.made[source] or weight or any(same(one, later.signatures[source]) for one in given):
+            if later.made[source] or weight or any(same(signature, later.signatures[source]) for signature in given):
                 continue
-            # The call that passes it on uses it first.
+            # The call that passes the tensor on uses it first.
             return only([next((call.line for call in later.calls if source in call.inputs and call.line), line)])
     return ()
 
 
 def argument_lines(trace: Trace, source: Source) -> tuple[Line, ...]:
-    """The line that first writes into a tensor that the call was given."""
+    """The line that first writes into an argument of the call."""
     lines = set()
     for node, operation in enumerate(trace.operations):
         if not trace.made[node] or not in_place(operation) or not trace.inputs[node]:
@@ -77,19 +77,19 @@ def argument_lines(trace: Trace, source: Source) -> tuple[Line, ...]:
         changed = trace.inputs[node][0]
         while trace.made[changed] and trace.inputs[changed] and trace.operations[changed] in VIEWS:
             changed = trace.inputs[changed][0]
-        if not trace.made[changed] and not trace.operations[changed]:  # what has a name here is a weight
+        if not trace.made[changed] and not trace.operations[changed]:  # inputs with a name are weights
             lines.add(trace.lines[node])
     return only(lines) or source.lines_filling_arguments(trace)
 
 
 def in_place(operation: str) -> bool:
-    """Whether an operation writes into its first input, as `add_`, `+=` or `x[...] =`."""
+    """Whether an operation writes into its first input, like `add_`, `+=` or `x[...] =`."""
     named = operation.endswith("_") and not operation.endswith("__")
     return named or operation == "__setitem__" or (operation.startswith("__i") and operation not in NOT_IN_PLACE)
 
 
 def using_lines(trace: Trace, modules: Sequence[str]) -> tuple[Line, ...]:
-    """The only line that uses the outputs of some modules."""
+    """The only line that uses the outputs of certain modules."""
     outputs = {node for call in trace.calls if call.path in modules for node in call.outputs}
     return only({line for line, inputs in zip(trace.lines, trace.inputs, strict=True) if outputs & set(inputs)})
 
@@ -102,19 +102,19 @@ def operation_lines(trace: Trace, operation: str) -> tuple[Line, ...]:
 def misplaced_lines(
     trace: Trace, reference: ReferenceTrace, modules: Sequence[str], operation: str
 ) -> tuple[Line, ...]:
-    """The only line with an operation that is not applied to the outputs of some modules, where it should be."""
+    """The only line that applies an operation elsewhere than to the outputs of certain modules."""
     rows = reference.find(trace.signatures)
     calls = [call for call in trace.calls if call.path in modules]
     outputs = trace.signatures[sorted({node for call in calls for node in call.outputs})]
-    called = {call.path for call in calls} == set(modules)  # else these outputs are computed in another way
+    called = {call.path for call in calls} == set(modules)  # else these outputs are computed differently
     correct = {(source, row) for source, name, row in reference.made_from if name == operation}
-    usual: dict[Line | None, set[Line | None]] = {}  # the lines where it is right, and their callers
+    usual: dict[Line | None, set[Line | None]] = {}  # the lines where it is applied correctly, and their callers
     others = []
     for node in [node for node, name in enumerate(trace.operations) if name == operation][:MOST]:
         given = trace.inputs[node][:MOST]
-        off = [np.abs(outputs - trace.signatures[one]).max(axis=1) for one in given]
-        elsewhere = called and not any((one <= LIMIT).any() for one in off)
-        right = [int(rows[one]) for one in given if rows[one] >= 0]
+        off = [np.abs(outputs - trace.signatures[source]).max(axis=1) for source in given]
+        elsewhere = called and not any((distance <= LIMIT).any() for distance in off)
+        right = [int(rows[source]) for source in given if rows[source] >= 0]
         if elsewhere or (right and not any((source, int(rows[node])) in correct for source in right)):
             others.append(node)
         else:
@@ -127,7 +127,7 @@ def misplaced_lines(
 
 
 def making_lines(trace: Trace) -> tuple[Line, ...]:
-    """The line that computes the only result of a call, and all that returns it."""
+    """The only line that computes a call's single result; lines that merely return it count too."""
     lines, node = set[Line | None](), trace.results[0] if len(trace.results) == 1 else -1
     while node >= 0 and trace.made[node]:
         lines.add(trace.lines[node])
@@ -137,13 +137,13 @@ def making_lines(trace: Trace) -> tuple[Line, ...]:
 
 
 def returning_lines(trace: Trace) -> tuple[Line, ...]:
-    """The only line on which the outermost functions of a call return."""
+    """The only line on which a call's outermost functions return."""
     inside = {number for number, call in enumerate(trace.calls) if call.returns}
     return only({call.returns for call in trace.calls if call.returns and call.around not in inside})
 
 
 def graph_lines(trace: Trace, sources: dict[str, str]) -> tuple[tuple[Line, ...], str]:
-    """The line behind a wrong gradient, and why: the first that makes NaN, or the only one that leaves autograd."""
+    """The line behind a wrong gradient, and why: the first that computes NaN, or the only one that leaves the graph."""
     nan = [line for line, nan, made in zip(trace.lines, trace.nan, trace.made, strict=True) if nan and made]
     if nan:
         return only(nan[:1]), "nan"
@@ -151,8 +151,8 @@ def graph_lines(trace: Trace, sources: dict[str, str]) -> tuple[tuple[Line, ...]
     return only({line for line in ran if OUT_OF_GRAPH.search(text_of(line, sources))}), "graph"
 
 
-def same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two signatures are those of the same value, or of values that were not seen."""
-    if not np.isfinite(one).all() or not np.isfinite(other).all():
-        return not np.isfinite(one).all() and not np.isfinite(other).all()
-    return bool(np.abs(one - other).max() <= LIMIT)
+def same(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two signatures belong to the same value, or both to values that were not seen."""
+    if not np.isfinite(first).all() or not np.isfinite(second).all():
+        return not np.isfinite(first).all() and not np.isfinite(second).all()
+    return bool(np.abs(first - second).max() <= LIMIT)

@@ -1,8 +1,8 @@
-"""The record of a followed call as the grader takes it from a worker: checked, and believed in nothing.
+"""The record of a traced call as the grader receives it from a worker: checked and not trusted.
 
-The student's code runs in the process that writes the record, so it can forge one. A forged record can only change
-which of the student's own lines a hint names. So what arrives is checked for its form, its sizes and its numbers, and
-only file names and line numbers that exist, and names of steps that the grader knows, ever reach a report.
+The student's code runs in the process that writes the record, so it can forge a record. A forged record can only change
+which of the student's own lines a hint names. The grader therefore checks its form, sizes and numbers. Only existing
+file names and line numbers, and names of steps that the grader knows, ever reach a report.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import numpy as np
 from autograder.sandbox.limits import MAX_AXES, MOST_LINES, MOST_RAN, TRACE_NODES
 
 COLUMNS = 8  # of a signature
-GIVEN = 0  # the kind of a node that no operation made
+GIVEN = 0  # the kind of a node that is not the result of an operation
 
 
 class Unreadable(Exception):
@@ -23,7 +23,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Line:
-    """A statement of the student's code: its first and its last line."""
+    """A statement of the student's code: its first and last line."""
 
     file: str
     number: int
@@ -32,36 +32,36 @@ class Line:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a module or a function inside the followed one."""
+    """A call of a module or function inside the traced call."""
 
-    path: str  # "layers.0.self_attn", or the name of its class; "layers.0.forward()" of a function
+    path: str  # "layers.0.self_attn", or the name of its class; "layers.0.forward()" for a function
     line: Line | None
-    around: int  # the call in which it happened, or -1
+    around: int  # the call that contains it, or -1
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    returns: Line | None = None  # where a function returns
+    returns: Line | None = None  # where the function returns
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Tensors and what they were made from. Nodes are numbered in the order of time."""
+    """Tensors and the tensors that they were computed from. Nodes are numbered in order of time."""
 
-    made: np.ndarray  # (n,) whether an operation made it
+    made: np.ndarray  # (n,) whether an operation computed it
     operations: tuple[str, ...]  # (n,)
     lines: tuple[Line | None, ...]  # (n,)
-    callers: tuple[Line | None, ...]  # (n,) from where the function of that line was called
-    around: np.ndarray  # (n,) the call of a module in which it was made, or -1
+    callers: tuple[Line | None, ...]  # (n,) where the function of that line was called
+    around: np.ndarray  # (n,) the module call that contains it, or -1
     nan: np.ndarray  # (n,) whether it holds NaN
-    signatures: np.ndarray  # (n, COLUMNS), NaN where there is none
+    signatures: np.ndarray  # (n, COLUMNS), NaN if there is none
     inputs: tuple[tuple[int, ...], ...]  # (n,)
     steps: tuple[tuple[str, int], ...]  # named values of the reference
     calls: tuple[Call, ...]
     results: tuple[int, ...]
     shapes: tuple[tuple[int, ...], ...]  # of the results
-    raised: tuple[int, ...] | None  # what went into the operation that raised an exception
+    raised: tuple[int, ...] | None  # the inputs of the operation that raised an exception
     raised_at: Line | None
-    whole: bool  # whether it reaches the end of the call; a limit may have ended it
-    ran: int = 0  # what all operations cost, those of stand-ins too: one each, and more for large tensors
+    whole: bool  # whether it includes the end of the call; a limit may have cut it off
+    ran: int = 0  # the cost of all operations, also of stand-ins: one each, and more for large tensors
     begun: frozenset[tuple[str, int]] = frozenset()  # the files and lines that were reached
 
     @property
@@ -69,18 +69,18 @@ class Trace:
         return len(self.operations)
 
     def places(self) -> set[Line]:
-        """The lines that are named, of operations and of calls."""
+        """The lines of all operations and calls."""
         return {line for line in (*self.lines, *self.callers, *(call.line for call in self.calls)) if line}
 
 
 def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
-    """The record of a reply.
+    """The record in a reply.
 
     Args:
-        lengths: the number of lines of each file that may be named.
+        lengths: the number of lines of each file that may occur.
 
     Raises:
-        Unreadable: if it is none.
+        Unreadable: if it is not a valid record.
     """
     if not isinstance(value, list) or len(value) != 13 or not isinstance(value[0], bool):
         raise Unreadable
@@ -102,8 +102,8 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         raise Unreadable
     if len(edges) and not (_within(edges, 0, n) and (edges[:, 0] < edges[:, 1]).all()):
         raise Unreadable
-    found, sizes = _numbers(results, n), tuple(_shape(shape) for shape in _list(shapes, 1000))
-    if len(found) != len(sizes):
+    result_nodes, sizes = _numbers(results, n), tuple(_shape(shape) for shape in _list(shapes, 1000))
+    if len(result_nodes) != len(sizes):
         raise Unreadable
     inputs: list[list[int]] = [[] for _ in range(n)]
     for source, node in edges.tolist():
@@ -121,13 +121,13 @@ def read_trace(value: Any, lengths: Mapping[str, int]) -> Trace:
         inputs=tuple(map(tuple, inputs)),
         steps=tuple(_step(step, n) for step in _list(steps, TRACE_NODES)),
         calls=tuple(_call(call, number, n, lines) for number, call in enumerate(known)),
-        results=found,
+        results=result_nodes,
         shapes=sizes,
         raised=into,
         raised_at=at,
         whole=whole,
         ran=_number(ran, 0, MOST_RAN + 1),
-        begun=frozenset(_reached(one, lengths) for one in _list(begun, MOST_LINES)),
+        begun=frozenset(_reached(place, lengths) for place in _list(begun, MOST_LINES)),
     )
 
 
@@ -184,10 +184,10 @@ def _step(value: Any, n: int) -> tuple[str, int]:
     return value[0], _number(value[1], 0, n)
 
 
-def _call(value: Any, own: int, n: int, lines: tuple[Line, ...]) -> Call:
+def _call(value: Any, number: int, n: int, lines: tuple[Line, ...]) -> Call:
     path, place, around, inputs, outputs, returns = _list(value, 6) if _long(value, 6) else (None,) * 6
-    at = [None if (number := _number(one, -1, len(lines))) < 0 else lines[number] for one in (place, returns)]
-    return Call(_text(path), at[0], _number(around, -1, own), _numbers(inputs, n), _numbers(outputs, n), at[1])
+    at = [None if (index := _number(item, -1, len(lines))) < 0 else lines[index] for item in (place, returns)]
+    return Call(_text(path), at[0], _number(around, -1, number), _numbers(inputs, n), _numbers(outputs, n), at[1])
 
 
 def _long(value: Any, length: int) -> bool:

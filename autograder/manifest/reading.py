@@ -146,10 +146,10 @@ def _parts(table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return forbids, allows
 
 
-def _with(own: tuple[str, ...], everywhere: tuple[str, ...], against: tuple[str, ...]) -> tuple[str, ...]:
+def _with(parts: tuple[str, ...], everywhere: tuple[str, ...], against: tuple[str, ...]) -> tuple[str, ...]:
     """Add the assignment's parts to a stage's own, except where the stage decides differently."""
-    known = {*map(part, own), *map(part, against)}
-    return (*own, *(name for name in everywhere if part(name) not in known))
+    known = {*map(part, parts), *map(part, against)}
+    return (*parts, *(name for name in everywhere if part(name) not in known))
 
 
 def _notebook(table: Table, key: str, name: str, others: Iterable[str]) -> None:

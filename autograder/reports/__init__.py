@@ -1,1 +1,1 @@
-"""What people read of the results: console, HTML pages, Gradescope's results.json, and --watch."""
+"""What people read: the console, HTML pages, Gradescope's results.json, and --watch."""

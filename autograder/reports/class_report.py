@@ -1,4 +1,4 @@
-"""The class report: what the instructor gets about all submissions, as one self-contained HTML file."""
+"""The class report: all submissions for the instructor, as one self-contained HTML file."""
 
 import math
 import statistics
@@ -13,25 +13,25 @@ from autograder.grading.results import PartResult, Report, StageResult, TestResu
 from autograder.reports.html_pages import LOOKS, render
 from autograder.reports.item_analysis import FEWEST, Bin, Item, histogram, item_analysis
 
-MOST_NAMES = 50  # listed where one thing concerns many students; the table of students has them all
+MOST_NAMES = 50  # names listed for one finding; the table of students has all
 MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
 class Student:
-    """What the tables need of a report."""
+    """The values of a report that the tables need."""
 
     name: str
     points: dict[tuple[str, str], float]  # by stage and test; the test "" is the whole stage
     total: float
     complete: bool
-    sound: bool  # False if the grader failed in a test; then the points say nothing
-    notes: tuple[str, ...]  # what to look at, of "grader failed", "not confined", "review" and "reviewed"
+    sound: bool  # False if the grader failed in a test; the points then mean nothing
+    notes: tuple[str, ...]  # reasons to look at it: "grader failed", "not confined", "review" and "reviewed"
     seconds: float
 
     @property
     def kinds(self) -> str:
-        """By what the table can be filtered."""
+        """The values by which the table can be filtered."""
         return ",".join([*self.notes, "complete" if self.complete else "not complete"])
 
 
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass
 class Note:
-    """Something that concerns some students: a known mistake, a wrong step, notes for review, a fault of the grader."""
+    """A finding about some students: a known mistake, a wrong step, notes for review, a fault of the grader."""
 
     title: str
     lines: tuple[str, ...]
@@ -58,25 +58,25 @@ class Note:
 
 @dataclass
 class Summary:
-    """What is kept of the reports of a class; each report is looked at once."""
+    """The data kept from the reports of a class; each report is read once."""
 
     title: str = "Class"
     maximum: float = 0.0
     students: list[Student] = field(default_factory=list)
-    stages: dict[str, StageResult] = field(default_factory=dict)  # as the first report that has it shows it
+    stages: dict[str, StageResult] = field(default_factory=dict)  # as in the first report with this stage
     statuses: defaultdict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     end_to_end: Counter[str] = field(default_factory=Counter)
     confined: Counter[bool | None] = field(default_factory=Counter)
     seeds: Counter[int | None] = field(default_factory=Counter)
     mistakes: dict[str, Note] = field(default_factory=dict)
-    steps: dict[tuple[str, str], Note] = field(default_factory=dict)  # where the first wrong line of a test is
-    unnamed: int = 0  # tests that failed and look like no known mistake
-    review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes stand together
-    faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # those with the same message stand together
-    decided: frozenset[str] = frozenset()  # about whom the staff wrote something into review.csv
+    steps: dict[tuple[str, str], Note] = field(default_factory=dict)  # the step that a test's first wrong line misses
+    unnamed: int = 0  # failed tests without a known mistake
+    review: dict[tuple[str, ...], Note] = field(default_factory=dict)  # students with the same notes, grouped
+    faults: dict[tuple[str, str], Note] = field(default_factory=dict)  # students with the same message, grouped
+    decided: frozenset[str] = frozenset()  # students with an entry in review.csv
 
     def add(self, report: Report) -> None:
-        """Take in a report."""
+        """Add a report."""
         name = report.submission
         self.title = report.title
         self.maximum = max(self.maximum, report.max_points)
@@ -112,7 +112,7 @@ class Summary:
 
 
 def part_name(test: TestResult, part: PartResult) -> str:
-    """What the tables call a part of a test."""
+    """The name of a part of a test in the tables."""
     return f"{test.name}: {part.name}"
 
 
@@ -148,20 +148,20 @@ def class_html(
     """The report about all submissions of one assignment, for the instructor. Write it as UTF-8.
 
     Args:
-        reports: one a submission, in the order in which the students are to be listed; `Report.submission` is the name
-            that is shown. They are gone through once and not kept. There may be none.
+        reports: one per submission, in the order in which the students are listed; `Report.submission` is the name
+            shown. They are read once and not kept. There may be none.
         feedback: file names of the feedback pages in the folder `feedback` beside this report, by `Report.submission`:
-            {"anna": "anna.html"} links to feedback/anna.html. Names that are left out are not linked.
-        ungraded: why there is no report, by name, of submissions that could not be read or graded at all.
-        staff: whether there are pages of the staff beside this report, and the page for review.
-        decided: those about whom the staff wrote something.
+            {"anna": "anna.html"} links to feedback/anna.html. Students without an entry get no link.
+        ungraded: why there is no report, by name, for submissions that could not be read or graded at all.
+        staff: whether the staff's pages and the review page are beside this report.
+        decided: students with an entry in review.csv.
         left_out: a sentence about the files that are not graded.
-        questions: the page about questions on the students' own code beside this report, if there is one.
+        questions: the page with questions on the students' own code beside this report, if there is one.
     """
     summary = Summary(decided=frozenset(decided))
     for report in reports:
         summary.add(report)
-    # Where the grader failed the points say nothing, so these submissions are left out of the statistics.
+    # If the grader failed, the points mean nothing, so these submissions are left out of the statistics.
     sound = [student for student in summary.students if student.sound]
     totals = [student.total for student in sound]
     bins = histogram(totals, summary.maximum)
@@ -186,7 +186,7 @@ def class_html(
         statuses=_in_order({status for counts in summary.statuses.values() for status in counts}),
         mistakes=sorted(summary.mistakes.values(), key=lambda note: (-len(note.students), note.title)),
         steps=sorted(summary.steps.values(), key=lambda note: (-len(note.students), note.lines, note.title)),
-        # What concerns few comes first: a note that all have is about the way of handing in.
+        # Rare notes come first: a note on every student is about how the class hands in.
         review=sorted(summary.review.values(), key=lambda note: len(note.students)),
         median_seconds=statistics.median(student.seconds for student in summary.students) if summary.students else None,
         slowest=max(summary.students, key=lambda student: student.seconds, default=None),
@@ -200,14 +200,14 @@ def _in_order(statuses: set[str]) -> list[str]:
 
 
 def _ticks(bins: Sequence[Bin]) -> list[float]:
-    """The values that label the axis of points: every how-manieth edge of a bin."""
+    """The labelled values on the axis of points: every n-th edge of a bin."""
     return [bin.low for bin in bins[:: max(1, math.ceil(len(bins) / MOST_TICKS))]]
 
 
 def _rows(
     summary: Summary, sound: Sequence[Student], stages: Sequence[StageResult]
 ) -> list[tuple[StageResult, Row, list[Row]]]:
-    """Each stage with its tests: how hard they were, how well they discriminate, and what became of them."""
+    """Each stage with its tests: difficulty, discrimination, and counts of outcomes."""
     whole = [Column(stage, "", stage.title, stage.max_points) for stage in stages]
     columns = [column for stage, first in zip(stages, whole, strict=True) for column in (first, *_columns(stage))]
     keys = [(column.stage.name, column.name) for column in columns]
@@ -227,7 +227,7 @@ def _rows(
 
 @dataclass(frozen=True)
 class Column:
-    """A stage, a test of it, or a part of a test, of which each student has points."""
+    """A stage, a test, or a part of a test, for which each student has points."""
 
     stage: StageResult
     name: str

@@ -1,4 +1,4 @@
-"""The report on the console: one block a stage, one line a test, plain words."""
+"""The report on the console: a block per stage, a line per test, plain words."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ STYLES = {
     "not started": "dim",
     "blocked": "dim",
 }
-PRINTED, LONGEST = 3, 200  # lines of what the code printed, and characters of a line, that are shown without --verbose
+PRINTED, LONGEST = 3, 200  # output of the code that is shown without --verbose: lines, characters of a line
 WIDEST = 100  # columns of a row with a score
 FIRST = "Fix the failures above first: this is probably the same problem."
 UNCONFINED = "Graded without confinement: the submission could have read expected values or changed its result."
@@ -54,32 +54,32 @@ def print_stage(
         _indented(console, UNWRITTEN.sub("", stage.tests[0].message), "dim", margin=2)
         return 0
     above = Above()  # one mistake often explains several tests
-    printed = ""  # what was shown last of what the code printed, which often is the same in all tests
-    passed, told = 0, 0
+    printed = ""  # the output shown last, which is often the same in all tests
+    passed, explanations = 0, 0
     for test in told_once(stage).tests:
         silent = test.status == "passed" and not test.message
         if brief and silent:
             passed += 1
             continue
-        print_test(console, test, verbose, above, explained is None or told < explained)
-        told += not silent and test.message != SAME
+        print_test(console, test, verbose, above, explained is None or explanations < explained)
+        explanations += not silent and test.message != SAME
         if not verbose and not brief and test.printed.strip() not in ("", printed):
             printed = test.printed.strip()
             print_printed(console, printed, PRINTED)
     if passed:
         console.print(Text("  ").append(f"{'passed':<12}", style=STYLES["passed"]).append(f"{passed} tests"))
-    return told
+    return explanations
 
 
 def _scored(console: Console, left: str, right: str, style: str = "") -> Text:
-    """A row with points at its end; what is too long before them is shortened."""
+    """A row with points at its end; a text that is too long is shortened."""
     width = min(console.width, WIDEST) - len(right) - 2
     shown = left if len(left) <= width else left[: width - 1].rstrip() + "…"
     return Text(f"{shown:<{width}}  {right}", style=style)
 
 
 def print_printed(console: Console, text: str, most: int | None) -> None:
-    """Show what the student's code printed: as a whole, or its last lines."""
+    """Show the output of the student's code: all of it, or its last lines."""
     rows = clean(text.rstrip()).splitlines()
     left_out = 0 if most is None else max(0, len(rows) - most)
     more = f" (the last {most} of {len(rows)} lines; --verbose shows all)" if left_out else ""
@@ -89,19 +89,19 @@ def print_printed(console: Console, text: str, most: int | None) -> None:
 
 
 class Above:
-    """What tests have said, which is not said again."""
+    """The verdicts printed so far, which are not repeated."""
 
     def __init__(self) -> None:
-        self._first: dict[object, str] = {}  # what was said -> the title of the first test that said it
-        self._last: dict[str, object] = {}  # what was said last of each kind
+        self._first: dict[object, str] = {}  # verdict -> the title of the first test with it
+        self._last: dict[str, object] = {}  # the last verdict of each kind
 
-    def again(self, kind: str, said: object, test: TestResult) -> str:
-        """Where the same was said before, in a sentence, or "". A kind is "cause" or "line"."""
-        last, self._last[kind] = self._last.get(kind), said
-        if (kind, said) not in self._first:
-            self._first[kind, said] = test.title.rstrip(".")
+    def again(self, kind: str, verdict: object, test: TestResult) -> str:
+        """A sentence that refers to the same earlier verdict, or "". The kind is "cause" or "line"."""
+        last, self._last[kind] = self._last.get(kind), verdict
+        if (kind, verdict) not in self._first:
+            self._first[kind, verdict] = test.title.rstrip(".")
             return ""
-        return f"Same {kind} as above." if last == said else f"Same {kind} as in: {self._first[kind, said]}."
+        return f"Same {kind} as above." if last == verdict else f"Same {kind} as in: {self._first[kind, verdict]}."
 
 
 def print_test(console: Console, test: TestResult, verbose: bool, above: Above, explained: bool = True) -> None:
@@ -118,14 +118,14 @@ def print_test(console: Console, test: TestResult, verbose: bool, above: Above, 
 
 
 def print_short(console: Console, test: TestResult, above: Above) -> None:
-    """What is wrong, where, what is expected there, what is right, and the numbers."""
+    """Print what is wrong, where, what is expected there, what is right, and the numbers."""
     if test.message == SAME:
         _indented(console, SAME, "dim")
         return
     rows = short_rows(test)
     wrong = tuple((mark.file, mark.line) for mark in test.marks if mark.state == "wrong")
-    what = next(row.text for row in rows if row.kind == "what")
-    if cause := above.again("cause", (what, wrong), test):
+    fault = next(row.text for row in rows if row.kind == "what")
+    if cause := above.again("cause", (fault, wrong), test):
         rows = [row for row in rows if row.kind in ("parts", "numbers")] + [Row("note", cause)]
     elif wrong and (line := above.again("line", wrong, test)):
         rows = [row for row in rows if row.kind not in ("where", "expected", "right")] + [Row("where", line)]
@@ -136,7 +136,7 @@ def print_short(console: Console, test: TestResult, above: Above) -> None:
 
 
 def _fitting(row: Row, width: int) -> list[str]:
-    """A place with its code: in one row, or, if that is too long, the code shortened in a row of its own."""
+    """A place and its code: in one row, or with the code, shortened, in a second row."""
     if len(f"{row.text}  {row.code}") <= width:
         return [f"{row.text}  {row.code}".rstrip()]
     code = row.code if len(row.code) <= width - 4 else row.code[: width - 5].rstrip() + "…"
@@ -144,12 +144,12 @@ def _fitting(row: Row, width: int) -> list[str]:
 
 
 def print_all(console: Console, test: TestResult) -> None:
-    """All that is known of a test."""
+    """Print everything about a test."""
     _indented(console, f"{test.name}: {test.title}", "dim")
-    said = {test.message}  # by the test itself, below, or by a part above
+    messages = {test.message}  # printed by the test itself, below, or by a part above
     for part in test.parts:
-        _indented(console, part_line(part, part.message not in said), STYLES[part.status])
-        said.add(part.message)
+        _indented(console, part_line(part, part.message not in messages), STYLES[part.status])
+        messages.add(part.message)
     if test.hidden and test.status != "passed":
         _indented(console, "The visible test passed, the hidden one did not:")
     for text, style in ((test.message, "bold"), ("\n".join(test.pointed), "cyan")):
@@ -165,16 +165,16 @@ def print_all(console: Console, test: TestResult) -> None:
 def _indented(console: Console, text: str, style: str = "", margin: int = 4) -> None:
     for row in clean(text).splitlines():
         words = row.lstrip(" ")
-        left = margin + len(row) - len(words)  # a line of code stays to the right where it is broken, too
+        left = margin + len(row) - len(words)  # a wrapped line of code stays indented
         for part in Text(words, style=style).wrap(console, max(20, min(console.width, WIDEST) - left)):
             console.print(Text(" " * left).append(part))
 
 
 def print_total(console: Console, report: Report, brief: bool = False) -> None:
-    """Print how the modules work together, and the sum with the extra credit apart.
+    """Print the end-to-end test, and the sum of the points with the extra credit apart.
 
     Args:
-        brief: without how they work together where a stage is not right yet.
+        brief: leave out the end-to-end test unless all stages are right.
     """
     whole = report.end_to_end
     if whole and whole.status != "not started" and (report.complete or not brief):
@@ -210,15 +210,15 @@ def _sum(stages: list[StageResult]) -> str:
 
 
 def print_next(console: Console, report: Report, stages: Sequence[Stage]) -> None:
-    """What to do after a success: the next stage, or to hand in.
+    """Print the next step after a success: the next stage, or handing in.
 
     Args:
         stages: all stages of the assignment.
     """
     graded = {stage.name: stage for stage in report.stages}
     first = report.stages[0]
-    said = any(test.message for test in report.tests)  # a failure, or a warning
-    if said and not any(test.status == "not started" for test in report.tests):
+    has_message = any(test.message for test in report.tests)  # a failure, or a warning
+    if has_message and not any(test.status == "not started" for test in report.tests):
         console.print("python grade.py --verbose shows more.", style="dim")
     if report.faulty or report.hidden_seed is not None or first.points < first.max_points:
         return
@@ -229,5 +229,5 @@ def print_next(console: Console, report: Report, stages: Sequence[Stage]) -> Non
         if result is None or (result.points < result.max_points):
             console.print(f"Next: stage {stage.number}, {stage.title} (python grade.py {stage.name})")
             return
-    if not said:
+    if not has_message:
         console.print("Everything is right. To hand in: python grade.py --zip")

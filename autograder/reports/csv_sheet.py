@@ -1,15 +1,16 @@
-"""A CSV file of somebody else: every cell that we do not fill comes back as it was, in its place."""
+"""A CSV file from another program: every cell that we do not fill keeps its text and place."""
 
 import codecs
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from course.errors import UserError
 
-SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # a first line by which Excel tells itself the delimiter
+SEPARATOR = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # a first line that tells Excel the delimiter
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Sheet:
         """Read a CSV file as spreadsheets save it: UTF-8 or UTF-16, with commas, semicolons or tabs.
 
         Raises:
-            UserError: if it is none.
+            UserError: if it is not a CSV file.
         """
         try:
             data = path.read_bytes()
@@ -39,10 +40,10 @@ class Sheet:
             text = data.decode(encoding)
         except UnicodeDecodeError as error:
             raise UserError(f"{path} is not UTF-8: export it again, or save it as 'CSV UTF-8'") from error
-        told = SEPARATOR.match(text)
-        separator = told[0] if told else ""
+        declared = SEPARATOR.match(text)
+        separator = declared[0] if declared else ""
         text = text[len(separator) :]
-        delimiter = told[1] if told else max(",;\t", key=text.partition("\n")[0].count)
+        delimiter = declared[1] if declared else max(",;\t", key=text.partition("\n")[0].count)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
             rows = list(reader)
@@ -59,10 +60,10 @@ class Sheet:
         return self.rows[0]
 
     def column(self, *names: str) -> int:
-        """The place of the first of these columns that is there.
+        """The index of the first of these columns that exists.
 
         Raises:
-            UserError: if none is, or it is there twice.
+            UserError: if none exists, or if it occurs twice.
         """
         cells = [cell.strip() for cell in self.header]
         for name in names:
@@ -73,12 +74,27 @@ class Sheet:
         raise UserError(f"{self.path} has no column {names[0]!r}; its columns are: {', '.join(cells)}")
 
     def has(self, name: str) -> bool:
-        """Whether there is such a column."""
+        """Whether there is a column with this name."""
         return name in [cell.strip() for cell in self.header]
 
     def row_in_file(self, row: int) -> int:
-        """The number that a spreadsheet shows beside a row."""
+        """The number of a row in a spreadsheet."""
         return row + 1 + bool(self.separator)
+
+    def records(self, required: Sequence[str], columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+        """The rows that are not empty, by the names of their columns, each with its number in a spreadsheet.
+
+        Raises:
+            UserError: if a required column is missing.
+        """
+        at = {cell.strip().lower(): place for place, cell in enumerate(self.header)}
+        if missing := [name for name in required if name not in at]:
+            raise UserError(f"{self.path} lacks the column {', '.join(missing)}; its columns are {', '.join(columns)}")
+        rows = [
+            (self.row_in_file(row), {name: self.cell(row, at[name]) if name in at else "" for name in columns})
+            for row in range(1, len(self.rows))
+        ]
+        return [(row, cells) for row, cells in rows if any(cells.values())]
 
     def cell(self, row: int, column: int) -> str:
         """The text of a cell; rows may be shorter than the header."""
@@ -92,18 +108,18 @@ class Sheet:
         cells[column] = text
 
     def keep(self, columns: set[int]) -> None:
-        """Leave out all other columns."""
+        """Remove all other columns."""
         self.rows = [[cell for at, cell in enumerate(row) if at in columns] for row in self.rows]
 
     def data(self) -> bytes:
-        """The file."""
+        """The bytes of the file."""
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=self.delimiter, lineterminator=self.line_end).writerows(self.rows)
         return (self.separator + text.getvalue()).encode(self.encoding)
 
 
 def encoding_of(data: bytes) -> str:
-    """The encoding of a file, by the mark at its beginning; without one it is UTF-8."""
+    """The encoding of a file, by its byte order mark; UTF-8 without one."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"

@@ -13,20 +13,20 @@ FAULT = (
 )
 
 
-def results(found: Verdict, seed: int | None = None) -> dict[str, Any]:
-    """Gradescope's object: the score, and every test, whatever became of it.
+def results(verdict: Verdict, seed: int | None = None) -> dict[str, Any]:
+    """Gradescope's object: the score and every test, whatever its outcome.
 
-    Where the verdict is released later, so are the tests that hidden tests decide. These are all that pass the visible
-    ones: whether a test is shown must not tell what became of it. Until then students see no score.
+    If the verdict is released later, so are all tests that pass the visible tests, since hidden tests decide. Whether
+    a test is shown must not reveal its outcome. Until then students see no score.
 
     Args:
-        found: a student's verdict.
-        seed: of the hidden tests, kept by Gradescope for instructors; the same seed repeats them.
+        verdict: a student's verdict.
+        seed: the seed of the hidden tests, kept by Gradescope for instructors; the same seed repeats them.
     """
-    confined = found["engine"]["confined"]
-    notes = [UNCONFINED] * (confined is False) + [FAULT if found["outcome"] == "fault" else summary(found)]
+    confined = verdict["engine"]["confined"]
+    notes = [UNCONFINED] * (confined is False) + [FAULT if verdict["outcome"] == "fault" else summary(verdict)]
     return {
-        "score": sum(stage["points"] for stage in found["stages"]),
+        "score": sum(stage["points"] for stage in verdict["stages"]),
         "output": "\n".join(notes),
         "stdout_visibility": "hidden",
         "extra_data": {"hidden_seed": seed, "confined": confined},
@@ -47,29 +47,29 @@ def results(found: Verdict, seed: int | None = None) -> dict[str, Any]:
                     "lines": test["lines"],
                 },
             }
-            for test in found["tests"]
+            for test in verdict["tests"]
         ],
     }
 
 
-def summary(found: Verdict) -> str:
-    """The text above all tests: the points, stage by stage."""
-    if (release := found["release"]) != VISIBLE:
-        settled = sum(test["release"] == VISIBLE for test in found["tests"])
+def summary(verdict: Verdict) -> str:
+    """The text above the tests: the points of each stage."""
+    if (release := verdict["release"]) != VISIBLE:
+        settled = sum(test["release"] == VISIBLE for test in verdict["tests"])
         when = "after the due date" if release == "after_due_date" else "when the grades are published"
-        said = f"{settled} of {len(found['tests'])} tests do not pass the visible tests, see below."
-        return f"{said} The others, and your points, {when}."
+        settled_tests = f"{settled} of {len(verdict['tests'])} tests do not pass the visible tests, see below."
+        return f"{settled_tests} The others, and your points, {when}."
     stages = [
         f"{stage['number']}. {stage['title']}: {points(stage['points'])} of {points(stage['max_points'])}"
         + (" (extra credit)" if stage["extra_credit"] else "")
-        for stage in found["stages"]
+        for stage in verdict["stages"]
     ]
     wanting = "Not all required points yet: the tests below say what is wrong."
-    return "\n".join(["All required points." if found["complete"] else wanting, *stages])
+    return "\n".join(["All required points." if verdict["complete"] else wanting, *stages])
 
 
 def output(test: Test) -> str:
-    """What the student reads about a test; of a hidden test neither inputs nor values."""
+    """The text of a test for the student; for a hidden test, without inputs and values."""
     if test["status"] == "fault":  # the reason is for the instructor, who finds it on the console
         return "The grader itself failed; this says nothing about your code."
     parts = [part_line(PartResult(**part)) for part in test["parts"]]

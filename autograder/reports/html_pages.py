@@ -1,4 +1,4 @@
-"""What the HTML reports share: the templates, the escaping, the look of a status, the content security policy."""
+"""The common base of the HTML reports: templates, escaping, the look of a status, the content security policy."""
 
 import base64
 import hashlib
@@ -20,11 +20,11 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 @dataclass(frozen=True)
 class Look:
-    """How a status appears: always its word, with a symbol; the tone only adds a colour to them."""
+    """The look of a status: always its name and a symbol; the tone only adds a colour."""
 
     symbol: str
     tone: str  # class in style.css
-    meaning: str  # in the words of the student
+    meaning: str  # in the student's words
 
 
 LOOKS = {
@@ -42,7 +42,7 @@ UNKNOWN = Look("•", "bad", "")
 
 
 def look(status: str) -> Look:
-    """How a status appears."""
+    """The look of a status."""
     return LOOKS.get(status, UNKNOWN)
 
 
@@ -52,7 +52,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share without decimals; what is not quite nothing or everything does not look like it."""
+    """A share without decimals; nearly nothing is not 0%, and nearly everything is not 100%."""
     return "<1%" if 0 < share < 0.01 else ">99%" if 0.99 < share < 1 else f"{100 * share:.0f}%"
 
 
@@ -70,12 +70,12 @@ def seconds(value: float) -> str:
 
 
 def with_code(text: str) -> Markup:
-    """A sentence in which what stands between two `backquotes` is code."""
+    """A sentence as HTML; text between `backquotes` is code."""
     return Markup(re.sub("`([^`\n]+)`", r"<code>\1</code>", str(escape(_neutral(text)))))
 
 
 def _neutral(value: Any) -> Any:
-    # Every value that a template shows passes here before it is escaped. What a macro made is HTML and left alone.
+    # Every value in a template passes through here before it is escaped. A macro's result is HTML and stays unchanged.
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return clean(value.replace("\r\n", "\n").expandtabs())
     return value
@@ -96,26 +96,27 @@ def _environment() -> Environment:
     return environment
 
 
-def render(template: str, script: str = "", **values: Any) -> str:
+def render(template: str, script: str = "", connects: bool = False, **values: Any) -> str:
     """A page, complete in itself: its policy allows nothing but its own style and script, so no other can run.
 
     Args:
         script: the name of a file beside the templates, for pages of the staff. Pages for students have none.
+        connects: whether the script may talk to the server that the page comes from.
     """
     environment = _environment()
     style = environment.get_template("style.css").render()
     policy = f"default-src 'none'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
     program = (TEMPLATES / script).read_text(encoding="utf-8") if script else ""
     if program:
-        policy += f"; script-src '{_digest(program)}'"
+        policy += f"; script-src '{_digest(program)}'" + ("; connect-src 'self'" if connects else "")
     return environment.get_template(template).render(policy=policy, script=Markup(program), **values)
 
 
 def _digest(text: str) -> str:
-    """What stands for an inline style or script in the content security policy."""
+    """The hash of an inline style or script for the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
 def as_json(value: Any) -> Markup:
-    """Data for a script of the page. Whatever stands in it, it does not end the element that holds it."""
+    """Data for a script of the page; no text in it can end the script element."""
     return Markup(json.dumps(value, ensure_ascii=False).replace("<", "\\u003c"))

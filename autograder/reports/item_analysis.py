@@ -1,25 +1,25 @@
-"""Item analysis of a class: how hard a test is, how well it tells strong from weak submissions, how points spread."""
+"""Item analysis of a class: difficulty of the tests, how well they separate strong and weak submissions, histogram."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-FEWEST = 3  # submissions for a correlation: between two points it is always 1, -1 or undefined
+FEWEST = 3  # submissions for a correlation: with two points it is always 1, -1 or undefined
 MOST_BINS = 25
 
 
 @dataclass(frozen=True)
 class Item:
-    """What the points of a class in a test, or in a stage, say about it. None where it is undefined."""
+    """The statistics of a test, or of a stage, over a class. None if undefined."""
 
-    share: float | None  # mean share of its points: the difficulty index, 1 if everybody has all of them
+    share: float | None  # mean share of its points: the difficulty index, 1 if everybody has full points
     discrimination: float | None  # corrected item-total correlation
 
 
 @dataclass(frozen=True)
 class Bin:
-    """How many totals lie from `low` to below `high`; the last bin holds `high` too."""
+    """The number of totals from `low` to below `high`; the last bin includes `high`."""
 
     low: float
     high: float
@@ -27,7 +27,7 @@ class Bin:
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> float | None:
-    """Pearson's correlation, or None if it is undefined: too few values, or one side does not vary."""
+    """Pearson's correlation, or None if it is undefined: too few values, or a constant side."""
     if len(x) < FEWEST or x.max() == x.min() or y.max() == y.min():
         return None
     x, y = x - x.mean(), y - y.mean()
@@ -38,17 +38,17 @@ def item_analysis(points: np.ndarray, maxima: Sequence[float], totals: np.ndarra
     """Difficulty and discrimination of each item.
 
     Args:
-        points: of each submission in each item: (N, K); NaN where a submission has no result for an item.
-        maxima: the points that each item can give: (K,)
-        totals: the points of each submission in all items: (N,). An item's own points are taken out of the total
-            before it is compared with it, otherwise every item would seem to agree with the total.
+        points: of each submission in each item: (N, K); NaN if a submission has no result for an item.
+        maxima: the maximum points of each item: (K,)
+        totals: the points of each submission in all items: (N,). An item's own points are subtracted from the total
+            before the comparison, otherwise every item would seem to agree with the total.
     """
     items = []
     for column, maximum in zip(points.T, maxima, strict=True):
         known = ~np.isnan(column)
         values = column[known]
         share = float(values.mean() / maximum) if len(values) and maximum else None
-        # Rounded, because sums of parts of points that are equal may differ in the last digit.
+        # Rounded, since equal sums may differ in the last digit.
         items.append(Item(share, correlation(values, np.round(totals[known] - values, 9))))
     return items
 

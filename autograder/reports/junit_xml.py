@@ -1,7 +1,6 @@
-"""The verdict as JUnit XML: a test case for each part of a test, which Artemis, GitLab, Jenkins and CodeGrade read.
+"""The verdict as JUnit XML, for Artemis, GitLab, Jenkins and CodeGrade: a test case for each part of a test.
 
-JUnit knows no points, so a platform weights the cases itself. It knows errors, which are not failures: they stand for
-faults of the grader.
+JUnit has no points, so a platform weights the cases itself. Its errors, unlike failures, are faults of the grader.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,19 +9,19 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from autograder.reports.verdict import Part, Test, Verdict
 
 
-def junit(found: Verdict) -> str:
+def junit(verdict: Verdict) -> str:
     """The XML text of a student's verdict."""
-    root = Element("testsuites", name=found["title"])
+    root = Element("testsuites", name=verdict["title"])
     totals = [0, 0, 0, 0]
-    for stage in found["stages"]:
+    for stage in verdict["stages"]:
         suite = SubElement(root, "testsuite", name=stage["name"])
-        tests = [test for test in found["tests"] if test["stage"] == stage["name"]]
+        tests = [test for test in verdict["tests"] if test["stage"] == stage["name"]]
         cases = [case for test in tests for case in _cases(test)]
         suite.extend(cases)
         counts = [len(cases), *(sum(case.find(kind) is not None for case in cases) for kind in KINDS)]
         _count(suite, counts, sum(test["seconds"] for test in tests))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-    _count(root, totals, found["engine"]["seconds"])
+    _count(root, totals, verdict["engine"]["seconds"])
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
@@ -37,10 +36,10 @@ def _count(element: Element, counts: list[int], seconds: float) -> None:
 
 
 def _cases(test: Test) -> Iterator[Element]:
-    """A case for each part of a test, or one for a test without parts."""
+    """A case for each part of a test, or a single case for a test without parts."""
     named: Sequence[tuple[str, Part | Test]] = [(f"[{part['name']}]", part) for part in test["parts"]] or [("", test)]
-    for which, part in named:
-        name = test["id"].partition(".")[2] + which
+    for suffix, part in named:
+        name = test["id"].partition(".")[2] + suffix
         case = Element("testcase", classname=test["stage"], name=_xml(name), time=f"{test['seconds'] / len(named):.3f}")
         for place in test["diagnostics"][:1]:
             case.set("file", place["file"])
@@ -55,5 +54,5 @@ def _cases(test: Test) -> Iterator[Element]:
 
 
 def _xml(text: str) -> str:
-    """Text without what XML 1.0 forbids; a verdict has no control characters, but may have these."""
+    """Text without the characters that XML 1.0 forbids; `clean` has already removed control characters."""
     return "".join(char for char in text if char not in "\ufffe\uffff")

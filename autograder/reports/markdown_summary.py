@@ -10,57 +10,57 @@ MARKS = {"passed": "✅", "not started": "⬜"}
 MOST = 250_000  # characters; GitHub refuses a summary of more than 1 MiB
 
 
-def summary(found: Verdict) -> str:
-    """The stages with their points, the tests, and what is wrong with each that did not pass."""
+def summary(verdict: Verdict) -> str:
+    """The stages with their points, the tests, and the fault of each test that did not pass."""
     lines = [
-        f"## {plain(found['title'])}: {score_line(found)}",
+        f"## {plain(verdict['title'])}: {score_line(verdict)}",
         "",
         *("| test | verdict | points |", "|---|---|---|"),
     ]
-    tests = {test["id"]: test for test in found["tests"]}
-    mistakes: dict[str, str] = {}  # known mistake -> the title of the first test that shows it
-    for stage in found["stages"]:
+    tests = {test["id"]: test for test in verdict["tests"]}
+    mistakes: dict[str, str] = {}  # known mistake -> the title of the first test with it
+    for stage in verdict["stages"]:
         extra = " (extra credit)" if stage["extra_credit"] and "extra" not in stage["title"] else ""
         score = f"{points(stage['points'])} of {points(stage['max_points'])}"
         lines.append(f"| **{stage['number']}. {plain(stage['title'])}{extra}** | | **{score}** |")
-        for test in found["tests"]:
+        for test in verdict["tests"]:
             if test["stage"] == stage["name"]:
                 score = f"{points(test['points'])} of {points(test['max_points'])}"
-                lines.append(f"| {plain(test['title'])} | {_told(test, tests, mistakes)} | {score} |")
-    if found["outcome"] == "fault":
+                lines.append(f"| {plain(test['title'])} | {_cell(test, tests, mistakes)} | {score} |")
+    if verdict["outcome"] == "fault":
         lines += ["", "The grader itself failed in at least one test; this says nothing about your code."]
     return "\n".join([*lines, "", "More: `python grade.py --verbose`, or `check(...)` in the notebooks.", ""])
 
 
-def _told(test: Test, tests: dict[str, Test], mistakes: dict[str, str]) -> str:
+def _cell(test: Test, tests: dict[str, Test], mistakes: dict[str, str]) -> str:
     verdict = f"{MARKS.get(test['status'], '❌')} {test['status']}"
     if test["same_as"] and test["status"] != "not started":
         return f"{verdict}: same cause as in “{plain(tests[test['same_as']]['title'].rstrip('.'))}”"
-    said = f": {plain(test['message'])}" if test["message"] and test["status"] != "not started" else ""
+    message = f": {plain(test['message'])}" if test["message"] and test["status"] != "not started" else ""
     places = dict.fromkeys(f"`{mark['file']}:{mark['line']}`" for mark in test["diagnostics"][:3])
     where = f"<br>{', '.join(places)}" if places and test["status"] not in ("not started", "no file") else ""
     first = mistakes.setdefault(test["mistake"], test["title"]) if test["mistake"] else test["title"]
     hint = f"<br>{plain(test['hints'][0])}" if test["hints"] and first == test["title"] else ""
     again = f"<br>Same mistake as in “{plain(first.rstrip('.'))}”" if first != test["title"] else ""
-    return f"{verdict}{said}{where}{hint}{again}"
+    return f"{verdict}{message}{where}{hint}{again}"
 
 
 def plain(text: str) -> str:
-    """Text from anywhere in a cell of a table: one line, and nothing that Markdown or HTML takes for its own."""
+    """Any text as a table cell: one line, with the special characters of Markdown and HTML escaped."""
     shown = " ".join(text.split())[:400]
-    for char, instead in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        shown = shown.replace(char, instead)
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        shown = shown.replace(char, entity)
     return "".join(f"\\{char}" if char in "\\`*_{}[]()#+!|~$@" else char for char in shown)
 
 
-def write_summary(found: Verdict, path: Path) -> None:
-    """Add the table to the end of a file, as GitHub wants it.
+def write_summary(verdict: Verdict, path: Path) -> None:
+    """Append the table to a file, as GitHub requires.
 
     Raises:
         UserError: if it cannot be written.
     """
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(summary(found)[:MOST])
+            file.write(summary(verdict)[:MOST])
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""One cause that ends several tests of a stage (a syntax error, a missing file, nothing written yet) is told once."""
+"""If one cause ends several tests of a stage (a syntax error, a missing file, an unwritten stub), explain it once."""
 
 from collections import Counter
 from dataclasses import replace
@@ -6,12 +6,12 @@ from dataclasses import replace
 from autograder.grading.results import StageResult, TestResult
 
 SAME = "Same cause as above."
-# What ends a test before it says anything of its own; a wrong result is told test by test.
+# These statuses end a test before its first check; wrong results are explained for each test.
 ENDINGS = ("error", "no file", "forbidden", "blocked", "timed out")
 
 
 def cause_of(test: TestResult) -> tuple[str, ...]:
-    """What has to be the same for two tests to end of one cause, or nothing if this is not told together."""
+    """The key that two tests with the same cause share; () if the test is explained by itself."""
     if test.status not in (*ENDINGS, "not started") or test.hidden or test.hints or test.reviewed:
         return ()
     if test.status == "not started":
@@ -20,9 +20,9 @@ def cause_of(test: TestResult) -> tuple[str, ...]:
 
 
 def told_once(stage: StageResult) -> StageResult:
-    """The stage as it is shown: the first test of several that one cause ended says what it is and what it costs."""
+    """The stage for display: of several tests with one cause, only the first explains it, with its cost."""
     count = Counter(map(cause_of, stage.tests))
-    shown: dict[tuple[str, ...], str] = {}  # cause -> the title of the test that says it
+    shown: dict[tuple[str, ...], str] = {}  # cause -> the title of the test that explains it
     tests = []
     for test in stage.tests:
         cause = cause_of(test)
@@ -32,11 +32,11 @@ def told_once(stage: StageResult) -> StageResult:
             tests.append(replace(test, message=SAME, details=(), parts=(), printed="", short=""))
         else:
             shown[cause] = test.title
-            if test.status == "not started":  # which costs what it costs: that is no news
+            if test.status == "not started":  # the cost of an unwritten stub is obvious
                 tests.append(test)
                 continue
-            same = [one for one in stage.tests if cause_of(one) == cause]
-            cost = sum(one.max_points - one.points for one in same)
+            same = [other for other in stage.tests if cause_of(other) == cause]
+            cost = sum(other.max_points - other.points for other in same)
             note = f"This cause costs {len(same)} tests, {cost:g} points."
             parts = tuple(replace(part, message="") for part in test.parts)
             tests.append(replace(test, details=(*test.details, note), parts=parts))

@@ -1,4 +1,4 @@
-"""A verdict that fits the screen: what matters first, and less and less of what does not, until it does."""
+"""A verdict that fits the screen: the least important parts are left out until it does."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,10 @@ from autograder.reports.console import print_stage, print_total
 
 
 def one_screen(console: Console, report: Report, verbose: bool, lines_below: int) -> str:
-    """The text of a verdict. On a terminal it is not longer than the screen, whose last lines are for others.
+    """The text of a verdict. On a terminal it fits the screen, minus the last lines, which the caller uses.
 
-    Where it would be, passed tests become a number, then only the first test that is not passed is explained, and at
-    last the end of the explanation is left out: what is wrong and the known mistake stand at its beginning.
+    If it is too long, passed tests are only counted. If that is not enough, only the first failing test is explained.
+    Finally the end of the explanation is cut, since its beginning says what is wrong and names the known mistake.
     """
     if not console.is_terminal:
         return drawn(console, report, verbose)
@@ -26,7 +26,7 @@ def one_screen(console: Console, report: Report, verbose: bool, lines_below: int
 
 
 def shorter(console: Console, report: Report, verbose: bool) -> Iterator[str]:
-    """The verdict with less and less in it."""
+    """The verdict with less and less detail."""
     yield drawn(console, report, verbose)
     if verbose:
         yield drawn(console, report, False)
@@ -35,15 +35,15 @@ def shorter(console: Console, report: Report, verbose: bool) -> Iterator[str]:
 
 
 def drawn(console: Console, report: Report, verbose: bool, brief: bool = False, explained: int | None = None) -> str:
-    """The verdict as the console shows it.
+    """The verdict as shown on the console.
 
     Args:
         brief: passed tests are only counted.
-        explained: of how many tests that are not passed the reason is said; None means all.
+        explained: how many tests that did not pass are explained; None means all.
     """
     with console.capture() as capture:
         for stage in report.stages:
-            told = print_stage(console, stage, verbose, brief, explained)
-            explained = None if explained is None else max(0, explained - told)
+            printed = print_stage(console, stage, verbose, brief, explained)
+            explained = None if explained is None else max(0, explained - printed)
         print_total(console, report, brief)
     return capture.get()

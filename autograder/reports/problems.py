@@ -1,4 +1,4 @@
-"""The diagnostics of a verdict, a line each: for the problem matchers of editors, and as annotations on GitHub."""
+"""The diagnostics of a verdict, one per line: for editors' problem matchers, and as annotations on GitHub."""
 
 import os
 import secrets
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from autograder.reports.verdict import Diagnostic, Verdict
 
-PER_STEP = 10  # GitHub shows so many annotations of each level for a step
+PER_STEP = 10  # GitHub shows at most this many annotations of each level per step
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def diagnostics(found: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
-    """The diagnostics of all tests, each once, with their files relative to where a reader starts.
+def diagnostics(verdict: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
+    """The diagnostics of all tests without duplicates, with paths relative to where the reader starts.
 
     Args:
-        folder: where the submitted modules are.
+        folder: the folder of the submitted modules.
         start: the folder that is open in the editor, or the root of the repository.
     """
     try:
@@ -25,31 +25,36 @@ def diagnostics(found: Verdict, folder: Path, start: Path) -> list[Diagnostic]:
     except ValueError:  # another drive on Windows
         below = folder.resolve()
     unique = {
-        (one["file"], one["line"], one["severity"], one["message"]): one
-        for test in reversed(found["tests"])
-        for one in test["diagnostics"]
+        (diagnostic["file"], diagnostic["line"], diagnostic["severity"], diagnostic["message"]): diagnostic
+        for test in reversed(verdict["tests"])
+        for diagnostic in test["diagnostics"]
     }
-    placed = [one.copy() for one in unique.values()]
-    for one in placed:
-        one["file"] = (below / one["file"]).as_posix()
-    return sorted(placed, key=lambda one: (one["file"], one["line"]))
+    placed = [diagnostic.copy() for diagnostic in unique.values()]
+    for diagnostic in placed:
+        diagnostic["file"] = (below / diagnostic["file"]).as_posix()
+    return sorted(placed, key=lambda diagnostic: (diagnostic["file"], diagnostic["line"]))
 
 
-def problem_lines(found: Iterable[Diagnostic]) -> list[str]:
+def problem_lines(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """Lines `file:line: severity: message [test]`."""
-    return [f"{one['file']}:{one['line']}: {one['severity']}: {one['message']} [{one['code']}]" for one in found]
+    return [
+        f"{entry['file']}:{entry['line']}: {entry['severity']}: {entry['message']} [{entry['code']}]"
+        for entry in diagnostics
+    ]
 
 
-def annotations(found: Iterable[Diagnostic]) -> list[str]:
-    """Commands that make GitHub show the diagnostics in the diff, the most severe first, within its limits."""
+def annotations(diagnostics: Iterable[Diagnostic]) -> list[str]:
+    """GitHub commands that show the diagnostics in the diff, the most severe first, within GitHub's limits."""
     shown: Counter[str] = Counter()
     lines = []
-    for one in found:
-        level = LEVELS[one["severity"]]
+    for diagnostic in diagnostics:
+        level = LEVELS[diagnostic["severity"]]
         shown[level] += 1
         if shown[level] <= PER_STEP:
-            place = f"file={_property(one['file'])},line={one['line']},title={_property(one['code'])}"
-            lines.append(f"::{level} {place}::{_data(one['message'])}")
+            place = (
+                f"file={_property(diagnostic['file'])},line={diagnostic['line']},title={_property(diagnostic['code'])}"
+            )
+            lines.append(f"::{level} {place}::{_data(diagnostic['message'])}")
     more = sum(count - PER_STEP for count in shown.values() if count > PER_STEP)
     return [*lines, *([f"{more} more lines are in the summary."] if more else [])]
 
@@ -71,7 +76,7 @@ def on_github() -> bool:
 
 @contextmanager
 def commands_ignored() -> Iterator[None]:
-    """A block in which GitHub Actions takes nothing that is printed for a command: it may be a student's text."""
+    """A block in which GitHub Actions executes no commands in the output, which may be a student's text."""
     if not on_github():
         yield
         return

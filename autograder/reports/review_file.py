@@ -1,9 +1,10 @@
 """review.csv: what the staff decided over the grader. It survives regrading and goes into grades, feedback and exports.
 
-A row: student, test, points, reason, who, when. With points it sets those of a test, or of a part of it: `test` is
-written as in grades.csv, "stage.test" or "stage.test.part"; the stage may be left out. Without points it is a comment,
-on a test or, without one, on the whole. The reason is for the student. A row without points and reason says that
-somebody has looked at the submission; the student does not see it.
+A row: student, test, points, reason, who, when, item. `test` is written as in grades.csv: "stage.test",
+"stage.test.part" (the stage may be left out), or a stage. With points, a row sets those of a test or part. With an item
+of rubric.csv, it changes the points of a stage, test or part by those of the item. Without either it is a comment, and
+without a test a comment on the whole. The reason is for the student. A row without points, item and reason says that
+somebody has looked at the submission; the student does not see it. Answers to regrade requests are comments, too.
 """
 
 import re
@@ -14,14 +15,18 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 
-from autograder.grading.results import Report, TestResult
+from autograder.grading.results import Report, StageResult, TestResult
 from autograder.reports.csv_sheet import Sheet
+from autograder.reports.regrade_requests import Request, read_requests
+from autograder.reports.rubric import Item, read_rubric, signed
 from course.errors import UserError
 
 NAME = "review.csv"
-COLUMNS = ("student", "test", "points", "reason", "who", "when")
+REQUIRED = ("student", "test", "points", "reason", "who", "when")
+COLUMNS = (*REQUIRED, "item")
 GRADED = re.compile(r"(?:[^.]+\.)?(?P<test>test\w*)(?:\.(?P<part>.+))?")  # as a column of grades.csv is called
 MOST_ERRORS = 20
+NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -29,13 +34,15 @@ class Decision:
     """A row of review.csv."""
 
     student: str
-    test: str  # "" for a comment on the whole
-    points: Decimal | None  # None for a comment
+    test: str  # or a stage; "" for a comment on the whole
+    points: Decimal | None  # that it sets; None for a comment or an item
     reason: str
     who: str
     when: str
     part: str = ""  # of the test; "" for all of it
     row: int = 0  # in the file
+    item: str = ""  # of the rubric
+    change: Decimal = Decimal(0)  # the points of the item
 
     @property
     def by(self) -> str:
@@ -44,15 +51,21 @@ class Decision:
 
     @property
     def graded(self) -> str:
-        """The test, and the part of it."""
+        """The test, and the part of it; or the stage."""
         return f"{self.test}.{self.part}" if self.part else self.test
+
+    @property
+    def comment(self) -> str:
+        """The reason as the student reads it: what an item is worth comes first, who wrote it last."""
+        worth = f"{signed(self.change)}: " if self.change else ""
+        return f"{worth}{self.reason} ({self.by})" if self.by else worth + self.reason
 
 
 def read_review(folder: Path) -> dict[str, list[Decision]]:
     """The decisions of a class by student, in their order; nothing if there is no review.csv.
 
     Raises:
-        UserError: if the file is not one, or rows are wrong: points for no test, points that are not a number of at
+        UserError: if a file is not one, or rows are wrong: points for no test, points that are not a number of at
             least 0, no reason for them, or two rows with points for the same test. All of them are named at once.
     """
     found, wrong = parse_review(folder)
@@ -64,23 +77,32 @@ def parse_review(folder: Path) -> tuple[dict[str, list[Decision]], list[str]]:
     """The decisions of a class by student, and what is wrong with rows, in words.
 
     Raises:
-        UserError: if the file cannot be read at all.
+        UserError: if a file cannot be read at all.
     """
     path = folder / NAME
-    if not path.exists():
-        return {}, []
-    sheet = Sheet.read(path)
-    at = {cell.strip().lower(): place for place, cell in enumerate(sheet.header)}
-    if missing := [name for name in COLUMNS if name not in at]:
-        raise UserError(f"{path} lacks the column {', '.join(missing)}; its columns are {', '.join(COLUMNS)}")
+    rubric, requests = read_rubric(folder), read_requests(folder)
+    return parse_sheet(Sheet.read(path) if path.exists() else None, rubric, requests)
+
+
+def parse_sheet(
+    sheet: Sheet | None, rubric: Mapping[str, Item], requests: Iterable[Request]
+) -> tuple[dict[str, list[Decision]], list[str]]:
+    """The same for a file that has been read; None if there is none.
+
+    Raises:
+        UserError: if it lacks columns.
+    """
     found: dict[str, list[Decision]] = defaultdict(list)
     wrong: list[str] = []
-    for row in range(1, len(sheet.rows)):
-        cells = {name: sheet.cell(row, at[name]) for name in COLUMNS}
-        if any(cells.values()):
-            decision, problems = _decision(cells, sheet.row_in_file(row))
-            wrong += problems or _conflicts(decision, found[decision.student])
-            found[decision.student].append(decision)
+    for row, cells in sheet.records(REQUIRED, COLUMNS) if sheet else ():
+        decision, problems = _decision(cells, row, rubric)
+        wrong += problems or _conflicts(decision, found[decision.student])
+        found[decision.student].append(decision)
+    for request in requests:
+        if request.answer:
+            found[request.student].append(
+                Decision(request.student, "", None, request.told(), request.who, request.when, row=request.row)
+            )
     return dict(found), wrong
 
 
@@ -95,7 +117,7 @@ def refuse(file: Path | str, wrong: Sequence[str]) -> None:
         raise UserError("\n  ".join([f"{file} has mistakes:", *wrong[:MOST_ERRORS], *more]))
 
 
-def _decision(cells: Mapping[str, str], row: int) -> tuple[Decision, list[str]]:
+def _decision(cells: Mapping[str, str], row: int, rubric: Mapping[str, Item]) -> tuple[Decision, list[str]]:
     """A row, and what is wrong with it."""
     wrong = []
     # grades.csv has an apostrophe before a name that a spreadsheet would take for a formula.
@@ -114,20 +136,35 @@ def _decision(cells: Mapping[str, str], row: int) -> tuple[Decision, list[str]]:
             wrong.append(f"row {row} has points but names no test: points are set for one test at a time")
         if not cells["reason"]:
             wrong.append(f"row {row} changes points without a reason: the student reads it")
-    named = GRADED.fullmatch(cells["test"])
-    test, part = (named["test"], named["part"] or "") if named else (cells["test"], "")
-    return Decision(student, test, points, cells["reason"], cells["who"], cells["when"], part, row), wrong
+    reason, change, place = cells["reason"], Decimal(0), cells["test"]
+    if name := cells["item"]:
+        item = rubric.get(name)
+        if item is None:
+            there = ", ".join(rubric) or "none"
+            wrong.append(f"row {row}: there is no item {name!r} in rubric.csv; the items are: {there}")
+            item = Item(name)
+        place = place or item.on
+        reason, change = ". ".join(filter(None, (item.comment.rstrip("."), reason))), item.points
+        if points is not None:
+            wrong.append(f"row {row} has points and an item: keep one of them")
+        if change and not place:
+            wrong.append(f"row {row}: the item {name!r} changes points: name a stage, a test or a part")
+    named = GRADED.fullmatch(place)
+    test, part = (named["test"], named["part"] or "") if named else (place, "")
+    return Decision(student, test, points, reason, cells["who"], cells["when"], part, row, name, change), wrong
 
 
 def _conflicts(decision: Decision, others: Iterable[Decision]) -> list[str]:
     """Two rows that set the same points: which of them counts must not depend on their order."""
-    return [
-        f"rows {other.row} and {decision.row} both set points of {decision.student} for {decision.test}: keep one"
-        for other in others
-        if None not in (decision.points, other.points)
-        and other.test == decision.test
-        and (other.part == decision.part or not other.part or not decision.part)
-    ]
+    wrong = []
+    for other in others:
+        rows = f"rows {other.row} and {decision.row} both"
+        if decision.item and (other.item, other.graded) == (decision.item, decision.graded):
+            wrong.append(f"{rows} give {decision.student} the item {decision.item!r}: keep one")
+        same = other.test == decision.test and (other.part == decision.part or not other.part or not decision.part)
+        if same and None not in (decision.points, other.points):
+            wrong.append(f"{rows} set points of {decision.student} for {decision.test}: keep one")
+    return wrong
 
 
 def write_empty(folder: Path) -> None:
@@ -136,17 +173,22 @@ def write_empty(folder: Path) -> None:
         (folder / NAME).write_text(",".join(COLUMNS) + "\r\n", encoding="utf-8-sig", newline="")
 
 
-def set_points(decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions that set points."""
-    return [one for one in decisions if one.points is not None]
+def changing(decisions: Iterable[Decision]) -> list[Decision]:
+    """The decisions that change points."""
+    return [one for one in decisions if one.points is not None or one.change]
 
 
 def misfits(report: Report, decisions: Iterable[Decision]) -> list[str]:
-    """Decisions about a test or part that does not exist, or with more points than it has, in words."""
+    """Decisions about a stage, test or part that does not exist, or with more points than it has, in words."""
     tests = {test.name: test for test in report.tests}
+    stages = {stage.name for stage in report.stages}
     wrong = []
     for one in decisions:
         place = f"row {one.row}: {one.student}"
+        if one.test in stages:
+            if one.points is not None:
+                wrong.append(f"{place}: {one.test} is a stage: set points of a test, or give an item of the rubric")
+            continue
         if (test := tests.get(one.test)) is None:
             wrong += [f"{place} has no test {one.test!r}; the tests are {', '.join(tests)}"] if one.test else []
             continue
@@ -160,25 +202,60 @@ def misfits(report: Report, decisions: Iterable[Decision]) -> list[str]:
 
 
 def decided_points(
-    test: str, points: Fraction, parts: Sequence[tuple[str, Fraction, Fraction]], decisions: Iterable[Decision]
+    test: str,
+    points: Fraction,
+    most: Fraction,
+    parts: Sequence[tuple[str, Fraction, Fraction]],
+    decisions: Iterable[Decision],
 ) -> tuple[Fraction, list[Fraction]]:
     """The points of a test and of its parts after the decisions; parts add up to the test.
 
-    If a decision sets the points of a whole test, its parts take up the difference one after the other.
+    First points are set, then items change them: those of parts, then those of the whole test. Points stay between 0
+    and the maximum. Of what concerns a whole test, its parts take up the difference one after the other.
 
     Args:
+        most: the maximum of the test.
         parts: name, points and maximum of each.
     """
-    changed = {one.part: Fraction(one.points) for one in decisions if one.test == test and one.points is not None}
+    own = [one for one in decisions if one.test == test]
+    fixed = {one.part: Fraction(one.points) for one in own if one.points is not None}
+    changes: dict[str, Fraction] = defaultdict(Fraction)
+    for one in own:
+        changes[one.part] += Fraction(one.change)
     if not parts:
-        return changed.get("", points), []
-    left = changed[""] - points if "" in changed else Fraction(0)
+        return _within(fixed.get("", points) + changes[""], most), []
+    free = {name: name not in fixed for name, _, _ in parts}
+    after = [(name, fixed.get(name, had), most) for name, had, most in parts]
+    after = _taken_up(after, fixed[""] - points if "" in fixed else NOTHING, free)
+    after = [(name, _within(had + changes[name], most), most) for name, had, most in after]
+    after = _taken_up(after, changes[""], dict.fromkeys(free, True))
+    return sum((had for _, had, _ in after), NOTHING), [had for _, had, _ in after]
+
+
+def _taken_up(
+    parts: Sequence[tuple[str, Fraction, Fraction]], difference: Fraction, free: Mapping[str, bool]
+) -> list[tuple[str, Fraction, Fraction]]:
+    """The parts after a difference of their sum, which those that are free take up one after the other."""
     after = []
     for name, had, most in parts:
-        now = changed.get(name, min(max(had + left, Fraction(0)), most))
-        left -= now - had if name not in changed else 0
-        after.append(now)
-    return changed.get("", sum(after, Fraction(0))), after
+        now = _within(had + difference, most) if free[name] else had
+        difference -= now - had
+        after.append((name, now, most))
+    return after
+
+
+def _within(points: Fraction, most: Fraction) -> Fraction:
+    return min(max(points, NOTHING), most)
+
+
+def adjustment(stage: str, points: Fraction, most: Fraction, decisions: Iterable[Decision]) -> Fraction:
+    """What items change of the sum of a stage's tests; the stage keeps between 0 and its maximum.
+
+    Args:
+        points: the sum of the tests after their decisions.
+    """
+    change = sum((Fraction(one.change) for one in decisions if one.test == stage), NOTHING)
+    return _within(points + change, most) - points if change else NOTHING
 
 
 def with_review(report: Report, decisions: list[Decision]) -> Report:
@@ -191,23 +268,28 @@ def with_review(report: Report, decisions: list[Decision]) -> Report:
     said = [one for one in decisions if one.reason]
 
     def words(one: Decision, test: TestResult) -> str:
-        note = f"{one.reason} ({one.by})" if one.by else one.reason
-        if one.points is None:
-            return note
-        was = {part.name: part.points for part in test.parts}.get(one.part, test.points)
         of = f" for {one.part}" if one.part else ""
-        return f"Points{of} changed by the staff from {was:g} to {float(one.points):g}: {note}"
+        if one.points is None:
+            return f"Points{of}: {one.comment}" if one.change else one.comment
+        was = {part.name: part.points for part in test.parts}.get(one.part, test.points)
+        return f"Points{of} changed by the staff from {was:g} to {float(one.points):g}: {one.comment}"
 
     def reviewed(test: TestResult) -> TestResult:
         about = [one for one in said if one.test == test.name]
         notes = "; ".join(words(one, test) for one in sorted(about, key=lambda one: one.points is None))
-        if not set_points(about):
+        if not changing(about):
             return replace(test, reviewed=notes)
         parts = [(part.name, Fraction(part.points), Fraction(part.max_points)) for part in test.parts]
-        points, of_parts = decided_points(test.name, Fraction(test.points), parts, decisions)
+        points, of_parts = decided_points(test.name, Fraction(test.points), Fraction(test.max_points), parts, decisions)
         after = tuple(replace(part, points=float(now)) for part, now in zip(test.parts, of_parts, strict=True))
         return replace(test, points=float(points), parts=after, reviewed=notes)
 
-    stages = tuple(replace(stage, tests=tuple(map(reviewed, stage.tests))) for stage in report.stages)
-    general = tuple(f"{one.reason} ({one.by})" if one.by else one.reason for one in said if not one.test)
-    return replace(report, stages=stages, comments=general)
+    def staged(stage: StageResult) -> StageResult:
+        tests = tuple(map(reviewed, stage.tests))
+        points, most = (Fraction(sum(getattr(test, key) for test in tests)) for key in ("points", "max_points"))
+        changed = float(adjustment(stage.name, points, most, decisions))
+        comments = tuple(one.comment for one in said if one.test == stage.name)
+        return replace(stage, tests=tests, adjustment=changed, comments=comments)
+
+    general = tuple(one.comment for one in said if not one.test)
+    return replace(report, stages=tuple(map(staged, report.stages)), comments=general)

@@ -1,4 +1,7 @@
-"""The page on which the staff writes comments and points; it saves review.csv. Not for students."""
+"""The page on which the staff writes comments and points. Not for students.
+
+`batch` writes it to be read; `python -m autograder review` serves it to be written on.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -6,49 +9,54 @@ from urllib.parse import quote
 
 from autograder.grading.results import PartResult, Report, TestResult
 from autograder.reports.html_pages import as_json, render
-from autograder.reports.review_file import Decision
+from autograder.reports.review_tables import Row
 from autograder.reports.short_verdict import points
 
 
 def review_html(
-    reports: Iterable[Report], decisions: Mapping[str, Sequence[Decision]], pages: Mapping[str, str]
+    reports: Iterable[Report],
+    tables: Mapping[str, Sequence[Row]],
+    pages: Mapping[str, str],
+    reviewers: Mapping[str, str] | None = None,
+    me: str = "",
+    anonymous: bool = False,
 ) -> str:
     """The page about a class. Write it as UTF-8, beside review.csv.
 
     Args:
         reports: one a submission, with what the staff decided. They are gone through once.
-        decisions: the rows of review.csv by student.
+        tables: what `read_tables` returns.
         pages: file names in the folder `staff` beside the page, by student.
+        reviewers: who looks at which student.
+        me: who looks at the page; "" if it is not served, so that nothing can be written.
+        anonymous: whether the students' names are pseudonyms.
     """
     title, students = "Class", list[dict[str, Any]]()
     for report in reports:
         title = report.title
-        graded: dict[str, TestResult | PartResult] = {}
-        for test in report.tests:
-            graded[test.name] = test
-            graded |= {f"{test.name}.{part.name}": part for part in test.parts}
-        tests = {
-            name: {"points": points(one.points), "most": one.max_points, "status": one.status}
-            for name, one in graded.items()
-        }
         students.append(
             {
                 "name": report.submission,
                 "page": "staff/" + quote(pages[report.submission], safe=""),
                 "notes": list(report.review) + ["the grader failed"] * report.faulty,
-                "tests": tests,
+                "tests": places(report),
+                "reviewer": (reviewers or {}).get(report.submission, ""),
             }
         )
-    rows = [
-        {
-            "student": one.student,
-            "test": one.graded,
-            "points": "" if one.points is None else f"{one.points:f}",
-            "reason": one.reason,
-            "who": one.who,
-            "when": one.when,
-        }
-        for several in decisions.values()
-        for one in several
-    ]
-    return render("review.html", script="review.js", title=title, data=as_json({"students": students, "rows": rows}))
+    data = as_json({"students": students, **tables, "me": me})
+    return render(
+        "review.html", script="review.js", connects=bool(me), title=title, data=data, me=me, anonymous=anonymous
+    )
+
+
+def places(report: Report) -> dict[str, dict[str, Any]]:
+    """Where points can be changed: stages, tests, and parts of tests, with their points now."""
+    found = {}
+    for stage in report.stages:
+        found[stage.name] = {"points": points(stage.points), "most": stage.max_points, "status": "stage"}
+        for test in stage.tests:
+            graded: dict[str, TestResult | PartResult] = {test.name: test}
+            graded |= {f"{test.name}.{part.name}": part for part in test.parts}
+            for name, one in graded.items():
+                found[name] = {"points": points(one.points), "most": one.max_points, "status": one.status}
+    return found

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from autograder.grading.results import NOT_JUDGED, PartResult, TestResult
 
-CODE = "    "  # a row of code begins so in the sentences about lines
-UNWRITTEN = re.compile(r"^Stage \d+: ")  # how the message of a stub begins
+CODE = "    "  # the prefix of a row of code in the sentences about lines
+UNWRITTEN = re.compile(r"^Stage \d+: ")  # the beginning of a stub's message
 CORRECT = "Correct up to here:"
 
 
@@ -16,7 +16,7 @@ class Row:
 
     kind: str  # "what", "parts", "where", "expected", "right", "numbers" or "note"
     text: str
-    code: str = ""  # of the line that the text names
+    code: str = ""  # the code of the line that the text names
 
 
 def points(value: float) -> str:
@@ -25,7 +25,7 @@ def points(value: float) -> str:
 
 
 def short_rows(test: TestResult) -> list[Row]:
-    """The rows of a test that did not pass, or that passed with a warning, in the order in which they are read."""
+    """The rows for a test that did not pass, or passed with a warning, in reading order."""
     if test.status == "not started":
         return [Row("note", UNWRITTEN.sub("", test.message))] if test.message else []
     rows = [Row("parts", parts_line(test))] if len({part.status for part in test.parts}) > 1 else []
@@ -41,7 +41,7 @@ def short_rows(test: TestResult) -> list[Row]:
 
 
 def lines_of_code(test: TestResult) -> list[Row]:
-    """The sentences about lines; the code of a line follows its place in the same row."""
+    """The sentences about lines; a line's code follows its place in the same row."""
     rows: list[Row] = []
     for sentence in test.pointed:
         if sentence.startswith(CODE) and rows and rows[-1].kind == "where":
@@ -54,7 +54,7 @@ def lines_of_code(test: TestResult) -> list[Row]:
 
 
 def parts_line(test: TestResult) -> str:
-    """The points of all parts in one row."""
+    """The points of all parts, in one row."""
     if not test.parts:
         return ""
     return "Parts: " + ", ".join(
@@ -66,7 +66,7 @@ def part_line(part: PartResult, reason: bool = True) -> str:
     """A part of a test in one line.
 
     Args:
-        reason: with its message.
+        reason: whether to include its message.
     """
     line = f"{part.name}: {points(part.points)} of {points(part.max_points)}"
     if part.status == "passed":

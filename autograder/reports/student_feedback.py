@@ -1,4 +1,4 @@
-"""The feedback page: what one student gets, as one self-contained HTML file."""
+"""The feedback page for one student, as a self-contained HTML file."""
 
 from dataclasses import replace
 
@@ -12,31 +12,30 @@ FAULT = "The grader itself failed here. This says nothing about your code; your 
 
 
 def feedback_html(report: Report) -> str:
-    """The feedback page of one submission, for the student who wrote it.
+    """The feedback page of one submission, for the student.
 
-    It is complete in itself (no other file, no script) and holds only what students may see. Write it as UTF-8.
+    It is self-contained (no other file, no script) and has only what students may see. Write it as UTF-8.
 
     Args:
-        report: what grading gave; `report.submission` is shown as the name and should be the student's, not a path.
+        report: the result of grading; `report.submission` is shown and should be the student's name, not a path.
     """
     shown = for_student(report)
     tests = (*shown.tests, *((shown.end_to_end,) if shown.end_to_end else ()))
-    found = {test.status for test in tests if test.status != "passed"}
+    not_passed = {test.status for test in tests if test.status != "passed"}
     return render(
         "feedback.html",
         report=shown,
         hidden=report.hidden_seed is not None,
-        statuses=[status for status in LOOKS if status in found],
+        statuses=[status for status in LOOKS if status in not_passed],
     )
 
 
 def for_student(report: Report) -> Report:
-    """The report without what is not for students.
+    """The report without the parts that students must not see.
 
-    Of a hidden test they see the verdict and the hint of a known mistake, whose text is fixed; neither inputs nor
-    values, and nothing that the code said or printed when it had seen them: not the lines either, which the code could
-    choose by what it saw. Of a fault of the grader they see no
-    traceback. Review notes and the seed are left out.
+    For a hidden test, students see the verdict and the fixed hint of a known mistake. They see no inputs and no values.
+    Nor do they see output, messages or lines of code that has seen these: it could encode inputs in them. For a fault
+    of the grader, they see no traceback. Review notes and the seed are left out.
     """
     return replace(
         report,
@@ -49,7 +48,7 @@ def for_student(report: Report) -> Report:
 
 def _stage(stage: StageResult) -> StageResult:
     tests: list[TestResult] = []
-    first: dict[str, str] = {}  # the title of the first test with each known mistake, where its hints are
+    first: dict[str, str] = {}  # known mistake -> the title of the first test with it, which shows the hints
     for test in map(test_for_student, stage.tests):
         if test.hints and test.mistake in first:
             test = replace(test, hints=(f"Same cause as in “{first[test.mistake]}”.",))
@@ -60,7 +59,7 @@ def _stage(stage: StageResult) -> StageResult:
 
 
 def part_for_student(part: PartResult) -> PartResult:
-    """A part without what is not for students."""
+    """A part without the text that students must not see."""
     if part.status == "fault":
         return replace(part, message="")
     return replace(part, message="the visible part passed, the hidden one did not") if _guarded(part) else part
@@ -71,7 +70,7 @@ def _guarded(part: PartResult) -> bool:
 
 
 def test_for_student(test: TestResult) -> TestResult:
-    """A test without what is not for students."""
+    """A test without the parts that students must not see."""
     test = replace(test, parts=tuple(map(part_for_student, test.parts)))
     if test.status == "fault":
         return replace(test, message=FAULT, details=(), short="", mistake="", hints=(), printed="")
@@ -81,6 +80,6 @@ def test_for_student(test: TestResult) -> TestResult:
             return replace(test, message="", details=(), printed="")
         return replace(test, message=HIDDEN, details=() if test.hints else (ADVICE,), printed="")
     if test.status == "not started":
-        # Where the stub raises is no news.
+        # The place where a stub raises is not interesting.
         return replace(test, details=(), short="")
     return test

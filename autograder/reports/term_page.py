@@ -1,4 +1,4 @@
-"""The overview of a term: the points of every student in every assignment. For the staff."""
+"""The overview of a term, for the staff: the points of every student in every assignment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class Assessed:
     extra: float
     points: dict[str, float]  # by student, with extra credit
     ungraded: int  # handed in, but the grader failed
-    open: int  # to review, and nobody has looked yet
-    report: str  # the address of its report, from the page
+    open: int  # submissions to review that nobody has looked at yet
+    report: str  # the link to its report
     assignment: str = ""  # its name in the manifest
-    notes: tuple[str, ...] = ()  # what an instructor should know about all of its grades
+    notes: tuple[str, ...] = ()  # notes for the instructor on all of its grades
 
     @property
     def number(self) -> int:
@@ -44,14 +44,14 @@ class Row:
 
     @property
     def kinds(self) -> str:
-        """By what the table can be filtered."""
+        """The values by which the table can be filtered."""
         return "missing" if None in self.points else ""
 
 
 def rows_of(assignments: Sequence[Assessed]) -> list[Row]:
-    """All students who have a grade in any assignment, by name."""
-    names = sorted({name for one in assignments for name in one.points})
-    return [Row(name, tuple(one.points.get(name) for one in assignments)) for name in names]
+    """All students with a grade in any assignment, by name."""
+    names = sorted({name for assessed in assignments for name in assessed.points})
+    return [Row(name, tuple(assessed.points.get(name) for assessed in assignments)) for name in names]
 
 
 def term_html(assignments: Sequence[Assessed], finals: Sequence[Any] = ()) -> str:

@@ -1,4 +1,4 @@
-"""verdict/1: the outcome of a submission as plain JSON, which every platform's format is computed from.
+"""verdict/1: the outcome of a submission as plain JSON, from which every platform's format is computed.
 
 docs/verdict.md describes it, docs/verdict-1.schema.json defines it.
 """
@@ -20,7 +20,7 @@ from course.errors import UserError
 
 SCHEMA = "verdict/1"
 VISIBLE = "visible"
-RELEASES = (VISIBLE, "after_due_date", "after_published")  # when students see an outcome, in Gradescope's words
+RELEASES = (VISIBLE, "after_due_date", "after_published")  # when students see an outcome, in Gradescope's terms
 Audience = Literal["student", "staff"]
 
 
@@ -78,6 +78,7 @@ class Stage(TypedDict):
     points: float
     max_points: float
     extra_credit: bool
+    comments: list[str]  # of the staff
 
 
 class _Required(TypedDict):
@@ -118,9 +119,9 @@ def verdict(
     """The verdict on a submission.
 
     Args:
-        audience: a student's verdict has no inputs, values, lines, times or seed of hidden tests.
-        release: when students see their points and the tests that hidden tests decide, one of RELEASES.
-        sources: the submitted modules. With them, a failed test without a known line points at its function.
+        audience: a verdict for students has no inputs, values, lines, times or seed of hidden tests.
+        release: when students see their points and the tests that hidden tests decide: one of RELEASES.
+        sources: the submitted modules. With them, a failed test without a known line points to its function.
     """
     if audience == "student" and report.hidden_seed is not None:
         report = _without_times(report)
@@ -133,7 +134,7 @@ def verdict(
     statuses = {test["status"] for test in tests}
     nothing = "no file" in statuses and statuses <= {"no file", "blocked"}
     required, extra = ([stage for stage in stages if stage["extra_credit"] == is_extra] for is_extra in (False, True))
-    found: Verdict = {
+    outcome: Verdict = {
         "schema": SCHEMA,
         "assignment": assignment.name,
         "title": clean(report.title),
@@ -152,32 +153,32 @@ def verdict(
         "stages": stages,
         "tests": tests,
     }
-    found["summary"] = FAULT if report.faulty else score_line(found)
+    outcome["summary"] = FAULT if report.faulty else score_line(outcome)
     if (whole := report.end_to_end) is not None:
-        told = test_for_student(whole) if audience == "student" else whole
-        found["end_to_end"] = {name: clean(getattr(told, name)) for name in ("status", "title", "message")}
+        shown = test_for_student(whole) if audience == "student" else whole
+        outcome["end_to_end"] = {name: clean(getattr(shown, name)) for name in ("status", "title", "message")}
     if audience == "staff":
-        found["review"] = [clean(note) for note in report.review]
+        outcome["review"] = [clean(note) for note in report.review]
         if report.hidden_seed is not None:
-            found["engine"]["seed"] = str(report.hidden_seed)
-    return found
+            outcome["engine"]["seed"] = str(report.hidden_seed)
+    return outcome
 
 
 def _without_times(report: Report) -> Report:
-    """The report as if nothing took time: code may take longer by what it sees of a hidden input."""
+    """The report with all times set to 0: code could take longer depending on a hidden input."""
     stages = (
         replace(stage, tests=tuple(replace(test, seconds=0.0) for test in stage.tests)) for stage in report.stages
     )
     return replace(report, stages=tuple(stages), seconds=0.0)
 
 
-def score_line(found: Verdict) -> str:
+def score_line(verdict: Verdict) -> str:
     """The points in words: "87 of 100 points, and 10 of 10 extra"."""
-    extra = f"{points(found['extra_points'])} of {points(found['max_extra_points'])} extra"
-    required = f"{points(found['points'])} of {points(found['max_points'])} points"
-    if not found["max_points"]:
+    extra = f"{points(verdict['extra_points'])} of {points(verdict['max_extra_points'])} extra"
+    required = f"{points(verdict['points'])} of {points(verdict['max_points'])} points"
+    if not verdict["max_points"]:
         return f"{extra} points"
-    return f"{required}, and {extra}" if found["max_extra_points"] else required
+    return f"{required}, and {extra}" if verdict["max_extra_points"] else required
 
 
 def _stage(stage: StageResult) -> Stage:
@@ -188,13 +189,14 @@ def _stage(stage: StageResult) -> Stage:
         "points": stage.points,
         "max_points": stage.max_points,
         "extra_credit": stage.extra_credit,
+        "comments": [clean(comment) for comment in stage.comments],
     }
 
 
 def _tests_of(
     stage: StageResult, assignment: Assignment, audience: Audience, release: str, sources: Mapping[str, str]
 ) -> list[Test]:
-    causes: dict[tuple[str, ...], str] = {}  # what ends tests of a stage -> the id of the first test that it ends
+    causes: dict[tuple[str, ...], str] = {}  # cause -> the id of the first test that it ends
     return [
         _test(stage, place, test, causes, release, _diagnostics(test, assignment, sources))
         for place, test in enumerate(stage.tests, start=1)
@@ -225,7 +227,7 @@ def _test(
         "max_points": test.max_points,
         "extra_credit": stage.extra_credit,
         "hidden": test.hidden,
-        # Passing the visible test leaves open what the hidden one says, so both outcomes are released together.
+        # Passing the visible test leaves the outcome of the hidden one open, so both are released together.
         "release": release if test.hidden or test.status == "passed" else VISIBLE,
         "message": clean(test.message),
         "details": clean("\n".join([*reviewed, *test.pointed, *details])),
@@ -240,15 +242,15 @@ def _test(
 
 
 def _diagnostics(test: TestResult, assignment: Assignment, sources: Mapping[str, str]) -> list[Diagnostic]:
-    """The lines that a test is about: those found to be wrong, or that of an exception, or the graded function."""
+    """The lines that a test is about: the wrong ones, that of an exception, or the graded function."""
     if test.status in ("fault", "blocked") or (test.status == "passed" and not test.message):
         return []
     wrong = [(mark.file, mark.line) for mark in test.marks if mark.state == "wrong"]
     places = wrong or list(test.places) or ([] if test.status == "passed" else _function(test, assignment, sources))
     severity = {"passed": "warning", "not started": "info"}.get(test.status, "error")
-    said = (test.message or test.title).rstrip(".")
-    said = f"One of {len(wrong)} lines is wrong: {said}" if len(wrong) > 1 else said
-    message = clean(" ".join(". ".join([said, *test.hints[:1]]).split()))
+    reason = (test.message or test.title).rstrip(".")
+    reason = f"One of {len(wrong)} lines is wrong: {reason}" if len(wrong) > 1 else reason
+    message = clean(" ".join(". ".join([reason, *test.hints[:1]]).split()))
     code = f"{test.stage}.{test.name}"
     return [
         {"file": file, "line": line, "severity": severity, "message": message, "code": code}  # type: ignore[typeddict-item]
@@ -258,7 +260,7 @@ def _diagnostics(test: TestResult, assignment: Assignment, sources: Mapping[str,
 
 
 def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Where the function begins that a test grades; the first line of its module if it is not there."""
+    """The first line of the function that a test grades; line 1 of its module if it is missing."""
     stage = next((stage for stage in assignment.stages if stage.name == test.stage), None)
     if stage is None or not sources:
         return []
@@ -266,14 +268,14 @@ def _function(test: TestResult, assignment: Assignment, sources: Mapping[str, st
     module, *names = (stage.graded_by(test.name, part) or stage.writes[0]).split(".")
     line = 1
     rows = sources.get(module, "").splitlines()
-    for name in names:  # a pattern is enough for a squiggle, and no submitted text can crash it
+    for name in names:  # a pattern is precise enough here, and no submitted text can crash it
         pattern = re.compile(rf"\s*(class|def|async def)\s+{re.escape(name)}\b")
         line = next((place for place, row in enumerate(rows[line - 1 :], line) if pattern.match(row)), line)
     return [(f"{module}.py", line)]
 
 
 def fault_report(assignment: Assignment) -> Report:
-    """The report of a grader that failed before it graded anything: every test, no points."""
+    """The report if the grader failed before it graded anything: every test, no points."""
     from autograder.grading.run_test import stage_tests
 
     stages = []
@@ -287,13 +289,13 @@ def fault_report(assignment: Assignment) -> Report:
     return Report(assignment.title, "", tuple(stages), seconds=0)
 
 
-def as_text(found: Any) -> str:
-    """JSON as it is written to a file."""
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+def as_text(value: Any) -> str:
+    """JSON text for a file."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a file that appears whole or not at all.
+    """Write a file so that it appears completely or not at all.
 
     Raises:
         UserError: if it cannot be written.

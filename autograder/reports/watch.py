@@ -1,7 +1,7 @@
 """`python grade.py --watch [stage ...]`: grade again whenever a module is saved, until Ctrl-C.
 
-The verdict fits one screen. Until it is there, the old one stays, with a line below that says what is being graded. A
-save ends a grading that is still running, for what it would say is out of date.
+The verdict fits one screen. The old verdict stays until the new one is ready, with a line below that says what is being
+graded. Saving stops a grading that is still running, since its verdict would be outdated.
 """
 
 import os
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from autograder.grading.results import Report
     from autograder.grading.warm_session import Session
 
-QUIET_MS = 30  # editors save in several steps; after so long without another change the file is complete
+QUIET_MS = 30  # editors save in several steps; a file is complete if it has not changed for this long
 STEP_MS = 10
-GRACE_SECONDS = 0.3  # for what is nearly done: ending it costs the start of another warm process
-LOOK_MS = 1000  # without a notice, as on network drives, the files are looked at after so long
+GRACE_SECONDS = 0.3  # for a grading that is nearly finished: stopping it costs the start of another warm process
+LOOK_MS = 1000  # without notifications, as on network drives, the files are checked at this interval
 
 
 def watch(
@@ -34,12 +34,12 @@ def watch(
     verbose: bool = False,
     problems: bool = False,
 ) -> int:
-    """Show the verdict now and after each change of a module; 0 when it is interrupted.
+    """Show the verdict now and after each change of a module; return 0 when interrupted.
 
     Args:
-        folder: where the modules are. It is watched itself, so an editor may replace a file by a new one.
+        folder: the folder of the modules. The folder is watched, so an editor may replace a file by a new one.
         stages: only these; None means that every save grades the stages that the saved module belongs to.
-        problems: print the lines of all stages for an editor's problem matcher in place of the verdict.
+        problems: print the lines of all stages for an editor's problem matcher instead of the verdict.
 
     Raises:
         UserError: if it is not a folder.
@@ -64,7 +64,7 @@ def watch(
 
 
 class Desk:
-    """Grades in a thread of its own, one thing at a time, and shows what comes out."""
+    """Grades in a thread of its own, one grading at a time, and shows the verdicts."""
 
     def __init__(
         self, console: "Console", folder: Path, assignment: Assignment, verbose: bool = False, problems: bool = False
@@ -74,12 +74,12 @@ class Desk:
         self.console, self.folder, self.assignment, self.verbose = console, folder, assignment, verbose
         self._session = Session(assignment)
         self._thread: threading.Thread | None = None
-        self._stages: set[str] = set()  # those that are being graded
-        # With problems: the lines of each stage, for an editor forgets all lines when a grading begins.
+        self._stages: set[str] = set()  # the stages being graded
+        # With problems: the lines of each stage, since an editor clears all lines when a grading begins.
         self._problems: dict[str, list[str]] | None = {} if problems else None
 
     def grade(self, stages: Iterable[Stage], saved: str = "") -> None:
-        """Grade stages, and those of a grading that is still running and is ended by this."""
+        """Grade stages, together with those of an unfinished grading, which is stopped."""
         wanted = {stage.name for stage in stages}
         if self._thread is not None:
             self._thread.join(GRACE_SECONDS)
@@ -95,8 +95,8 @@ class Desk:
         self.console.print(f"{f'Saved: {saved}. ' if saved else ''}Grading {names} ...", style="dim", soft_wrap=True)
         self.console.file.flush()
         self._stages = wanted
-        what = (self._session, None if everything else chosen, saved)
-        self._thread = threading.Thread(target=self._grade, args=what, daemon=True)
+        arguments = (self._session, None if everything else chosen, saved)
+        self._thread = threading.Thread(target=self._grade, args=arguments, daemon=True)
         self._thread.start()
 
     def _grade(self, session: "Session", stages: Sequence[Stage] | None, saved: str) -> None:
@@ -109,7 +109,7 @@ class Desk:
             return
         except UserError as error:
             problem = f"error: {error}"
-        except Exception as error:  # whatever it is, watching goes on
+        except Exception as error:  # whatever the error, watching continues
             problem = f"The grader itself failed ({type(error).__name__}: {error}); this says nothing about your code."
         saved = f"Saved: {saved}. " if saved else ""
         if self._problems is None:
@@ -127,26 +127,26 @@ class Desk:
                 name.removesuffix(".py"): text.decode(errors="replace")
                 for name, text in texts(self.folder, self.assignment).items()
             }
-            found = verdict(report, self.assignment, sources=sources)
-            for stage in found["stages"]:
-                own = [test for test in found["tests"] if test["stage"] == stage["name"]]
-                placed = diagnostics({**found, "tests": own}, self.folder, Path())
+            outcome = verdict(report, self.assignment, sources=sources)
+            for stage in outcome["stages"]:
+                tests = [test for test in outcome["tests"] if test["stage"] == stage["name"]]
+                placed = diagnostics({**outcome, "tests": tests}, self.folder, Path())
                 self._problems[stage["name"]] = problem_lines(placed)
-            problem = found["summary"]
+            problem = outcome["summary"]
         for line in dict.fromkeys(line for lines in self._problems.values() for line in lines):
             self.console.print(line, soft_wrap=True)
         self.console.print(f"{problem}\n{saved}Watching {self.folder}; Ctrl-C ends.", soft_wrap=True)
         self.console.file.flush()
 
     def end(self) -> None:
-        """End what is running, without a word."""
+        """Stop the running grading silently."""
         self._session.end()
         if self._thread is not None:
             self._thread.join()
 
 
 def changes(folder: Path, assignment: Assignment, known: dict[str, bytes]) -> Iterator[set[str]]:
-    """The names of the modules whose text is another than `known` or than last time, each time that there are some."""
+    """After each change, yield the names of the modules whose text differs from `known`, or from the last time."""
     from watchfiles import watch
 
     files = {f"{module}.py" for module in assignment.modules}
@@ -159,7 +159,7 @@ def changes(folder: Path, assignment: Assignment, known: dict[str, bytes]) -> It
         recursive=False,
         raise_interrupt=True,
     ):
-        # A module that is gone for a moment is being replaced.
+        # A module that is missing for a moment is being replaced.
         for _ in range(10):
             time.sleep(QUIET_MS / 1000)
             now = texts(folder, assignment)
@@ -172,16 +172,16 @@ def changes(folder: Path, assignment: Assignment, known: dict[str, bytes]) -> It
 
 
 def texts(folder: Path, assignment: Assignment) -> dict[str, bytes]:
-    """What the modules hold, those that can be read."""
-    found = {}
+    """The contents of all readable modules."""
+    contents = {}
     for module in assignment.modules:
         with suppress(OSError):
-            found[f"{module}.py"] = (folder / f"{module}.py").read_bytes()
-    return found
+            contents[f"{module}.py"] = (folder / f"{module}.py").read_bytes()
+    return contents
 
 
 def show(console: "Console", report: "Report | None", problem: str, verbose: bool, saved: str, folder: Path) -> None:
-    """Clear the screen and print the verdict, or the problem, and what is watched."""
+    """Clear the screen and print the verdict, or the problem, and what is being watched."""
     from autograder.reports.one_screen import one_screen
 
     console.clear()

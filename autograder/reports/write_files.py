@@ -1,4 +1,4 @@
-"""Files that are written for people: whole or not at all, and with nothing in them that a spreadsheet executes."""
+"""Write files for people: completely or not at all, with no text that a spreadsheet would execute."""
 
 import os
 import re
@@ -9,13 +9,16 @@ from course.errors import UserError
 AFTER_SEPARATOR = re.compile(r"([;|,\t\r\n][\"']?\s*)([=+\-@])")
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, partial: Path | None = None) -> None:
     """Write a file that appears whole or not at all, whenever the process or the machine stops.
+
+    Args:
+        partial: what it is called until it is whole; processes that write to a folder at once need different names.
 
     Raises:
         UserError: if it cannot be written.
     """
-    partial = path.parent / ".partial"  # one name, so that not more than one is ever left behind
+    partial = partial or path.parent / ".partial"  # one name, so that not more than one is ever left behind
     try:
         with partial.open("wb") as file:
             file.write(data)
@@ -29,6 +32,6 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def harmless(text: str) -> str:
-    """Text for a cell that a spreadsheet takes for a formula otherwise, also one that splits lines at semicolons."""
+    """Text for a cell that a spreadsheet cannot mistake for a formula, even if it splits lines at semicolons."""
     text = AFTER_SEPARATOR.sub(r"\1'\2", text)
     return "'" + text if text.lstrip()[:1] in ("=", "+", "-", "@") or text[:1] in ("\t", "\r", "\n") else text

@@ -127,12 +127,12 @@ class CallHistory:
         numbers: dict[int, int] = {}
         called = self._called.get(self._last[0]["target"], [])
         again = [*called[-1:], self._last] if self._last[0]["do"] == "get" else [self._last]
-        if not all(self._add(plain(one), requests, numbers) for one in again):
+        if not all(self._add(plain(call), requests, numbers) for call in again):
             return None
-        before = [plain(other) for other in called if not any(other is one for one in again)]
-        known = [other for other in before if set(handles(other[0])) <= numbers.keys()]
+        before = [plain(earlier) for earlier in called if not any(earlier is call for call in again)]
+        known = [earlier for earlier in before if set(handles(earlier[0])) <= numbers.keys()]
         return CallReplay(
-            tuple(requests), code, dtype, tuple((renumbered(other, numbers), own) for other, own in known)
+            tuple(requests), code, dtype, tuple((renumbered(earlier, numbers), tensors) for earlier, tensors in known)
         )
 
     def _add(self, wanted: Request, requests: list[Request], numbers: dict[int, int]) -> bool:

@@ -217,13 +217,13 @@ def _filter(reading: bool) -> None:
     _checked(_libc().prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter_, 0, 0))
 
 
-def limit(what: int, most: int) -> None:
+def limit(kind: int, most: int) -> None:
     """Set a resource limit, at most as high as the current one (setrlimit(2))."""
     import resource  # Unix only; the rest of this module must also work on Windows
 
-    hard = resource.getrlimit(what)[1]
+    hard = resource.getrlimit(kind)[1]
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(what, (most, most))
+    resource.setrlimit(kind, (most, most))
 
 
 def drop_user() -> None:

@@ -15,9 +15,9 @@ from autograder.sandbox.worker_processes import WorkerProcess
 class Late(Exception):
     """No reply came in time. Holds the worker's last message."""
 
-    def __init__(self, said: str) -> None:
-        super().__init__(said)
-        self.said = said
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 def exchange(
@@ -40,7 +40,7 @@ def exchange(
         worker.ask_where()
         threading.Timer(min(LAST_WORDS_SECONDS, seconds), worker.kill).start()
 
-    said, value = "", None
+    message, value = "", None
     try:
         # Whatever the worker does, killing it ends our blocked read or write.
         with WATCHDOG.after(seconds, expire):
@@ -52,10 +52,10 @@ def exchange(
             except FrameError:
                 if not expired.is_set():
                     raise
-                said = last_words(worker.reader)
+                message = last_words(worker.reader)
     except (EOFError, OSError):
         if not expired.is_set():
             raise
     if expired.is_set():
-        raise Late(said)
+        raise Late(message)
     return header, value

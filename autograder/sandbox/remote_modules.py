@@ -168,7 +168,7 @@ class Student:
         except Late as error:
             self._end_worker()
             sources = {f"{module}.py": self.code.sources.get(module, "") for module in self.code.modules}
-            raise too_late(self._clock.expired(seconds), call, places(error.said, sources)) from error
+            raise too_late(self._clock.expired(seconds), call, places(error.message, sources)) from error
         except FrameError as error:
             self._end_worker()
             raise Crashed(f"the answer cannot be read: {error}", call) from error

@@ -84,8 +84,7 @@ class Clock:
         """The seconds for one call, if limited further.
 
         An endless loop costs one test the full time of a call, and each later test of its stage little. If something
-        else
-        stopped the machine, no other test fails because of it: see LATER_SECONDS.
+        else stopped the machine, no other test fails because of it: see LATER_SECONDS.
         """
         return max(LATER_SECONDS, TIMES_LONGEST * self._longest) if self._late else math.inf
 

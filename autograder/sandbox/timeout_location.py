@@ -20,22 +20,22 @@ MOST = 8  # calls, as for an exception
 
 def last_words(replies: Any) -> str:
     """Return the start of the worker's output until its end."""
-    said = b""
+    output = b""
     with contextlib.suppress(OSError):
-        while len(said) < KEPT_OUTPUT and (more := replies.read1(KEPT_OUTPUT)):
-            said += more
-    return said.decode("ascii", errors="replace")
+        while len(output) < KEPT_OUTPUT and (more := replies.read1(KEPT_OUTPUT)):
+            output += more
+    return output.decode("ascii", errors="replace")
 
 
-def places(said: str, sources: Mapping[str, str]) -> tuple[Place, ...]:
+def places(stack: str, sources: Mapping[str, str]) -> tuple[Place, ...]:
     """Return the student's lines on the call stack, the innermost last.
 
     Args:
-        said: the worker's last message.
+        stack: the worker's last message.
         sources: the texts of the student's files by name; lines are shown from these only.
     """
     where = []
-    for file, number, function in FRAME.findall(said):
+    for file, number, function in FRAME.findall(stack):
         lines = sources.get(file, "").splitlines()
         if 1 <= int(number) <= len(lines):
             where.append(Place(file, int(number), function[:80], lines[int(number) - 1].strip()[:200]))

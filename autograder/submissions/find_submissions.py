@@ -1,8 +1,8 @@
 """Find the submissions of a class: folders, zip files, or one download with all of them. Nothing is extracted.
 
-Every file of a download is accounted for in one of three ways: it belongs to a student, as its path says; its name is
-on the list of files that systems add, and it is ignored; or it is reported as unclaimed. The student's key comes from
-the platform's naming pattern (loose_files.py), or else from the name of the folder or archive.
+Every file of a download is accounted for. Either its path names a student; or it is ignored, because systems add files
+of this name; or it is reported as unclaimed. The student's key comes from the platform's naming pattern
+(loose_files.py), or else from the name of the folder or archive.
 """
 
 import hashlib
@@ -224,13 +224,13 @@ class OnDisk:
         self.path, self.assignment, self.entry = path, assignment, entry
         try:
             with os.scandir(path) as entries:
-                listed = sorted(entries, key=lambda one: one.name)
+                listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror}") from error
-        self.folders = [one.name for one in listed if one.is_dir(follow_symlinks=False)]
-        self.files = [one.name for one in listed if one.is_file(follow_symlinks=False)]
+        self.folders = [entry.name for entry in listed if entry.is_dir(follow_symlinks=False)]
+        self.files = [entry.name for entry in listed if entry.is_file(follow_symlinks=False)]
         known = {*self.folders, *self.files}
-        self.others = [one.name for one in listed if one.name not in known]
+        self.others = [entry.name for entry in listed if entry.name not in known]
 
     def below(self, folder: str) -> "OnDisk":
         return OnDisk(self.path / folder, self.assignment, f"{self.entry}{folder}/")
@@ -252,15 +252,17 @@ class InZip:
         self.path, self.download, self.assignment, self.entry = path, download, assignment, entry
         self.others: list[str] = []
         here = download.below[entry.rstrip("/")]
-        self.files = sorted(name for name, held in here.items() if {one.path for one in held} == {entry + name})
+        self.files = sorted(name for name, held in here.items() if {member.path for member in held} == {entry + name})
         self.folders = sorted(here.keys() - set(self.files))
 
     def below(self, folder: str) -> "InZip":
         return InZip(self.path, self.download, self.assignment, f"{self.entry}{folder}/")
 
     def held(self, folder: str) -> Iterable[str]:
-        of = len(self.entry + folder) + 1
-        return (member.path[of:] for member in self.download.members_of(self.entry + folder) if not member.ignored[0])
+        start = len(self.entry + folder) + 1
+        return (
+            member.path[start:] for member in self.download.members_of(self.entry + folder) if not member.ignored[0]
+        )
 
     def found(self, name: str) -> Found:
         inside = (self.entry + name).rstrip("/")
@@ -327,19 +329,21 @@ class Survey:
 
     def __init__(self, place: Place, chosen: Sequence[Assignment]) -> None:
         self.place, self.chosen = place, chosen
-        self.modules = {module for one in chosen for module in one.modules}
+        self.modules = {module for candidate in chosen for module in candidate.modules}
         self.module_files = {f"{module}.py" for module in self.modules}
         self.ignored = {name: why for name in (*place.folders, *place.files, *place.others) if (why := added(name))}
         folders, files, others = (
             [name for name in names if name not in self.ignored] for names in (place.folders, place.files, place.others)
         )
         self.hidden = [name for name in (*folders, *files, *others) if name.startswith(".")]
-        seen = [[name for name in names if not name.startswith(".")] for names in (folders, files, others)]
-        self.uploads = uploads(name for name in seen[1])
-        if not any(self._is_wanted(one.name) for one in self.uploads.values()):
+        not_hidden = [[name for name in names if not name.startswith(".")] for names in (folders, files, others)]
+        self.uploads = uploads(name for name in not_hidden[1])
+        if not any(self._is_wanted(upload.name) for upload in self.uploads.values()):
             self.uploads = {}  # the resemblance of the names is a coincidence
-        self.uploads |= uploads(name for name in seen[0] if MOODLE.fullmatch(name))
-        self.folders, self.files, self.others = ([one for one in names if one not in self.uploads] for names in seen)
+        self.uploads |= uploads(name for name in not_hidden[0] if MOODLE.fullmatch(name))
+        self.folders, self.files, self.others = (
+            [name for name in names if name not in self.uploads] for names in not_hidden
+        )
         self.archives = [name for name in self.files if name.lower().endswith(ARCHIVES)]
         self.stray = [name for name in self.files if name in self.module_files]
 
@@ -406,22 +410,24 @@ def _sorted_out(place: Place, name: str, chosen: Sequence[Assignment]) -> Intake
         intake.found = [_called(place.found(""), name)]
         return intake
     while here.around is not None:
-        _leave(here, intake, [one for one in here.files if one not in here.archives])
+        _leave(here, intake, [file for file in here.files if file not in here.archives])
         here = here.around
     if isinstance(here.place, InZip):
         everything = here.place.download.members
-        intake.unclaimed |= {one.path: one.refused for one in everything if one.refused not in ("", TOO_DEEP)}
+        intake.unclaimed |= {
+            member.path: member.refused for member in everything if member.refused not in ("", TOO_DEEP)
+        }
     students: dict[str, Found] = {}
     by_student: dict[str, list[tuple[str, Upload]]] = defaultdict(list)
     for path, upload in here.uploads.items():
         by_student[upload.student].append((path, upload))
     for student, files in by_student.items():
         _add(students, _called(here.place.loose(files), student))
-    entries = {one: _stem(one) for one in (*here.archives, *here.others)} | {one: one for one in here.folders}
+    entries = {name: _stem(name) for name in (*here.archives, *here.others)} | {name: name for name in here.folders}
     names = _without_repository(list(entries.values()), name, chosen)
     for (entry, _), student in sorted(zip(entries.items(), names, strict=True)):
         _add(students, _called(here.place.found(entry), student))
-    _leave(here, intake, [one for one in here.files if one not in here.archives])
+    _leave(here, intake, [file for file in here.files if file not in here.archives])
     intake.found = list(students.values())
     return intake
 

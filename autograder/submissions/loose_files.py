@@ -130,8 +130,8 @@ class Joined:
                 self._put(upload.name, path, tree, path, tree.listing().files.get(path, ""))
             else:
                 self._leave(path, path, AGAIN)
-                self._listing.told.append(f"{printable(upload.name)} {AGAIN}")
-        self._listing.told.sort()
+                self._listing.for_student.append(f"{printable(upload.name)} {AGAIN}")
+        self._listing.for_student.sort()
 
     def _put(self, name: str, place: str, tree: Tree, path: str, why: str) -> None:
         if name in self._files:

@@ -100,7 +100,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
                 return replace(nothing_readable(name, why, assignment), left=_left(listing, set(), assignment))
             in_zip = ((f"{zips[0]}/{path}", why) for path, why in inner.left)
             return replace(inner, left=(*_left(listing, {zips[0]}, assignment), *in_zip))
-        unread = (*listing.told, *not_read(listing.files, (), assignment.modules))
+        unread = (*listing.for_student, *not_read(listing.files, (), assignment.modules))
         nothing = "none of the modules is among the files" if listing.files else "nothing was handed in"
         review = (nothing, *_notes(listing, set()))
         missing = _missing(assignment, listing.files)
@@ -130,7 +130,7 @@ def read_tree(name: str, tree: Tree, assignment: Assignment) -> Submission:
 
     sources: dict[str, str] = {}
     unreadable = _missing(assignment, listing.files)
-    notes = list(listing.told)
+    notes = list(listing.for_student)
     for module, file_name in sorted(folders[chosen].items()):
         path = str(PurePosixPath(chosen, file_name))
         notes += [f"{module}.py is what {printable(file_name)} holds"] if file_name not in allowed else []

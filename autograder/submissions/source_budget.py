@@ -1,8 +1,8 @@
 """Limits on the student text that is searched for a faulty line. Beyond them no line is named, but no points are lost.
 
-The search takes time that grows faster than the text. The solutions and all correct programs of the tests have at most
-13,000 characters in a module and 630 in a line, 1,600 syntax tree nodes in a module and 430 in a function, and a
-nesting depth of 20.
+The search takes time that grows faster than the text. The solutions and all correct programs of the tests are far below
+the limits. A module has at most 13,000 characters, 630 in a line. It has at most 1,600 syntax tree nodes, 430 in a
+function, and a nesting depth of 20.
 """
 
 import ast

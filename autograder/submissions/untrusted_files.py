@@ -66,7 +66,7 @@ class Listing:
     files: dict[str, str] = field(default_factory=dict)  # path, with slashes -> why it must not be read, or ""
     left: dict[str, str] = field(default_factory=dict)  # other files and whole folders -> why they are left out
     notes: list[str] = field(default_factory=list)  # notes on files that were left out
-    told: list[str] = field(default_factory=list)  # notes for the student
+    for_student: list[str] = field(default_factory=list)  # notes for the student
 
 
 class Tree(Protocol):
@@ -293,8 +293,7 @@ def name_of(info: zipfile.ZipInfo) -> str:
     """Return the name of a file in an archive.
 
     Without the UTF-8 flag, the standard requires code page 437, but macOS and some programs on Linux write UTF-8
-    without
-    it. Text in that code page is hardly ever valid UTF-8.
+    without it. Text in that code page is hardly ever valid UTF-8.
     """
     # `filename` ends at a NUL character and is changed on Windows; this is the archive's own text.
     raw = info.orig_filename

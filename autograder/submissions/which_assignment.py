@@ -106,7 +106,11 @@ def _named(place: Path) -> Assignment | None:
 def _fitting(names: set[str]) -> list[Assignment]:
     """Return the assignments with modules among the names; none if there is only one assignment."""
     everything = assignments().values()
-    return [one for one in everything if {f"{name}.py" for name in one.modules} & names] if len(everything) > 1 else []
+    return (
+        [candidate for candidate in everything if {f"{name}.py" for name in candidate.modules} & names]
+        if len(everything) > 1
+        else []
+    )
 
 
 def _names(place: Path) -> set[str]:

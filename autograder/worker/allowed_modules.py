@@ -3,8 +3,8 @@
 Much of torch is written in Python, and some of that computes attention: the parts that translate, trace or quantize
 models. Such a module is loaded with torch, or when an optimizer is used. A list of forbidden modules would never be
 complete, so `allowed_torch_modules` lists the allowed ones. In a worker, all other modules of torch are hidden: they
-are neither in `sys.modules` nor attributes of their packages, and importing one fails. torch itself can still use them,
-because some of its functions import modules when they are called.
+are neither in `sys.modules` nor attributes of their packages, and importing one fails. Only torch's own code can still
+use them, because some of its functions import modules when they are called.
 
 Functions in hidden modules that look like attention are also emptied, so that no other reference to them helps.
 """
@@ -74,9 +74,11 @@ def hide() -> None:
 
 def _goes(name: str) -> bool:
     """Whether to hide a module. A module that is still being imported stays, since its import ends with a look-up."""
+    if is_kept(name):
+        return False
     module = sys.modules[name]
     spec = names_of(module).get("__spec__") if issubclass(type(module), ModuleType) else None
-    return not is_kept(name) and not (type(spec) is ModuleSpec and getattr(spec, "_initializing", False))
+    return not (type(spec) is ModuleSpec and getattr(spec, "_initializing", False))
 
 
 @contextmanager
@@ -136,6 +138,9 @@ def _put_hooks() -> None:
 
     def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if (level or (name not in sys.modules and name.startswith("torch."))) and _from_torch(1):
+            # Most of these imports are of names in a loaded module. To show all modules would take milliseconds.
+            if not level and name in HIDDEN and fromlist and all(word in vars(HIDDEN[name]) for word in fromlist):
+                return HIDDEN[name]
             with shown():
                 return import_(name, globals, locals, fromlist, level)
         return import_(name, globals, locals, fromlist, level)

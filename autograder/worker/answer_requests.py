@@ -1,7 +1,7 @@
 """The untrusted side: load the student's modules from their source text and answer calls.
 
-Nothing in this process is secret and nothing that it sends is trusted: it never sees an expected value, a tolerance
-or a verdict, and the grader checks the tensors itself. Requests (see `wire` for values):
+Nothing in this process is secret: it never sees an expected value, a tolerance or a verdict. Nothing that it sends is
+trusted: the grader checks the tensors itself. Requests (see `wire` for values):
 
     load    sources: {module: text}, own: the names of the student's modules, dtype,
             replace: {module: functions and methods to take from its stand-in},
@@ -22,7 +22,7 @@ or a verdict, and the grader checks the tensors itself. Requests (see `wire` for
             opposite: the number of a mask to invert, or -1
     record  send the trace, and stop tracing
     watch   files: count the statements of these files in later calls, and keep their values (`tracing.line_values`)
-    watched send these, and stop
+    watched send the counts and values, and stop
     change  module, path, text: run a function with the code of this text until the next change (see
             `localization.trials`); without a text, undo the last change
     check   sources: {module: text} to search for forbidden parts without loading them; known, parts: see
@@ -276,13 +276,13 @@ class Worker:
         return tracer.reply()
 
     def watch(self, request: dict[str, Any], body: bytes) -> None:
-        """Count the statements of the calls that come."""
+        """Count the statements of the calls that follow, and keep their values."""
         from autograder.worker.tracing.line_values import LineValues
 
         self.watching = LineValues(set(request["files"]))
 
     def watched(self, request: dict[str, Any], body: bytes) -> Any:
-        """The counts and values since `watch`."""
+        """Return the counts and values since `watch`."""
         watching, self.watching = self.watching, None
         return watching.reply()
 

@@ -15,7 +15,7 @@ from course import HOMES
 # Of `course`, a confined worker has only what students import from it.
 OF_COURSE = {"course", "course.*", *HOMES.values(), *(f"course.{name}" for name in HOMES)}
 OF_COURSE |= {home.rpartition(".")[0] for home in HOMES.values()}
-TOLD = "the standard library, numpy, torch, einops, tqdm and matplotlib"
+NAMED = "the standard library, numpy, torch, einops, tqdm and matplotlib"
 
 
 def is_available(name: str) -> bool:
@@ -30,18 +30,18 @@ def _missing_of_course(name: str, items: Sequence[str]) -> str:
     return next((module for module in asked if module.partition(".")[0] == "course" and module not in OF_COURSE), "")
 
 
-def with_own_import(own: Container[str]) -> dict[str, Any]:
-    """Python's built-ins, with an `import` that finds the available libraries and the modules `own`."""
+def with_own_import(modules: Container[str]) -> dict[str, Any]:
+    """Python's built-ins, with an `import` that finds the available libraries and these modules."""
 
     def import_available(name: str, *args: Any, **kwargs: Any) -> Any:
         top, level = name.partition(".")[0], kwargs.get("level", args[3] if len(args) > 3 else 0)
-        if not (level or top in own or is_available(name)):
-            what = f"No module named {top!r}: {top} is not available in the graded run, which has {TOLD}"
-            raise ModuleNotFoundError(what, name=top)
+        if not (level or top in modules or is_available(name)):
+            message = f"No module named {top!r}: {top} is not available in the graded run, which has {NAMED}"
+            raise ModuleNotFoundError(message, name=top)
         items = kwargs.get("fromlist", args[2] if len(args) > 2 else ()) or ()
-        if not level and top not in own and (missing := _missing_of_course(name, items)):
-            what = f"No module named {missing!r}: a graded run has only what `from course import ...` offers"
-            raise ModuleNotFoundError(what, name=missing)
+        if not level and top not in modules and (missing := _missing_of_course(name, items)):
+            message = f"No module named {missing!r}: a graded run has only what `from course import ...` offers"
+            raise ModuleNotFoundError(message, name=missing)
         return builtins.__import__(name, *args, **kwargs)
 
     return {**vars(builtins), "__import__": import_available}

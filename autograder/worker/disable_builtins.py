@@ -44,7 +44,7 @@ def _functions() -> dict[str, list[FunctionType]]:
     """Return the Python functions of ready-made parts, by the name of the class or function."""
     functions = {kind.__name__: _of_class(kind) for kind in MODULES}
     functions["multi_head_attention_forward"] = [
-        f for f in (F.multi_head_attention_forward,) if isinstance(f, FunctionType)
+        function for function in (F.multi_head_attention_forward,) if isinstance(function, FunctionType)
     ]
     for place in ("quantizable", "quantized"):  # classes with a forward method of their own
         kind = getattr(getattr(getattr(torch.ao, "nn", None), place, None), "MultiheadAttention", None)

@@ -25,8 +25,8 @@ def imported(text: str) -> Iterator[str]:
         yield from (f"{package}.{name}" for name in items) if package else items
 
 
-def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
-    """Import the installed modules that these texts import; `own` names the submission's modules."""
+def import_all(texts: Iterable[str], modules: Iterable[str]) -> None:
+    """Import the installed modules that these texts import; `modules` names the submission's modules."""
     from autograder.worker.allowed_modules import is_kept  # imports torch
 
     texts = list(texts)
@@ -34,7 +34,7 @@ def import_all(texts: Iterable[str], own: Iterable[str]) -> None:
     for name in list(wanted)[:MOST]:
         package, _, attribute = name.rpartition(".")
         known = name in sys.modules or hasattr(sys.modules.get(package), attribute)
-        if known or name.partition(".")[0] in own or not is_kept(name) or not is_available(name):
+        if known or name.partition(".")[0] in modules or not is_kept(name) or not is_available(name):
             continue
         try:
             importlib.import_module(name)

@@ -21,7 +21,11 @@ SHAPES = 6  # tensor shapes and integers reported for a line
 def describe(error: BaseException) -> dict[str, Any]:
     """Describe an exception: its kind, its message, and the lines of the student's modules on its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
-    where = [[f.filename, f.lineno, f.name, f.line] for f in frames if re.fullmatch(r"\w+\.py", f.filename)]
+    where = [
+        [frame.filename, frame.lineno, frame.name, frame.line]
+        for frame in frames
+        if re.fullmatch(r"\w+\.py", frame.filename)
+    ]
     if isinstance(error, SyntaxError):
         where.append([error.filename, error.lineno, "", (error.text or "").strip()])
         message = syntax_words(error)
@@ -69,11 +73,11 @@ def _shapes(error: BaseException, line: str) -> str:
         (candidate for candidate in reversed(frames) if re.fullmatch(r"\w+\.py", candidate.f_code.co_filename)), None
     )
     names = dict.fromkeys(re.findall(r"(?<![.\w])(?:self\.)?[^\W\d]\w*(?!\w|\()", line))
-    shapes = [shape for name in names if frame and (shape := _told(frame, name))]
+    shapes = [shape for name in names if frame and (shape := _shape_text(frame, name))]
     return ", ".join(shapes[:SHAPES])
 
 
-def _told(frame: FrameType, name: str) -> str:
+def _shape_text(frame: FrameType, name: str) -> str:
     """Return a name with its tensor's shape or its integer; "" for anything else."""
     torch, held = sys.modules.get("torch"), frame.f_locals
     if name.startswith("self."):

@@ -1,9 +1,9 @@
 """Refuse torch's ready-made parts while a worker runs, under whatever name the student's code uses them.
 
-The search of the text (`forbidden`) finds the line; this finds the use. In a worker, the fused functions and the
-constructors and methods of the ready-made modules are replaced by wrappers that check their caller: they work for
-stand-ins, and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the
-stand-in of a different stage unless it needs it (`calls` in the manifest).
+The search of the text (`forbidden`) finds the line; this finds the use. In a worker, wrappers replace the fused
+functions, and the constructors and methods of the ready-made modules. They check their caller: they work for stand-ins,
+and raise `ReadyMade` for all other code. The same holds for stand-ins: a stage's code may not call the stand-in of a
+different stage unless it needs it (`calls` in the manifest).
 
 The student's code runs in the same process and can undo this, like anything else there; but not by accident, nor by
 another name for the same object.

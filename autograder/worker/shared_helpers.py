@@ -24,15 +24,15 @@ class Lender:
     Args:
         module: the empty module to fill with the interface.
         standin: the compiled stand-in.
-        own: runs the student's text in a module of this name and returns it; raises what the text raises.
+        run: runs the student's text in a module of this name and returns it; raises what the text raises.
         text: the student's text.
         withheld: why the text must not be run; "" if it may.
     """
 
     def __init__(
-        self, module: ModuleType, standin: CodeType, own: Callable[[], ModuleType], text: str, withheld: str
+        self, module: ModuleType, standin: CodeType, run: Callable[[], ModuleType], text: str, withheld: str
     ) -> None:
-        self.name, self.own, self.text, self.why = module.__name__, own, text, withheld
+        self.name, self.run, self.text, self.why = module.__name__, run, text, withheld
         self.borrowed: ModuleType | None = None
         self.namespace: dict[str, Any] = {"__name__": module.__name__}
         # The stand-in's own imports do not belong in a module that students import from.
@@ -50,7 +50,9 @@ class Lender:
         """Return a name of the module that the stand-in lacks; Python calls this as the module's `__getattr__`."""
         if name == "__all__":  # `from mha import *`
             theirs = vars(self.borrow(name))
-            return theirs.get("__all__") or sorted({*theirs, *self.interface} - {n for n in theirs if n[0] == "_"})
+            return theirs.get("__all__") or sorted(
+                {*theirs, *self.interface} - {other for other in theirs if other[0] == "_"}
+            )
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.borrow(name), name)
@@ -89,7 +91,7 @@ class Lender:
         """
         if self.borrowed is None and not self.why:
             try:
-                self.borrowed = self.own()
+                self.borrowed = self.run()
             except BaseException as error:  # including sys.exit()
                 line = error.lineno if isinstance(error, SyntaxError) else None
                 message = syntax_words(error) if isinstance(error, SyntaxError) else str(error).partition("\n")[0][:200]

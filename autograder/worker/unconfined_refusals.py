@@ -1,7 +1,7 @@
 """An unconfined worker refuses what a confined one cannot do, so that students learn of it before they submit.
 
-This protects nothing. It is for the student's own run, where a module could read a file, draw into one, or start a
-process or a thread, and then fail in the graded run. Python reports such steps before they happen (PEP 578).
+This protects nothing. In the student's own run, a module could read or write a file, or start a process or a thread. It
+would then fail in the graded run. Python reports such steps before they happen (PEP 578).
 """
 
 import errno
@@ -79,14 +79,13 @@ def _is_of_student(frame: FrameType | None, reads: bool) -> bool:
     """Whether student code causes this step, and not an import.
 
     A library reads files of its own (fonts, for a drawing), which the graded run has as well. But torch and numpy read
-    the
-    files that a student names.
+    the files that a student names.
     """
     asked, library = False, False
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith("<frozen importlib"):
-            return False
+        if not asked and file.startswith("<frozen importlib"):
+            return False  # an import, by the student's code or any other
         if STUDENT.fullmatch(file):
             asked = True
         elif not asked and file.startswith(PACKAGES) and not file.startswith(TAKES_NAMES):

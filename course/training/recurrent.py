@@ -29,9 +29,9 @@ def initialise_recurrent(model: Any) -> None:
 def precomputed_decoder(model: Any) -> None:
     """Move everything independent of the state out of the teacher-forcing loop, with the same result.
 
-    Outside the loop are attention's keys (W_k), the parts of the gates that depend on the tokens and the encoder
-    outputs
-    (the context is a mean of these, and the gates are linear in it), and the scores over the vocabulary.
+    Outside the loop are attention's keys (W_k) and the scores over the vocabulary. So are the parts of the gates that
+    depend on the tokens and the encoder outputs: the context is their mean, and the gates are linear in it.
+
 
     Args:
         model: a `Seq2Seq` of the reference or of other modules with the same interface and parameters.
@@ -83,7 +83,7 @@ def precomputed_decoder(model: Any) -> None:
 
 def without_attention(model: Any) -> Any:
     """Hide the source from the decoder, except in its initial state: it attends to zeros."""
-    model.encoder.register_forward_hook(lambda module, args, found: (found[0] * 0, found[1]))
+    model.encoder.register_forward_hook(lambda module, args, result: (result[0] * 0, result[1]))
     return model
 
 

@@ -1,7 +1,7 @@
 """Measure whether cross-attention agrees with a person, on word pairs of our own sentences, aligned by hand.
 
-A head agrees on a pair (German word, English word) if, while the English word is predicted, it attends to the German
-word more than to any other word, punctuation mark or the end of the sentence. Target tokens are given (teacher
+A head agrees on a pair (German word, English word) if the German word gets its largest weight while the English word is
+predicted. Other words, punctuation marks and the end of the sentence compete. Target tokens are given (teacher
 forcing).
 """
 

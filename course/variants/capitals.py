@@ -23,7 +23,7 @@ def capital(unit: str) -> bool | None:
 def restore(sentence: str, capitals: Iterable[bool]) -> str:
     """Capitalise the units of a sentence for which `capitals` is True."""
     wanted = iter(capitals)
-    return UNIT.sub(lambda found: found[0][0].upper() + found[0][1:] if next(wanted) else found[0], sentence)
+    return UNIT.sub(lambda match: match[0][0].upper() + match[0][1:] if next(wanted) else match[0], sentence)
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,10 @@ def score(sentences: Iterable[list[str]], predicted: Iterable[list[bool]]) -> Sc
     """Compare predictions, one for each unit, with the units as written."""
     counts: Counter[tuple[bool, bool]] = Counter()
     for sentence, guesses in zip(sentences, predicted, strict=True):
-        asked = [(bool(capital(unit)), guess) for unit, guess in zip(sentence, guesses, strict=True) if _asked(unit)]
-        counts.update(asked[1:])
+        with_case = [
+            (bool(capital(unit)), guess) for unit, guess in zip(sentence, guesses, strict=True) if _asked(unit)
+        ]
+        counts.update(with_case[1:])
     right, both = counts[True, True] + counts[False, False], counts[True, True]
     wrong = counts[True, False] + counts[False, True]
     return Score(100 * right / (right + wrong), 100 * 2 * both / (2 * both + wrong))

@@ -18,8 +18,7 @@ class SelfAttention:
     """The self-attention of all layers.
 
     weights: (layers, B, H, T, T), a row for each query. forbidden: (1 or B, T, T), True for the keys masked in the
-    first
-    layer.
+    first layer.
     """
 
     weights: "torch.Tensor"

@@ -58,9 +58,8 @@ def ngram_bits(training: Iterable[Tale], held_out: Iterable[Tale], n: int) -> fl
     """Bits per character of an interpolated n-gram model of characters (Witten and Bell, 1991) on held-out tales.
 
     The probability after a context is estimated from counts and mixed with the probability after the context without
-    its
-    first character. The latter has the weight d / (d + c), if the context occurred c times with d different successors.
-    After the empty context it is mixed with one over the number of characters.
+    its first character. The latter has the weight d / (d + c), if the context occurred c times with d different
+    successors. After the empty context it is mixed with one over the number of characters.
     """
     counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
     known = set("\n")

@@ -4,7 +4,8 @@ import ast
 
 import pytest
 
-from autograder.authoring.formulations import with_differences
+from autograder.authoring.formulations import correct_submissions, with_differences
+from autograder.manifest import Assignment, every_assignment
 
 SOURCE = '''
 """A module."""
@@ -59,6 +60,10 @@ CASES = {
     "a new method before one": (PART + TWICE + DOUBLED, FORWARD, TWICE + DOUBLED),
     "a new method": (PART + TWICE, FORWARD, FORWARD + TWICE),
     "imports": ("import math\nimport abc", "import nn\n", "import nn\nimport math\nimport abc\n"),
+    "imports from the future": (
+        *("from __future__ import division", "\nimport torch\n"),
+        "\nfrom __future__ import division\nimport torch\n",
+    ),
     "other bases": (OTHER, SOURCE[SOURCE.index("class") : SOURCE.index("def helper")], OTHER),
     "a new statement": ("LAST = 1", "x + 1\n", "x + 1\n\nLAST = 1\n"),
 }
@@ -70,3 +75,12 @@ def test_what_differs_replaces_what_is_there(name):
     assert SOURCE.count(old) == 1
     merged = with_differences(SOURCE, differences)
     assert ast.unparse(ast.parse(merged)) == ast.unparse(ast.parse(SOURCE.replace(old, new)))
+
+
+@pytest.mark.parametrize("assignment", every_assignment(), ids=lambda assignment: assignment.name)
+def test_every_correct_program_is_whole(assignment: Assignment):
+    """The test command grades a sample of these programs; all of them compile, and none has an unwritten function."""
+    for name, (submission, _) in correct_submissions(assignment).items():
+        for module, text in submission.sources.items():
+            compile(text, f"{name}/{module}.py", "exec")
+            assert "is not written yet" not in text, (name, module)

@@ -237,6 +237,10 @@ WRONG = {
     "late.extensions must be a table": AT + "extensions = 3",
     "late.percent is not a key of a policy; there is deadline, timezone": AT + "percent = 10",
     "deadline is not a key of a policy; there is grade, late": "deadline = 2026-10-02T23:59:59Z",
+    "late.deadline cannot be used: the year 9999 is out of range": "[late]\ndeadline = 9999-12-31T23:59:59-05:00",
+    "late.last cannot be used: the year 1 is out of range": AT + "timezone = 'Asia/Tokyo'\nlast = 0001-01-01T00:00:00",
+    "is not TOML: maximum recursion depth": "[grade]\npoints = " + 5000 * "[",
+    "is not TOML: Exceeds the limit": "[grade]\npoints = " + 5000 * "9",
     "grade.extra_credit must be 'counts' or 'capped'": "[grade]\nextra_credit = true",
     "grade.points must be a number from 1": "[grade]\npoints = 0",
     "is not TOML": "[late\n",
@@ -311,7 +315,10 @@ def test_timestamps_of_a_class(tmp_path):
     assert times == {"punctual": DEADLINE - timedelta(hours=1), "late": DEADLINE + timedelta(hours=1)}
 
 
-@pytest.mark.parametrize("text", ["yesterday", b"\xff\xfe", "x" * 1000])
+@pytest.mark.parametrize(
+    "text",
+    ["yesterday", b"\xff\xfe", "x" * 1000, "0001-01-01 00:00:00 +14:00", "9999-12-31 23:59:59 -14:00"],
+)
 def test_a_damaged_timestamp_is_named_and_stops_nobody(tmp_path, text):
     """A student can put any file of this name there."""
     submitted(tmp_path, "odd", text)

@@ -1,9 +1,11 @@
 """Fair marks: a slip costs once, and what no docstring says costs nothing. (The audit grades correct formulations.)"""
 
+import re
+
 import pytest
 
 from autograder.grading.grade_submission import grade
-from autograder.manifest import assignment
+from autograder.manifest import assignment, every_assignment
 from autograder.submissions.read_submission import Submission, read_submission
 from tests.support.quick import some
 
@@ -49,3 +51,31 @@ def test_attention_is_graded_where_the_projection_does_not_work(workers):
     sources["mha"] = sources["mha"].replace("return split_heads(self.W_q(Q))", "return split_heads(self.W_q(no_such))")
     report = grade(Submission("projection", sources), ASSIGNMENT, workers, [ASSIGNMENT.stage("mha")])
     assert [test.status for test in report.tests] == ["error", "passed", "passed", "passed"]
+
+
+# Precision
+
+UPCAST = """
+
+def in_float32(scores, dim):
+    return torch.softmax(scores, dim=dim, dtype=torch.float32).to(scores.dtype)
+"""
+
+
+@pytest.mark.parametrize("seed", some([None, 3], every=2))
+@pytest.mark.parametrize("chosen", every_assignment(), ids=lambda chosen: chosen.name)
+def test_a_softmax_in_float32_is_right(workers, chosen, seed):
+    """As in published code: scores are filled with the lowest number of their type, and softmax works in float32.
+
+    The tests work in float64, whose lowest number is -infinity in float32.
+    """
+    sources = read_submission(chosen.solution, chosen).sources
+    for module, text in sources.items():
+        changed = text.replace("torch.softmax(", "in_float32(") + UPCAST * ("torch.softmax(" in text)
+        changed = re.sub(r"(log_softmax\(\w+)", r"\1.float()", changed).replace(
+            "-math.inf)", "torch.finfo(torch.float32).min)"
+        )
+        sources[module] = changed
+    assert sum("float" in text for text in sources.values())
+    report = grade(Submission("float32", sources), chosen, workers, hidden_seed=seed)
+    assert [(test.name, test.message) for test in report.tests if test.points < test.max_points] == []

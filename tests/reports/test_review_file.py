@@ -70,13 +70,13 @@ def test_what_people_decide_survives_and_goes_everywhere(graded, capsys):
     said = capsys.readouterr().out
     assert "The mean of 2 is " in said
     assert "review.csv: 1 score changed, 2 comments added." in said
-    assert "review.csv names nobody, but no submission has that name." in said
+    assert "review.csv or requests.csv names nobody, but no submission has that name." in said
     # The verdict of the grader stays what it was; grades, pages and exports have the decision.
     assert recorded(out)["bob"]["report"] == raw["report"]
     assert (rows(out)["bob"][f"pe.{TEST}"], rows(out)["bob"]["pe"], rows(out)["bob"]["total"]) == ("2.5", "2.5", "2.5")
     points = read_class(out).points["bob"]
     assert points.required == Fraction(5, 2)
-    assert grade_of("bob", points, Policy()).explanation.startswith("2.5 of 100 points (1 test set by the staff); ")
+    assert grade_of("bob", points, Policy()).explanation.startswith("2.5 of 100 points (1 change by the staff); ")
     for folder in ("feedback", "staff"):
         page = (out / folder / "bob.html").read_text(encoding="utf-8")
         assert "Points changed by the staff from 0 to 2.5: " in page

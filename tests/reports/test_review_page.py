@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +13,7 @@ from autograder.classroom.term import main
 from autograder.gradebooks.people import People
 from autograder.grading.results import to_json
 from autograder.reports.class_report import class_html
-from autograder.reports.review_file import Decision, read_review, with_review
+from autograder.reports.review_file import COLUMNS, Decision, read_review, with_review
 from autograder.reports.review_page import review_html
 from tests.support.pages import make_report, make_test, text_of, without_script
 
@@ -28,24 +27,19 @@ def data_of(page: str) -> dict:
 
 def test_the_page_knows_students_tests_and_rows():
     anna = make_report(make_test("test_a", "failed", points=1), name="anna", review=("numpy.py ignored",))
-    rows = {"anna": [Decision("anna", "test_a", Decimal("2.5"), "right in the lab", "X", "2026-10-02")]}
-    page = review_html([anna, make_report(name=EVIL)], rows, {"anna": "anna.html", EVIL: "a b.html"})
+    row = dict(zip(COLUMNS, ("anna", "test_a", "2.5", "right in the lab", "X", "2026-10-02", ""), strict=True))
+    tables = {"review": [row], "rubric": [], "requests": []}
+    pages = {"anna": "anna.html", EVIL: "a b.html"}
+    page = review_html([anna, make_report(name=EVIL)], tables, pages, {"anna": "X"})
     data = data_of(page)
     first, second = data["students"]
     assert first["notes"] == ["numpy.py ignored"]
     assert first["page"] == "staff/anna.html"
     assert first["tests"]["test_a"] == {"points": "1", "most": 4, "status": "failed"}
+    assert first["tests"]["mha"] == {"points": "1", "most": 4, "status": "stage"}
+    assert (first["reviewer"], second["reviewer"], data["me"]) == ("X", "", "")
     assert (second["name"], second["page"]) == (EVIL, "staff/a%20b.html")
-    assert data["rows"] == [
-        {
-            "student": "anna",
-            "test": "test_a",
-            "points": "2.5",
-            "reason": "right in the lab",
-            "who": "X",
-            "when": "2026-10-02",
-        }
-    ]
+    assert data["review"] == [row]
     assert without_script(page, "review.js").count("</script>") == 1
 
 

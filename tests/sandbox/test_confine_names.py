@@ -21,15 +21,18 @@ def test_innocent_programs(both, program):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_innocent_programs_unconfined(both, program):
+def test_innocent_programs_otherwise(both, program):
     run(both[1], PREFIX + program)
+    for workers in both:
+        run(workers, PREFIX + program, at_import=True)
 
 
+@pytest.mark.parametrize("at_import", [False, True], ids=["called", "imported"])
 @pytest.mark.parametrize(("reason", "program"), REFUSED)
-def test_what_neither_does(both, reason, program):
+def test_what_neither_does(both, reason, program, at_import):
     for workers in both:
         with pytest.raises(Raised):
-            run(workers, PREFIX + program)
+            run(workers, PREFIX + program, at_import)
 
 
 def works(workers, chosen):

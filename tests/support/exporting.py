@@ -47,10 +47,12 @@ def make_report(student: str, required: float, extra: float) -> Report:
     return Report(ASSIGNMENT.title, student, tuple(stages), 1.0, hidden_seed=5, confined=True)
 
 
-def write_results(folder: Path, students: Results) -> Path:
+def write_results(folder: Path, students: Results, groups: Path | None = None) -> Path:
     """Results of students: (points, extra credit), FAULT or NOT_GRADED."""
     records = Records(folder)
     try:
+        if groups:
+            records.set_groups(groups)
         seed_of_class(records.folder, ASSIGNMENT, 5)
         settings = Settings(ASSIGNMENT.name, 5, 60.0, True, "hash")
         found = [
@@ -60,7 +62,7 @@ def write_results(folder: Path, students: Results) -> Path:
         for one, what in zip(found, students.values(), strict=True):
             if isinstance(what, tuple):
                 report = to_json(make_report(one.student, *what))
-                records.write(one, Outcome(one.student, "digest", report, "page"), settings)
+                records.write(one, Outcome(one.student, str(what), report, "page"), settings)
             elif what == FAULT:
                 records.write(one, Outcome(one.student, "digest", fault="the grader fell over"), settings)
         records.write_grades(found, ASSIGNMENT)

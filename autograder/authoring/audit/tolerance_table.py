@@ -19,8 +19,8 @@ for gradients it grows with the size of the numbers. `make tolerance` writes thi
 fails for code or mistakes that are within a factor of 10.
 
 All correct formulations of the assignments, with one thread and with two, and all known mistakes went through the
-visible tests and the hidden ones of one seed. A mistake counts with the check that sees it best; mistakes that show in
-another way (a wrong shape, an exception, other tokens) are not in the last columns. Precision float32 is used only for
+visible tests and the hidden ones of one seed. A mistake counts with the check that sees it best; mistakes that show
+differently (a wrong shape, an exception, other tokens) are not in the last columns. Precision float32 is used only for
 code that cannot run in float64.
 """
 HEADING = """

@@ -60,7 +60,7 @@ INSTRUCTORS = (
         "reports/write_files.py",
     ),
     *("reports/csv_sheet.py", "reports/review_file.py", "reports/review_page.py", "reports/staff_page.py"),
-    "reports/term_page.py",
+    *("reports/regrade_requests.py", "reports/review_tables.py", "reports/rubric.py", "reports/term_page.py"),
     *(f"questions/{name}.py" for name in ("answers", "command", "learning_platforms", "outputs")),
 )
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html")  # used by `check` in a notebook

@@ -1,4 +1,4 @@
-"""Which names of a function have a value where another one is read."""
+"""Which of a function's names have a value at a given expression."""
 
 import ast
 from collections.abc import Callable
@@ -9,25 +9,25 @@ Place = tuple[int, int]  # line and column
 
 
 def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
-    """Tell whether a name may have a value in the place of an expression of a function.
+    """A function that says whether a name may have a value at an expression.
 
-    It has one if it is an argument, or if a statement before gives it one, or one in the same loop, in an earlier
-    round. Names of a comprehension have one only in there.
+    Arguments have a value. So do names assigned by an earlier statement, or anywhere in the same loop: an earlier
+    iteration may have assigned them. Names of a comprehension have a value only inside it.
     """
-    arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    # What is called at another time than where it stands may read names that come later.
+    arguments = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    # Inner functions run later and may read names that are assigned after them.
     anywhere = any(isinstance(node, INNER) for node in ast.walk(function) if node is not function)
-    own: dict[str, list[tuple[Place, Place]]] = {}  # of a comprehension: where it begins and ends
+    comprehensions: dict[str, list[tuple[Place, Place]]] = {}  # where the comprehensions of a name begin and end
     inside: set[int] = set()
     for node in ast.walk(function):
         if not isinstance(node, COMPREHENSIONS):
             continue
         for part in node.generators:
-            for name in (one for one in ast.walk(part.target) if isinstance(one, ast.Name)):
+            for name in (node for node in ast.walk(part.target) if isinstance(node, ast.Name)):
                 inside.add(id(name))
-                own.setdefault(name.id, []).append(_extent(node))
+                comprehensions.setdefault(name.id, []).append(_extent(node))
     first: dict[str, int] = {}
-    stored = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    stored = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     is_stored = set(map(id, stored))
     for name in stored:
         if id(name) not in inside:
@@ -37,7 +37,7 @@ def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
         (
             node.lineno,
             node.end_lineno or node.lineno,
-            {getattr(one, "id", "") for one in ast.walk(node) if id(one) in is_stored},
+            {getattr(part, "id", "") for part in ast.walk(node) if id(part) in is_stored},
         )
         for node in loops
     ]
@@ -48,7 +48,7 @@ def bound_names(function: ast.FunctionDef) -> Callable[[str, ast.expr], bool]:
         if any(begin < place.lineno <= end and name in names for begin, end, names in rounds):
             return True
         at = (place.lineno, place.col_offset)
-        return any(begin <= at < end for begin, end in own.get(name, ()))
+        return any(begin <= at < end for begin, end in comprehensions.get(name, ()))
 
     return bound
 

@@ -1,7 +1,7 @@
-"""Small changes of a function's text, such as would mend a slip: another name, axis, sign, operator, argument.
+"""Small changes to a function that might fix a slip: another name, axis, sign, operator or argument.
 
-Changes of this kind are how programs are tested for what their tests see; here they find the statement to mend, as in
-"Ask the Mutants" (Moon, Kim, Kim, Yoo 2014): a change that makes a wrong call right stands in a suspicious place.
+Mutation testing makes such changes to test a test suite. Here they find the faulty statement, as in "Ask the Mutants"
+(Moon, Kim, Kim, Yoo 2014): if a change fixes a failing call, the changed statement is suspicious.
 """
 
 import ast
@@ -18,21 +18,21 @@ from autograder.submissions.syntax_tree import Offsets, statements, tree_of
 
 
 class Place(NamedTuple):
-    """Where a function stands in the text of its module."""
+    """The position of a function in its module's text."""
 
-    head: str  # what is compiled before it: empty lines, and the head of its class
+    head: str  # the text compiled before it: empty lines, and the head of its class
     source: str
     begin: int
     end: int
 
     def changed(self, start: int, end: int, text: str) -> str:
-        """The function alone, with a text in the place of a piece of it."""
+        """The function alone, with a part of it replaced by a text."""
         return f"{self.head}{self.source[self.begin : start]}{text}{self.source[end : self.end]}"
 
 
 @dataclass(frozen=True, slots=True)
 class SmallChange:
-    """A piece of a module's text that gives way to another one."""
+    """The replacement of a part of a module's text."""
 
     module: str
     path: str  # "Class.method" or "function"
@@ -41,17 +41,17 @@ class SmallChange:
     end: int
     text: str
     function: "Place"
-    names: bool = False  # whether it only puts a name in the place of another one
-    moves: bool = False  # whether it changes where a statement stands
-    steers: bool = False  # whether it changes when a loop is left, or the order of its statements
-    other: int = 0  # the line of the statement with which that of `line` is exchanged, or of the loop that it goes into
-    renews: bool = False  # whether it makes something anew in each round of a loop
+    names: bool = False  # whether it only replaces one name by another
+    moves: bool = False  # whether it moves a statement
+    steers: bool = False  # whether it changes the exit of a loop, or the order of the loop's statements
+    other: int = 0  # the line of the statement that it swaps with, or of the loop that it moves into
+    renews: bool = False  # whether it creates something anew in each iteration of a loop
     adds: str = ""  # the call that it adds before the statement
     completes: bool = False  # whether it adds a name to a sum or a product
 
     @property
     def unit(self) -> str:
-        """What is compiled: the changed function alone, on its lines."""
+        """The text to compile: only the changed function, on its original lines."""
         return self.function.changed(self.start, self.end, self.text)
 
     def apply(self, source: str) -> str:
@@ -67,18 +67,18 @@ def small_changes(
     Args:
         path: "Class.method" or "function".
         function: its node in the tree of `source`.
-        idle: modules of its object that are never called, so that a call of one may be missing.
-        numbers: whether to add a name to sums and products, as where numbers alone come back.
+        idle: modules of its object that are never called, so a call of them may be missing.
+        numbers: whether to add names to sums and products; useful if the function returns only numbers.
     """
     text, unused = Offsets(source), unused_arguments(function)
-    first = min([function.lineno, *(one.lineno for one in function.decorator_list)])
+    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
     begin, end = text.starts[first - 1], text.end(function)
     owner = path.rpartition(".")[0]
     head = "\n" * (first - 2) + f"class {owner}:\n" if owner else "\n" * (first - 1)
     whole = Place(head, source, begin, end)
     editor, seen = _Edits(text, function, tree_of(source), idle), set[int]()
     for statement in statements(function.body):
-        given = [text.place(one, name) for name in unused for one in passed_on(statement)]
+        given = [text.place(argument, name) for name in unused for argument in passed_on(statement)]
         for start, stop, new in () if editor.is_step(statement) else (*given, *editor.of_statement(statement)):
             if new != source[start:stop] and (unit := hash(whole.changed(start, stop, new))) not in seen:
                 seen.add(unit)
@@ -100,19 +100,24 @@ class _Edits(ExpressionEdits):
     def __init__(self, text: Offsets, function: ast.FunctionDef, tree: ast.Module, idle: Collection[str]) -> None:
         super().__init__(text, function, tree, idle)
         self.loops, self.again = (
-            {id(one) for node in ast.walk(function) if isinstance(node, kinds) for one in statements(node.body)}
+            {
+                id(statement)
+                for node in ast.walk(function)
+                if isinstance(node, kinds)
+                for statement in statements(node.body)
+            }
             for kinds in (ast.While, (ast.While, ast.For))
         )
         left = [node.test for node in statements(function.body) if isinstance(node, ast.While) or self._leaves(node)]
-        self.leaving = {one.id for test in left for one in ast.walk(test) if isinstance(one, ast.Name)}
+        self.leaving = {name.id for test in left for name in ast.walk(test) if isinstance(name, ast.Name)}
 
     def is_step(self, node: ast.stmt) -> bool:
-        """Whether a statement counts the rounds of a `while`, which would run for ever with another one."""
+        """Whether a statement advances the counter of a `while` loop; changing it could make the loop endless."""
         counter = node.target if isinstance(node, ast.AugAssign) and id(node) in self.loops else None
         return isinstance(counter, ast.Name) and counter.id in self.leaving
 
     def steers(self, node: ast.stmt) -> bool:
-        """Whether a statement is a condition on which a loop is left, or makes in the loop what this uses."""
+        """Whether a statement decides when a loop ends: an exit condition, or an assignment that one uses."""
         if isinstance(node, ast.While):
             return True
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
@@ -137,8 +142,8 @@ class _Edits(ExpressionEdits):
             ast.IfExp: self._choice,
         }
         type_hint = getattr(statement, "annotation", None)
-        parts = [one for one in ast.iter_child_nodes(statement) if one is not type_hint]
-        waiting: list[ast.AST] = [one for one in parts if isinstance(one, (ast.expr, ast.keyword))]
+        parts = [child for child in ast.iter_child_nodes(statement) if child is not type_hint]
+        waiting: list[ast.AST] = [part for part in parts if isinstance(part, (ast.expr, ast.keyword))]
         while waiting:
             node = waiting.pop(0)
             if isinstance(node, (ast.JoinedStr, ast.Lambda)):
@@ -160,18 +165,19 @@ class _Edits(ExpressionEdits):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and self.splits:
             yield self._whole(node.value, f"{node.value.id}.transpose(1, 2)")
         value = node.value if isinstance(node, (ast.Assign, ast.Return)) else None
-        if isinstance(value, ast.Call) and "log" in self.text.of(value):  # the sign of a logarithm
+        if isinstance(value, ast.Call) and "log" in self.text.of(value):  # a forgotten minus sign
             yield self._whole(value, f"(-{self.text.of(value)})")
         place = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(place, ast.Subscript) and isinstance(place.slice, (ast.Name, ast.Compare)):  # a mask, perhaps
             yield self._whole(place.slice, f"~({self.text.of(place.slice)})")
-        # Without a step of a `while` it would run for ever.
+        # Without the step of its counter, a `while` loop would be endless.
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and id(node) not in self.loops:
             yield self._whole(node, "pass" + "\n" * self.text.of(node).count("\n"))
         if isinstance(node, ast.Assign) and id(node) in self.again and self._is_new(node):
-            own = ("|=", "&=") if isinstance(node.value, ast.Compare) else ("+=",)  # gathered in all rounds of the loop
-            for one in own:
-                yield self.text.end(node.targets[0]), self.text.start(node.value), f" {one} "
+            # Accumulated over all iterations.
+            operators = ("|=", "&=") if isinstance(node.value, ast.Compare) else ("+=",)
+            for operator in operators:
+                yield self.text.end(node.targets[0]), self.text.start(node.value), f" {operator} "
         if isinstance(node, ast.AugAssign) and (symbol := ARITHMETIC.get(type(node.op))):
             start, end = self.text.end(node.target), self.text.start(node.value)
             for other in ARITHMETIC.values():
@@ -181,6 +187,6 @@ class _Edits(ExpressionEdits):
             yield start, end, f" = {self.text.of(node.target)} {symbol} "  # not in place
 
     def _is_new(self, node: ast.Assign) -> bool:
-        """Whether a statement gives one name to something that is not made of what had this name before."""
-        used = {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+        """Whether a statement assigns a name without using the name's old value."""
+        used = {node.id for node in ast.walk(node.value) if isinstance(node, ast.Name)}
         return isinstance(node.targets[0], ast.Name) and node.targets[0].id not in used

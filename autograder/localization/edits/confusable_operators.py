@@ -1,14 +1,14 @@
-"""What is taken for one another: operators, and names of functions."""
+"""Operators and function names that are easily confused."""
 
 import ast
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"}
-# Most often; masks are multiplied and should be added.
+# The most frequent confusions; masks are multiplied although they should be added.
 TAKEN_FOR = {ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult,)}
 LOGIC = {ast.BitAnd: "&", ast.BitOr: "|"}
 ORDER = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 COMMUTE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)
-# Names that are taken for one another.
+# Names that are easily confused.
 FAMILIES = (
     ("argmax", "argmin"),
     ("max", "min", "amax", "amin"),
@@ -35,8 +35,8 @@ FAMILIES = (
     ("repeat", "repeat_interleave"),
 )
 GATHERING, MASKING = ("gather", "scatter", "scatter_"), ("masked_fill", "masked_fill_", "where")
-POSITIVE = ("softplus", "relu", "sigmoid", "abs")  # what is taken for exp(), to make a number positive
-# Of heads, before axes are turned.
+POSITIVE = ("softplus", "relu", "sigmoid", "abs")  # used instead of exp() to make a number positive
+# Splitting and merging attention heads, before or after axes are transposed.
 SPLITTING, MERGING = ("view", "reshape", "unflatten"), ("view", "reshape", "flatten")
-# What may stand in the place of a whole call: one in the place of many, a surprise in the place of a logarithm.
+# What may replace a whole call: 1 for a size, -x for a logarithm.
 IN_PLACE_OF = {"size": ("1",), "log_softmax": ("(-{})",), "log": ("(-{})",)}

@@ -1,6 +1,6 @@
-"""Whether a changed program can do nothing but compute.
+"""Whether a changed program only computes.
 
-It must not do on its author's machine what he never meant: touch files, start programs.
+A change must not do anything its author never meant, on the author's own machine: touch files, or start programs.
 """
 
 import ast
@@ -20,19 +20,22 @@ RISKY = {
 }
 
 
-def harmless(source: str, own: Collection[str] = ()) -> bool:
-    """Whether a changed function of a module can do nothing but compute: by what it imports and the names in it.
+def harmless(source: str, modules: Collection[str] = ()) -> bool:
+    """Whether a changed function only computes, judging by the module's imports and names.
 
     Args:
-        own: the other modules of the submission.
+        modules: the other modules of the submission.
     """
     for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
-            roots = {one.name.partition(".")[0] for one in node.names}
+            roots = {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            roots = {(node.module or "").partition(".")[0], *(one.name for one in node.names if one.name in RISKY)}
+            roots = {
+                (node.module or "").partition(".")[0],
+                *(alias.name for alias in node.names if alias.name in RISKY),
+            }
         else:
             roots = {name for name in (getattr(node, "id", ""), getattr(node, "attr", "")) if name in RISKY}
-        if roots - HARMLESS - set(own):
+        if roots - HARMLESS - set(modules):
             return False
     return True

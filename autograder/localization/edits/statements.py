@@ -1,4 +1,4 @@
-"""Small changes of where statements stand: two in the other order, one further in or out; and of how a loop is left."""
+"""Moves of statements: two swapped, one indented or dedented; and other exits from a loop."""
 
 import ast
 from collections.abc import Iterator
@@ -7,32 +7,32 @@ from typing import NamedTuple
 
 from autograder.submissions.syntax_tree import Offsets
 
-LONGEST = 8  # lines of statements that are exchanged
+LONGEST = 8  # at most so many lines are swapped
 BLOCKS = (ast.If, ast.For, ast.While, ast.With)
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 
 
 class Move(NamedTuple):
-    """A piece of a module's text that gives way to another one."""
+    """The replacement of a part of a module's text."""
 
     line: int  # the first line of the statement
     start: int
     end: int
     text: str
-    steers: bool = False  # whether it changes when a loop is left, or the order of its statements
-    other: int = 0  # the line of the other statement, if two are exchanged; that of the loop
-    renews: bool = False  # whether something begins anew in each round of a loop, that begins once before it
+    steers: bool = False  # whether it changes the exit of a loop, or the order of the loop's statements
+    other: int = 0  # the line of the other statement, if two are swapped; the line of the loop
+    renews: bool = False  # whether something created once before a loop is created anew in each iteration
 
 
 def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.While] | None = None) -> Iterator[Move]:
-    """All moves in a block, and in the blocks inside it; none that might let a `while` run for ever.
+    """All moves in a block and the blocks inside it; none that might make a `while` loop endless.
 
     Args:
         loop: the kind of the innermost loop around the block.
     """
     for node in body:
         at = text.start(node)
-        if isinstance(node, ast.If) and text.source.startswith("elif", at):  # what should be asked in any case
+        if isinstance(node, ast.If) and text.source.startswith("elif", at):  # a condition to check in any case
             yield Move(node.lineno, at, at + 4, "if")
         if (loop and isinstance(node, (ast.Return, ast.Continue))) or (loop is ast.For and isinstance(node, ast.Break)):
             word = "continue" if isinstance(node, ast.Break) else "break"
@@ -55,19 +55,19 @@ def moves(body: list[ast.stmt], text: Offsets, loop: type[ast.For] | type[ast.Wh
     for first, second in pairwise(body):
         if isinstance(first, BLOCKS) and not _has_else(first):
             yield from _further(second, first.body[0], text)
-        if _can_change(first, second) and (second.end_lineno or 0) - first.lineno < LONGEST:
+        if _can_swap(first, second) and (second.end_lineno or 0) - first.lineno < LONGEST:
             between = text.source[text.end(first) : text.start(second)]
             new = text.of(second) + between + text.of(first)
             yield Move(first.lineno, text.start(first), text.end(second), new, loop is not None, second.lineno)
 
 
 def _has_else(node: ast.stmt) -> bool:
-    """Whether a block has an `else` or `elif` behind it."""
+    """Whether an `else` or `elif` follows a block."""
     return bool(getattr(node, "orelse", []))
 
 
 def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Move]:
-    """A statement on lines of its own, as far to the right as another one."""
+    """A statement that has its lines to itself, with the indentation of another statement."""
     start, line = text.start(statement), text.starts[statement.lineno - 1]
     other = text.starts[like.lineno - 1]
     indent, wanted = text.source[line:start], text.source[other : text.start(like)]
@@ -76,38 +76,38 @@ def _further(statement: ast.stmt, like: ast.stmt, text: Offsets) -> Iterator[Mov
 
 
 def _renewed(before: list[ast.stmt], loop: ast.For, after: list[ast.stmt], text: Offsets) -> Iterator[Move]:
-    """The statements before a loop that begin something which changes in there and is used nowhere else, moved to its
-    beginning: a mask, a list or counters that every round fills, and that should be empty again."""
+    """Statements before a loop, moved to the start of its body: they create a mask, list or counter that only the loop
+    fills, and that should perhaps be empty again in each iteration."""
     changed, begin = _changed(loop), text.start(loop.body[0])
     indent = text.source[text.starts[loop.body[0].lineno - 1] : begin]
-    elsewhere = {one.id for other in (*after, loop.iter) for one in ast.walk(other) if isinstance(one, ast.Name)}
-    found = []
+    elsewhere = {node.id for other in (*after, loop.iter) for node in ast.walk(other) if isinstance(node, ast.Name)}
+    renewed = []
     for node in reversed(before):
-        names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-        made = {one.id for one in names if isinstance(one.ctx, ast.Store)}
+        names = [name for name in ast.walk(node) if isinstance(name, ast.Name)]
+        made = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         begins = isinstance(node, (ast.Assign, ast.AnnAssign)) and made and made <= changed - elsewhere
         if begins and not indent.strip():
             between = text.source[text.end(node) : begin]
             new = f"pass{between}{text.of(node)}\n{indent}"
-            found.append(Move(node.lineno, text.start(node), begin, new, other=loop.lineno, renews=True))
-        elsewhere |= {one.id for one in names}
-    yield from reversed(found)
+            renewed.append(Move(node.lineno, text.start(node), begin, new, other=loop.lineno, renews=True))
+        elsewhere |= {name.id for name in names}
+    yield from reversed(renewed)
 
 
 def _changed(loop: ast.For) -> set[str]:
-    """The names of what the statements of a loop change or give a new value."""
-    found = set()
-    for node in (one for statement in loop.body for one in ast.walk(statement)):
+    """The names that the statements of a loop assign or change."""
+    names = set()
+    for node in (node for statement in loop.body for node in ast.walk(statement)):
         if isinstance(node, (ast.Name, ast.Subscript)) and isinstance(node.ctx, ast.Store):
-            found.add(node.id if isinstance(node, ast.Name) else getattr(node.value, "id", ""))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as `counts.update(...)`
-            found.add(getattr(getattr(node.value.func, "value", None), "id", ""))
-    return found
+            names.add(node.id if isinstance(node, ast.Name) else getattr(node.value, "id", ""))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # such as `counts.update(...)`
+            names.add(getattr(getattr(node.value.func, "value", None), "id", ""))
+    return names
 
 
-def _can_change(first: ast.stmt, second: ast.stmt) -> bool:
-    """Whether two statements may be exchanged: the second does not need what the first gives a new name to."""
-    if not all(isinstance(one, (*SIMPLE, *BLOCKS)) for one in (first, second)) or _is_text(first):
+def _can_swap(first: ast.stmt, second: ast.stmt) -> bool:
+    """Whether two statements may be swapped: the second does not need a name that the first assigns."""
+    if not all(isinstance(statement, (*SIMPLE, *BLOCKS)) for statement in (first, second)) or _is_text(first):
         return False
     names = [node for node in ast.walk(first) if isinstance(node, ast.Name)]
     used = {node.id for node in names if isinstance(node.ctx, ast.Load)}

@@ -1,4 +1,4 @@
-"""The calls of a step of training that a function leaves out: forgetting the gradients, computing them, using them."""
+"""Missing calls of a training step: clearing the gradients, computing them, using them."""
 
 import ast
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ FORGET, COMPUTE, USE = "zero_grad", "backward", "step"
 
 
 def training_calls(function: ast.FunctionDef, text: Offsets) -> Iterator[tuple[ast.stmt, str]]:
-    """Calls that may be missing, each with the statement before which it would stand.
+    """Calls that may be missing, each with the statement that should follow it.
 
-    Of the three calls `optimizer.zero_grad()`, `loss.backward()` and `optimizer.step()` those that are not there, if
-    another one of them is.
+    If at least one of `optimizer.zero_grad()`, `loss.backward()` and `optimizer.step()` is present, the others are
+    candidates.
     """
     calls: dict[str, tuple[ast.stmt, ast.Attribute]] = {}
     every = list(statements(function.body))
@@ -32,9 +32,13 @@ def training_calls(function: ast.FunctionDef, text: Offsets) -> Iterator[tuple[a
     if USE not in named and FORGET in calls:
         yield last, f"{text.of(calls[FORGET][1].value)}.{USE}()"
     if COMPUTE not in named:
-        made = [one for one in every if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)]
-        for one in reversed(made):
-            behind = [other for other in function.body if other.lineno > (one.end_lineno or one.lineno)]
-            first = next((other for other in behind if other is not calls.get(FORGET, (None,))[0]), None)
-            if first and isinstance(one.targets[0], ast.Name):
-                yield first, f"{one.targets[0].id}.{COMPUTE}()"
+        assignments = [
+            assignment
+            for assignment in every
+            if isinstance(assignment, ast.Assign) and isinstance(assignment.value, ast.Call)
+        ]
+        for assignment in reversed(assignments):
+            later = [other for other in function.body if other.lineno > (assignment.end_lineno or assignment.lineno)]
+            first = next((other for other in later if other is not calls.get(FORGET, (None,))[0]), None)
+            if first and isinstance(assignment.targets[0], ast.Name):
+                yield first, f"{assignment.targets[0].id}.{COMPUTE}()"

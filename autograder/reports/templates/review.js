@@ -1,12 +1,13 @@
-// The page for review: rows of review.csv, written in a form and saved as a file. Nothing is sent anywhere.
+// The page for review. Served by `python -m autograder review`, it sends each change at once; as a file it only shows.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const COLUMNS = ["student", "test", "points", "reason", "who", "when"];
   const students = new Map(data.students.map(student => [student.name, student]));
-  const rows = data.rows.map(row => ({ ...row }));
-  const form = document.getElementById("form"), field = name => form.elements.namedItem(name);
+  const form = document.getElementById("form"), itemForm = document.getElementById("new-item");
+  const field = (name, of = form) => of.elements.namedItem(name);
   const at = id => document.getElementById(id);
-  let changes = 0;
+  const whose = document.querySelector("[name=whose]");
+  const editing = { review: null, rubric: null }; // the row that the form replaces
+  let tables = { review: data.review, rubric: data.rubric, requests: data.requests };
 
   function make(name, words = "", attributes = {}, ...children) {
     const element = Object.assign(document.createElement(name), { textContent: words });
@@ -14,84 +15,151 @@
     element.append(...children);
     return element;
   }
-  const button = (words, about, action) => {
+  function button(words, about, action) {
     const element = make("button", words, { type: "button", "aria-label": `${words}: ${about}` });
     element.addEventListener("click", action);
+    element.hidden = !data.me;
     return element;
+  }
+  const options = (select, pairs) => {
+    const chosen = select.value;
+    select.replaceChildren(...pairs.map(([value, words]) => make("option", words, { value })));
+    if (pairs.some(([value]) => value === chosen)) select.value = chosen;
   };
 
-  // The form
-  field("student").append(...data.students.map(({ name }) => make("option", name, { value: name })));
-  const tests = () => Object.keys((students.get(field("student").value) || { tests: {} }).tests);
+  // Talking to the server. A refused change leaves the form as it is, and says why.
+  async function change(table, before, after, done) {
+    let answer;
+    try {
+      const body = JSON.stringify({ table, before, after });
+      answer = await fetch("/api/change", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    } catch {
+      at("said").textContent = "Not saved: the server does not answer. Is the command still running?";
+      return false;
+    }
+    if (!answer.ok) {
+      at("said").textContent = "Not saved: " + await answer.text();
+      if (answer.status === 409) await refresh();
+      return false;
+    }
+    tables = await answer.json();
+    at("said").textContent = done;
+    draw();
+    refreshPoints(field("student").value);
+    return true;
+  }
+  async function refresh() {
+    try {
+      const answer = await fetch("/api/state");
+      if (!answer.ok) return;
+      const now = await answer.json();
+      if (JSON.stringify(now) === JSON.stringify(tables)) return;
+      tables = now;
+      if (!at("requests").contains(document.activeElement)) draw();
+      refreshPoints(field("student").value);
+    } catch { /* said at the next change */ }
+  }
+  async function refreshPoints(name) {
+    if (!data.me || !students.has(name)) return;
+    try {
+      const answer = await fetch("/api/places?student=" + encodeURIComponent(name));
+      if (answer.ok) students.get(name).tests = await answer.json();
+      showNow();
+    } catch { /* as above */ }
+  }
+
+  // The form for a row of review.csv
+  const places = () => (students.get(field("student").value) || { tests: {} }).tests;
   function showTests(chosen = "") {
-    field("test").replaceChildren(make("option", "the whole: a comment", { value: "" }),
-      ...tests().map(name => make("option", name, { value: name })));
-    field("test").value = tests().includes(chosen) ? chosen : "";
+    const named = Object.entries(places()).map(([name, one]) => [name, one.status === "stage" ? `stage ${name}` : name]);
+    options(field("test"), [["", "the whole, or as the item says"], ...named]);
+    field("test").value = chosen in places() ? chosen : "";
     showNow();
+    refreshPoints(field("student").value);
   }
   function showNow() {
-    const test = (students.get(field("student").value) || { tests: {} }).tests[field("test").value];
-    at("now").textContent = test ? `now ${test.points} of ${test.most}, ${test.status}` : "";
-    field("points").disabled = !test;
-    if (!test) field("points").value = "";
+    const place = places()[field("test").value];
+    at("now").textContent = place ? `now ${place.points} of ${place.most}${place.status === "stage" ? "" : `, ${place.status}`}` : "";
   }
   field("student").addEventListener("change", () => showTests());
   field("test").addEventListener("change", showNow);
-
-  // What is wrong with the row in the form, in the words of batch, or ""
-  function problem({ student, test, points, reason }) {
-    if (!points && !reason) return "Write points, or something for the student.";
-    if (!points) return "";
-    const most = students.get(student).tests[test].most;
-    if (!/^\d+([.,]\d+)?$/.test(points)) return "Points are a number that is not negative.";
-    if (Number(points.replace(",", ".")) > most) return `The test has ${most} points.`;
-    if (!reason) return "Points change with a reason: the student reads it.";
-    const same = row => row.student === student && row.points
-      && (row.test === test || row.test.startsWith(test + ".") || test.startsWith(row.test + "."));
-    return rows.some(same) ? `A row sets points of ${student} for this test already: edit or remove it.` : "";
-  }
-  const today = () => {
-    const now = new Date(), two = number => String(number).padStart(2, "0");
-    return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
-  };
-  form.addEventListener("submit", event => {
+  form.addEventListener("submit", async event => {
     event.preventDefault();
-    const row = Object.fromEntries(COLUMNS.map(name => [name, name === "when" ? today() : field(name).value.trim()]));
-    const wrong = problem(row);
-    at("said").textContent = wrong || `Written for ${row.student}.`;
-    if (wrong) return;
-    rows.push(row);
-    remember(row.who);
-    field("points").value = field("reason").value = "";
-    changed();
+    const names = ["student", "test", "item", "points", "reason"];
+    const row = Object.fromEntries(names.map(name => [name, field(name).value.trim()]));
+    if (!row.points && !row.reason && !row.item) {
+      at("said").textContent = "Write points or words, or choose an item.";
+    } else if (await change("review", editing.review, row, `Saved for ${row.student}.`)) {
+      edit("review", null);
+      field("item").value = field("points").value = field("reason").value = "";
+    }
   });
-  function remember(who) { try { localStorage.setItem("who", who); } catch { /* a page of a file may have no memory */ } }
-  try { field("who").value = localStorage.getItem("who") || ""; } catch { /* as above */ }
-
-  // The rows, and the list of what is to be looked at
-  function draw() {
-    at("decisions").replaceChildren(...rows.map((row, place) => make("tr", "", {},
-      make("th", row.student, { scope: "row", class: "name" }), make("td", row.test), make("td", row.points, { class: "n" }),
-      make("td", row.reason || (row.points ? "" : "looked at"), { class: "text" }), make("td", row.who), make("td", row.when),
-      make("td", "", {}, button("edit", `row of ${row.student}`, () => edit(place)), " ",
-        button("remove", `row of ${row.student}`, () => { rows.splice(place, 1); changed(); })))));
-    const seen = new Set(rows.map(row => row.student));
-    const open = data.students.filter(student => student.notes.length && !seen.has(student.name));
-    const all = data.students.filter(student => student.notes.length).length;
-    at("left").textContent = all ? `${open.length} of ${all} left.` : "Nothing.";
-    at("work").replaceChildren(...open.map(student => make("li", "", {}, make("a", student.name, { href: student.page, target: "staff" }),
-      ": " + student.notes.join(" · ") + " ",
-      button("write", student.name, () => choose(student.name)), " ",
-      button("looked at", student.name, () => {
-        rows.push({ student: student.name, test: "", points: "", reason: "", who: field("who").value.trim(), when: today() });
-        changed();
-      }))));
+  at("ask").addEventListener("click", async () => {
+    const row = { student: field("student").value, test: field("test").value, request: field("reason").value.trim() };
+    row.asked = new Date().toISOString().slice(0, 10);
+    if (await change("requests", null, row, `Noted a request of ${row.student}.`)) field("reason").value = "";
+  });
+  itemForm.addEventListener("submit", async event => {
+    event.preventDefault();
+    const row = Object.fromEntries(["item", "on", "points", "comment"].map(name => [name, field(name, itemForm).value.trim()]));
+    if (await change("rubric", editing.rubric, row, `Saved the item ${row.item}.`)) {
+      edit("rubric", null);
+      itemForm.reset();
+    }
+  });
+  function edit(table, row) {
+    editing[table] = row;
+    const of = table === "review" ? form : itemForm;
+    of.querySelector("[type=submit]").textContent = row ? "Save the change" : table === "review" ? "Add" : "Save item";
+    if (!row) return;
+    if (table === "review") choose(row.student, row.test.replace(/^[^.]+\.(?=test)/, ""));
+    for (const name of table === "review" ? ["item", "points", "reason"] : ["item", "on", "points", "comment"]) field(name, of).value = row[name];
+    if (table === "rubric") of.scrollIntoView();
   }
-  function edit(place) {
-    const [row] = rows.splice(place, 1);
-    choose(row.student, row.test);
-    for (const name of ["points", "reason", "who"]) field(name).value = row[name];
-    changed();
+
+  // Lists and tables
+  function draw() {
+    const used = name => tables.review.filter(row => row.item === name).length;
+    const worth = row => Number(row.points.replace(",", ".")) ? ` (${row.points})` : "";
+    options(field("item"), [["", "none"], ...tables.rubric.map(row => [row.item, `${row.item}${worth(row)}: ${row.comment.slice(0, 60)}`])]);
+    at("decisions").replaceChildren(...tables.review.map(row => make("tr", "", {},
+      make("th", row.student, { scope: "row", class: "name" }), make("td", row.test), make("td", row.item), make("td", row.points, { class: "n" }),
+      make("td", row.reason || (row.points || row.item ? "" : "looked at"), { class: "text" }), make("td", row.who), make("td", row.when),
+      make("td", "", {}, button("edit", `row of ${row.student}`, () => edit("review", row)), " ",
+        button("remove", `row of ${row.student}`, () => change("review", row, null, `Removed a row of ${row.student}.`))))));
+    at("items").replaceChildren(...tables.rubric.map(row => make("tr", "", {},
+      make("th", row.item, { scope: "row" }), make("td", row.on), make("td", row.points, { class: "n" }), make("td", row.comment, { class: "text" }),
+      make("td", used(row.item), { class: "n" }), make("td", "", {}, button("edit", row.item, () => edit("rubric", row)), " ",
+        button("remove", row.item, () => change("rubric", row, null, `Removed the item ${row.item}.`))))));
+    drawWork();
+    drawRequests();
+  }
+  function drawWork() {
+    const seen = new Set(tables.review.map(row => row.student));
+    const mine = student => !whose.value || student.reviewer === whose.value;
+    const all = data.students.filter(student => (student.notes.length || student.reviewer) && mine(student));
+    const open = all.filter(student => !seen.has(student.name));
+    at("left").textContent = all.length ? `${open.length} of ${all.length} left.` : "Nothing.";
+    at("work").replaceChildren(...open.map(student => make("li", "", {}, make("a", student.name, { href: student.page, target: "staff" }),
+      (student.notes.length ? ": " + student.notes.join(" · ") : "") + (student.reviewer && !whose.value ? ` (${student.reviewer})` : "") + " ",
+      button("write", student.name, () => choose(student.name)), " ",
+      button("looked at", student.name, () => change("review", null, { student: student.name }, `${student.name} is looked at.`)))));
+  }
+  function drawRequests() {
+    const open = tables.requests.filter(row => !row.answer), count = tables.requests.length;
+    at("open").textContent = count ? `${open.length} of ${count} without an answer.` : "None.";
+    at("requests").replaceChildren(...tables.requests.map(row => {
+      const words = make("textarea", row.answer, { rows: 2, "aria-label": `Answer to ${row.student}` });
+      words.hidden = !data.me;
+      const page = (students.get(row.student) || { page: "#asked" }).page;
+      const said = row.answer ? `: ${row.answer} (${row.who}, ${row.when})` : "";
+      return make("li", "", {}, make("a", row.student, { href: page, target: "staff" }),
+        `${row.test ? `, ${row.test}` : ""}${row.asked ? ` (${row.asked})` : ""}: ${row.request} `, make("strong", row.answer ? "answered" : "open"), said, words,
+        button(row.answer ? "change the answer" : "answer", row.student, () => {
+          words.blur();
+          change("requests", row, { ...row, answer: words.value.trim() }, `Answered ${row.student}.`);
+        }), " ", button("write", row.student, () => choose(row.student, row.test)));
+    }));
   }
   function choose(student, test = "") {
     field("student").value = student;
@@ -99,32 +167,24 @@
     form.scrollIntoView();
     (test ? field("points") : field("reason")).focus();
   }
-  function changed() {
-    changes += 1;
-    at("unsaved").textContent = "Not saved yet.";
-    draw();
-  }
-  window.addEventListener("beforeunload", event => { if (changes) event.preventDefault(); });
 
-  // The file, as a spreadsheet reads it: a name that it would take for a formula stands behind an apostrophe
-  const cell = text => /[",\n\r;]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  const harmless = name => /^[=+\-@\t\r]/.test(name) ? "'" + name : name;
-  at("save").addEventListener("click", () => {
-    const lines = [COLUMNS, ...rows.map(row => COLUMNS.map(name => name === "student" ? harmless(row[name]) : row[name]))];
-    const text = "\ufeff" + lines.map(line => line.map(cell).join(",")).join("\r\n") + "\r\n";
-    const link = make("a", "", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "review.csv" });
-    link.click();
-    changes = 0;
-    at("unsaved").textContent = "Saved as review.csv: put it in the folder of this page, and run batch again.";
-  });
-
+  // Start
+  options(field("student"), data.students.map(({ name }) => [name, name]));
+  const reviewers = [...new Set(data.students.map(student => student.reviewer).filter(Boolean))].sort();
+  at("whose").hidden = !reviewers.length;
+  options(whose, [["", "all"], ...reviewers.map(name => [name, name === data.me ? "mine" : name])]);
+  if (reviewers.includes(data.me)) whose.value = data.me;
+  whose.addEventListener("change", drawWork);
+  const anywhere = new Set(data.students.flatMap(student => Object.keys(student.tests)));
+  options(field("on", itemForm), [["", "anywhere"], ...[...anywhere].map(name => [name, name])]);
   showTests();
   draw();
-  // Links of other pages lead to this tab by its name, so what is not saved yet stays.
+  if (data.me) setInterval(() => document.hidden || refresh(), 4000);
+  // Links of other pages lead to this tab by its name.
   window.name = "review";
   function chosen() {
     const [student, test] = location.hash.slice(1).split("/").map(decodeURIComponent);
-    if (students.has(student)) choose(student, test);
+    if (students.has(student) && data.me) choose(student, test);
   }
   window.addEventListener("hashchange", chosen);
   chosen();

@@ -43,9 +43,14 @@ class FunctionCalls:
 
     def _called(self, frame: FrameType) -> "FunctionCalls | _Lent | None":
         code, caller = frame.f_code, frame.f_back
-        own = code.co_filename in self.tracer.files
-        lent = not own and is_trusted(code) and caller is not None and caller.f_code.co_filename in self.tracer.files
-        if not (own or lent) or code.co_name[0] == "<" or code.co_flags & inspect.CO_GENERATOR:
+        of_student = code.co_filename in self.tracer.files
+        lent = (
+            not of_student
+            and is_trusted(code)
+            and caller is not None
+            and caller.f_code.co_filename in self.tracer.files
+        )
+        if not (of_student or lent) or code.co_name[0] == "<" or code.co_flags & inspect.CO_GENERATOR:
             return None
         starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]

@@ -1,7 +1,7 @@
-"""In a worker: how often each statement of the student's files runs in a call, and the values it gives to names.
+"""In a worker: count how often each statement of the student's files runs in a call, and keep the values it assigns.
 
-A trace function of Python (`sys.settrace`), as in `function_calls`. Of a tensor the shape is always told, its elements
-only if they are few. The record is as little to be believed as that of `tracer`.
+A trace function of Python (`sys.settrace`), as in `function_calls`. A tensor's shape is always sent, its elements only
+if they are few. The record is as untrusted as that of `tracer`.
 """
 
 import contextlib
@@ -16,25 +16,25 @@ from torch.overrides import TorchFunctionMode
 
 from autograder.worker.tracing.statements import Statement, statements
 
-MOST_ELEMENTS = 600  # of a tensor that is told whole
+MOST_ELEMENTS = 600  # of a tensor that is sent with its elements
 MOST_RECORDS = 600  # values
 MOST_COUNTED = 100_000  # statements
 LONGEST = 12  # items of a list
-RETURNED = "return"  # the name under which the value of a `return` is told
-WEIGHTS = "attention weights"  # and that of what an operation gave, if its rows are weights: none below 0, their sum 1
+RETURNED = "return"  # the name for the value of a `return`
+WEIGHTS = "attention weights"  # the name for a result whose rows are weights: no element below 0, sum 1
 
 
 class LineValues:
     """Counts statements and keeps their values, from `start` to `end`.
 
     Args:
-        files: names of the files whose statements are wanted.
+        files: names of the files whose statements count.
     """
 
     def __init__(self, files: set[str]) -> None:
         self.files = files
         self.counts: Counter[tuple[str, int]] = Counter()
-        self.values: list[list[Any]] = []  # file, first line, name, value as `told` gives it
+        self.values: list[list[Any]] = []  # file, first line, name, value in the form of `described`
         self._open: dict[int, Statement] = {}  # by the id of a running frame: its statement
 
     def __enter__(self) -> None:
@@ -65,21 +65,21 @@ class LineValues:
         return self
 
     def weights(self, value: Any) -> None:
-        """What an operation gave: it is kept if its rows are weights."""
+        """Keep the result of an operation if its rows are weights."""
         if type(value) is not torch.Tensor or value.ndim < 3 or not 0 < value.numel() <= MOST_ELEMENTS:
             return
-        # Inside `vmap` nobody can look at a tensor.
+        # Inside `vmap` a tensor's values cannot be read.
         with contextlib.suppress(RuntimeError), torch._C.DisableTorchFunction():
             if value.is_floating_point() and value.min() >= 0 and ((value.sum(-1) - 1).abs() < 1e-6).all():
                 frame: FrameType | None = sys._getframe(2)
                 while frame is not None and frame.f_code.co_filename not in self.files:
                     frame = frame.f_back
-                found = self._open.get(id(frame)) if frame else None
-                if frame is not None and found is not None:
-                    self._keep(frame.f_code.co_filename, found, WEIGHTS, value)
+                statement = self._open.get(id(frame)) if frame else None
+                if frame is not None and statement is not None:
+                    self._keep(frame.f_code.co_filename, statement, WEIGHTS, value)
 
     def _end(self, file: str, frame: FrameType) -> None:
-        """A statement has ended: the values of the names that it makes."""
+        """Keep the values of the names that the finished statement assigns."""
         last = self._open.get(id(frame))
         for name in last.makes if last else ():
             if last is not None and name in frame.f_locals:
@@ -87,17 +87,17 @@ class LineValues:
 
     def _keep(self, file: str, statement: Statement, name: str, value: Any) -> None:
         with contextlib.suppress(RuntimeError):
-            if len(self.values) < MOST_RECORDS and (found := told(value)) is not None:
-                self.values.append([file, statement.first, name, found])
+            if len(self.values) < MOST_RECORDS and (description := described(value)) is not None:
+                self.values.append([file, statement.first, name, description])
 
     def reply(self) -> list[Any]:
-        """The record as a value that can be sent: counts, and values."""
+        """Return the record in a form that can be sent: counts, and values."""
         counts = [[file, line, count] for (file, line), count in sorted(self.counts.items())]
         return [counts, self.values]
 
 
 class _Weights(TorchFunctionMode):
-    """Sees what every operation gives."""
+    """Passes the result of every operation to `LineValues.weights`."""
 
     def __init__(self, values: LineValues) -> None:
         super().__init__()
@@ -109,8 +109,8 @@ class _Weights(TorchFunctionMode):
         return value
 
 
-def told(value: Any) -> list[Any] | None:
-    """[shape, elements or None] of a tensor, ["plain", text] of numbers, texts and short lists of them, else None."""
+def described(value: Any) -> list[Any] | None:
+    """[shape, elements or None] for a tensor, ["plain", text] for numbers, texts and short lists of them, else None."""
     if type(value) in (torch.Tensor, torch.nn.Parameter):
         shown = value.detach().clone() if value.numel() <= MOST_ELEMENTS and value.layout == torch.strided else None
         return [list(value.shape), shown]

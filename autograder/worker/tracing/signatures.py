@@ -21,8 +21,7 @@ def signature(tensor: torch.Tensor) -> tuple[float, ...]:
 
     The elements are first squeezed into (-1, 1), like x / (1 + |x|), so that -inf, -1e9 and the lowest number of a type
     all count as -1. Near zero the map is like the root of |x|, so that small numbers, such as variances, differ. Axes
-    of
-    size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no elements: eight times NaN.
+    of size 1 are ignored. NaN counts as 0.5. A tensor on "meta" has no elements: eight times NaN.
     """
     return looked_at(tensor)[0]
 
@@ -79,11 +78,13 @@ def signed(value: Any) -> list[list[Any]]:
     the values are floating-point."""
     from autograder.worker.tracing.traced_values import Series, plain
 
-    entries = [[list(signature(one)), list(one.shape), one.is_floating_point()] for one in tensors_in(value)]
+    entries = [
+        [list(signature(tensor)), list(tensor.shape), tensor.is_floating_point()] for tensor in tensors_in(value)
+    ]
     if not plain(value):
         return entries
     numbers = value if isinstance(value, (list, tuple)) else [value]
-    return [*entries, [list(Series().of(value)), [], any(isinstance(one, float) for one in numbers)]]
+    return [*entries, [list(Series().of(value)), [], any(isinstance(number, float) for number in numbers)]]
 
 
 def tensors_in(value: Any, depth: int = 0) -> Iterator[torch.Tensor]:

@@ -1,7 +1,7 @@
 """Trace values other than tensors: numbers, texts, lists of them, and NumPy arrays.
 
 A learning rate, a BLEU score or a decoded sentence is computed in Python's own numbers, which torch does not see. So
-each statement of the student's files is examined after it has run: the names that it assigns get nodes in the trace,
+each statement of the student's files is examined after it has run. The names that it assigns get nodes in the trace,
 derived from the names that it reads. A number assigned repeatedly in a loop is identified by all its values so far; an
 array by the signature of a tensor with its numbers.
 """
@@ -227,10 +227,10 @@ class Frame:
         if self.running is None:
             return []
         names = [name for name in self.running.uses if name in self.arrays]
-        names = [name for name in names if any(self.arrays[name] is one for one in values)] or names
+        names = [name for name in names if any(self.arrays[name] is value for value in values)] or names
         for name in names:
             self.look_again(name)
-        return [self.nodes[name] for name in names] or [one for one in self.came_back if one in self.tracer.arrays]
+        return [self.nodes[name] for name in names] or [node for node in self.came_back if node in self.tracer.arrays]
 
     def fractions(self, values: list[float]) -> list[int]:
         """Return the nodes of the names whose values are these floats, if the running statement reads them."""

@@ -79,8 +79,8 @@ class Tracer(Record, TorchFunctionMode):
             self.shapes += [list(tensor.shape) for tensor in tensors_in(value)]
             if plain(value):
                 node, returned = self.plain_result
-                own = node >= 0 and (returned is value or returned == value)
-                if not own:  # a driver computed it from the result of the student's function
+                from_function = node >= 0 and (returned is value or returned == value)
+                if not from_function:  # a driver computed it from the result of the student's function
                     node = self.append(GIVEN, "", (-1, -1), [], Series().of(value))
                 self.results, self.shapes = [*self.results, node], [*self.shapes, []]
         self.results, self.shapes = ([], []) if not self.whole else (self.results[:1000], self.shapes[:1000])
@@ -156,8 +156,8 @@ class Tracer(Record, TorchFunctionMode):
                 # A tensor that shares the memory may be a different part of it, so its values are compared.
                 if id(other) in self._now and other is not tensor:
                     old = self._now[id(other)][0]
-                    seen = old if self._unchanged(old, other) else self._add(MADE, name, place, [node, old], other)
-                    self._now[id(other)] = (seen, version_of(other))
+                    current = old if self._unchanged(old, other) else self._add(MADE, name, place, [node, old], other)
+                    self._now[id(other)] = (current, version_of(other))
             self._know(tensor, node)
         for tensor in made:
             if name in EMPTY:  # uninitialised memory would have random contents
@@ -243,8 +243,8 @@ class Tracer(Record, TorchFunctionMode):
         path = self._modules.get(id(module)) or type(module).__name__[:80]
         place = self.place(sys._getframe(2))
         number, outside = self._open(path, place[0], (args, kwargs))
-        weights = [self._now.get(id(one), (-1,))[0] for one in module.parameters()]
-        inputs = [*self.calls[number][3], *(one for one in weights if one >= 0 and self.nodes[one][0] == MADE)]
+        weights = [self._now.get(id(weight), (-1,))[0] for weight in module.parameters()]
+        inputs = [*self.calls[number][3], *(node for node in weights if node >= 0 and self.nodes[node][0] == MADE)]
         self._unseen = unseen = self._is_standin(module)
         try:
             value = call(module, *args, **kwargs)

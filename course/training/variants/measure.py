@@ -1,8 +1,8 @@
 """Compare the small models with baselines: `python -m course.training.variants.measure [NAME ...]`.
 
-The language model is compared with n-grams, in bits per character, and writes samples; the tagger with the most
-frequent form of each word; the Vision Transformers with logistic regression and a small convolutional network, which
-are trained here.
+The language model is compared with n-grams, in bits per character, and writes samples. The tagger is compared with the
+most frequent form of each word. The Vision Transformers are compared with logistic regression and a small convolutional
+network, which are trained here.
 """
 
 import argparse

@@ -90,20 +90,20 @@ def bits_per_character(model: Any, tales: list[Tale], tokenizer: Tokenizer, max_
 def surprise(model: Any, tokens: list[int], max_len: int) -> float:
     """Return the sum of -log p over all tokens except the first, in nats.
 
-    Each window overlaps the previous one by half, and only its new tokens count: every token is predicted from at least
-    half a window, except at the beginning of the text.
+    Each window overlaps the previous one by half, and only its new tokens count. So every token is predicted from at
+    least half a window, except at the beginning of the text.
     """
     import torch
     import torch.nn.functional as F
 
-    total, done = 0.0, 1  # tokens before `done` have been counted
+    total, counted = 0.0, 1  # tokens before `counted` have been counted
     with torch.inference_mode():
         for start in range(0, len(tokens), max_len // 2):
             window = torch.tensor(tokens[start : start + max_len + 1])
-            if start + len(window) <= done:
+            if start + len(window) <= counted:
                 break
             logits = model(window[None, :-1])[0]  # (T, V)
-            new = done - start - 1  # the first target that counts
+            new = counted - start - 1  # the first target that counts
             total += F.cross_entropy(logits[new:], window[1 + new :], reduction="sum").item()
-            done = start + len(window)
+            counted = start + len(window)
     return total

@@ -24,51 +24,6 @@ class TransformerDecoderLayer(nn.Module):
         self.final_layer_norm = nn.LayerNorm(embedding_dim)
         self.dropout = nn.Dropout(dropout_prob, inplace=True)
 
-    def forward(
-        self,
-        x: torch.Tensor,
-        encoder_out: torch.Tensor | None = None,
-        encoder_padding_mask: torch.Tensor | None = None,
-        self_attn_padding_mask: torch.Tensor | None = None,
-        self_attn_mask: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        attended = self.self_attn(
-            x, x, x, key_padding_mask=self_attn_padding_mask, attention_mask=self_attn_mask
-        )
-        x = self.self_attn_layer_norm(x + self.dropout(attended))
-
-        if self.encoder_attn is not None and self.encoder_attn_layer_norm is not None:
-            attended = self.encoder_attn(x, encoder_out, encoder_out, key_padding_mask=encoder_padding_mask)
-            x = self.encoder_attn_layer_norm(x + self.dropout(attended))
-
-        hidden = self.fc2(self.activation_fn(self.fc1(x)))
-        x = self.final_layer_norm(x + self.dropout(hidden))
-        return x
-
-    def forward_one_step_ec(
-        self,
-        x: torch.Tensor,
-        encoder_out: torch.Tensor | None = None,
-        encoder_padding_mask: torch.Tensor | None = None,
-        self_attn_padding_mask: torch.Tensor | None = None,
-        self_attn_mask: torch.Tensor | None = None,
-        cache: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        last = x
-        if cache is not None:
-            last = x[:, -1:]
-            if self_attn_mask is not None:
-                self_attn_mask = self_attn_mask[:, -1:]
-        attended = self.self_attn(
-            last, x, x, key_padding_mask=self_attn_padding_mask, attention_mask=self_attn_mask
-        )
-        y = self.self_attn_layer_norm(last + self.dropout(attended))
-        if self.encoder_attn is not None and self.encoder_attn_layer_norm is not None:
-            attended = self.encoder_attn(y, encoder_out, encoder_out, key_padding_mask=encoder_padding_mask)
-            y = self.encoder_attn_layer_norm(y + self.dropout(attended))
-        y = self.final_layer_norm(y + self.dropout(self.fc2(self.activation_fn(self.fc1(y)))))
-        return y if cache is None else torch.cat([cache, y], dim=1)
-
 
 class TransformerDecoder(nn.Module):
     def forward_one_step_ec(

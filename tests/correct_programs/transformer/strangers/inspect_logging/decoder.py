@@ -16,30 +16,3 @@ class TransformerDecoderLayer(nn.Module):
             )
         x = self.final_layer_norm(self.dropout(self.fc2(self.activation_fn(self.fc1(x)))) + x)
         return x
-
-    def forward_one_step_ec(
-        self,
-        x: torch.Tensor,
-        encoder_out: torch.Tensor | None = None,
-        encoder_padding_mask: torch.Tensor | None = None,
-        self_attn_padding_mask: torch.Tensor | None = None,
-        self_attn_mask: torch.Tensor | None = None,
-        cache: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        raise NotImplementedError("Stage 5: TransformerDecoderLayer.forward_one_step_ec is not written yet")
-
-
-class TransformerDecoder(nn.Module):
-    def forward_one_step_ec(
-        self,
-        x: torch.Tensor,
-        decoder_padding_mask: torch.Tensor | None = None,
-        decoder_attention_mask: torch.Tensor | None = None,
-        encoder_out: torch.Tensor | None = None,
-        encoder_padding_mask: torch.Tensor | None = None,
-        cache: list[torch.Tensor] | None = None,
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        raise NotImplementedError("Stage 5: TransformerDecoder.forward_one_step_ec is not written yet")
-        if self.output_layer is not None:
-            y = self.output_layer(y)
-        return (y, new_cache)

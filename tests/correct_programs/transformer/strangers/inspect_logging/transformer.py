@@ -17,25 +17,3 @@ class Transformer(nn.Module):
         dec_output = self.decoder(tgt_embedded, relleno, causal, enc_output, src_padding_mask)
         return dec_output
 
-    def inference(
-        self, src: torch.Tensor, src_lengths: torch.Tensor, max_output_length: int
-    ) -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
-        enc_output, _ = self.forward_encoder(src, src_lengths)
-        decoded_list: list[torch.Tensor] = []
-        decoder_layer_cache_list: list[list[torch.Tensor]] = []
-        for b in range(src.size(0)):
-            sentence_enc_output = enc_output[b : b + 1, : int(src_lengths[b])]
-            cache: list[torch.Tensor] | None = None
-            raise NotImplementedError("Stage 5: Transformer.inference, part 1 of 3, is not written yet")
-            for _ in range(max_output_length):
-                tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))
-                causal_mask = subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)
-                scores, cache = self.decoder.forward_one_step_ec(
-                    tgt_embedded, decoder_attention_mask=causal_mask, encoder_out=sentence_enc_output, cache=cache
-                )
-                next_token = scores.argmax(dim=-1)
-                raise NotImplementedError("Stage 5: Transformer.inference, part 2 of 3, is not written yet")
-                raise NotImplementedError("Stage 5: Transformer.inference, part 3 of 3, is not written yet")
-            decoded_list.append(tgt.squeeze(0))
-            decoder_layer_cache_list.append(cache if cache is not None else [])
-        return (decoded_list, decoder_layer_cache_list)

@@ -44,30 +44,3 @@ class TransformerDecoderLayer(nn.Module):
                 rows = mask[..., -1:, :]
         new = self._run(x[..., -1:, :], x, encoder_out, encoder_padding_mask, self_attn_padding_mask, rows)
         return torch.cat([cache, new], dim=-2)
-
-
-class TransformerDecoder(nn.Module):
-    def forward_one_step_ec(
-        self,
-        x: torch.Tensor,
-        decoder_padding_mask: torch.Tensor | None = None,
-        decoder_attention_mask: torch.Tensor | None = None,
-        encoder_out: torch.Tensor | None = None,
-        encoder_padding_mask: torch.Tensor | None = None,
-        cache: list[torch.Tensor] | None = None,
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        new_cache = []
-        for i, layer in enumerate(self.layers):
-            x = layer.forward_one_step_ec(
-                x,
-                encoder_out=encoder_out,
-                encoder_padding_mask=encoder_padding_mask,
-                self_attn_padding_mask=decoder_padding_mask,
-                self_attn_mask=decoder_attention_mask,
-                cache=None if cache is None else cache[i],
-            )
-            new_cache.append(x)
-        y = x[:, -1:]
-        if self.output_layer is not None:
-            y = self.output_layer(y)
-        return y, new_cache

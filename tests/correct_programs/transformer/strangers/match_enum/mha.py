@@ -23,14 +23,6 @@ class Given(Enum):
 
 
 class MultiHeadAttention(nn.Module):
-    def compute_mh_qkv_transformation(
-        self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        def split(x: torch.Tensor) -> torch.Tensor:
-            B, T, _ = x.shape
-            return x.reshape(B, T, self.num_heads, self.d_k).transpose(1, 2)
-
-        return split(self.W_q(Q)), split(self.W_k(K)), split(self.W_v(V))
 
     def compute_scaled_dot_product_attention(
         self,

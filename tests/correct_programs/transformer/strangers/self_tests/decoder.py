@@ -45,33 +45,6 @@ class TransformerDecoderLayer(nn.Module):
         return y
 
 
-class TransformerDecoder(nn.Module):
-    def forward_one_step_ec(
-        self,
-        x: torch.Tensor,
-        decoder_padding_mask: torch.Tensor | None = None,
-        decoder_attention_mask: torch.Tensor | None = None,
-        encoder_out: torch.Tensor | None = None,
-        encoder_padding_mask: torch.Tensor | None = None,
-        cache: list[torch.Tensor] | None = None,
-    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        new_cache = []
-        for i, layer in enumerate(self.layers):
-            x = layer.forward_one_step_ec(
-                x,
-                encoder_out=encoder_out,
-                encoder_padding_mask=encoder_padding_mask,
-                self_attn_padding_mask=decoder_padding_mask,
-                self_attn_mask=decoder_attention_mask,
-                cache=None if cache is None else cache[i],
-            )
-            new_cache.append(x)
-        y = x[:, -1:]
-        if self.output_layer is not None:
-            y = self.output_layer(y)
-        return (y, new_cache)
-
-
 if __name__ == "__main__":
     torch.manual_seed(0)
     stack = TransformerDecoder(3, 8, 16, 2, output_layer_size=7).eval()

@@ -7,15 +7,6 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 
-class TransformerEncoderLayer(nn.Module):
-    def forward(self, x: torch.Tensor, self_attn_padding_mask: torch.Tensor | None = None) -> torch.Tensor:
-        x2 = self.self_attn(x, x, x, self_attn_padding_mask)
-        x = self.self_attn_layer_norm(x + self.dropout(x2))
-        x2 = self.fc2(self.activation_fn(self.fc1(x)))
-        x = self.final_layer_norm(x + self.dropout(x2))
-        return x
-
-
 def main():
     torch.manual_seed(0)
     encoder = TransformerEncoder(2, 8, 16, 2).eval()

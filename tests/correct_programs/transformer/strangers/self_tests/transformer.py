@@ -11,32 +11,6 @@ if str(HERE) not in sys.path:
     sys.path.append(str(HERE))
 
 
-class Transformer(nn.Module):
-    def inference(
-        self, src: torch.Tensor, src_lengths: torch.Tensor, max_output_length: int
-    ) -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
-        enc_output, _ = self.forward_encoder(src, src_lengths)
-        decoded_list: list[torch.Tensor] = []
-        decoder_layer_cache_list: list[list[torch.Tensor]] = []
-        for b in range(src.size(0)):
-            sentence_enc_output = enc_output[b : b + 1, : int(src_lengths[b])]
-            cache: list[torch.Tensor] | None = None
-            tgt = torch.tensor([[self.sos_idx]], dtype=torch.long, device=src.device)
-            for _ in range(max_output_length):
-                tgt_embedded = self.dropout(self.positional_encoding(self.decoder_embedding(tgt)))
-                causal_mask = subsequent_mask(tgt.size(1), device=tgt.device).unsqueeze(0)
-                scores, cache = self.decoder.forward_one_step_ec(
-                    tgt_embedded, decoder_attention_mask=causal_mask, encoder_out=sentence_enc_output, cache=cache
-                )
-                next_token = scores.argmax(dim=-1)
-                tgt = torch.cat([tgt, next_token], dim=1)
-                if next_token.item() == self.eos_idx:
-                    break
-            decoded_list.append(tgt.squeeze(0))
-            decoder_layer_cache_list.append(cache if cache is not None else [])
-        return (decoded_list, decoder_layer_cache_list)
-
-
 if __name__ == "__main__":
     torch.manual_seed(0)
     model = Transformer(20, 30, 2, 3, 16, 2, 2, 32, 40, 0.1).eval()

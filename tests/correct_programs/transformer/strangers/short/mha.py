@@ -26,8 +26,3 @@ class MultiHeadAttention(nn.Module):
         if (a := attention_mask) is not None:
             s = s.masked_fill(a[:, None] != 0, -1000000000.0)
         return (s.softmax(-1) @ value).transpose(1, 2).flatten(2)
-
-    def forward(self, query, key, value, key_padding_mask=None, attention_mask=None):
-        q, k, v = self.compute_mh_qkv_transformation(query, key, value)
-        x = self.compute_scaled_dot_product_attention(q, k, v, key_padding_mask, attention_mask)
-        return self.W_o(x)

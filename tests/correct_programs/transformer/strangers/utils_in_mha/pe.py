@@ -12,9 +12,3 @@ class PositionalEncoding(nn.Module):
             pe[:, i] = torch.sin(angle)
             pe[:, i + 1] = torch.cos(angle)
         self.register_buffer("pe", pe.unsqueeze(0))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        T = x.size(1)
-        if T > self.max_seq_length:
-            raise ValueError(f"the input has {T} positions, but the table has only {self.max_seq_length}")
-        return torch.add(x, self.pe[:, :T, :])

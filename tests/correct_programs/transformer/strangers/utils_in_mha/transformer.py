@@ -4,11 +4,6 @@ from mha import last
 
 
 class Transformer(nn.Module):
-    def forward_encoder(self, src: torch.Tensor, src_lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        src_embedded = self.dropout(self.positional_encoding(self.encoder_embedding(src)))
-        src_padding_mask = length_to_padding_mask(src_lengths, device=src.device)
-        enc_output = self.encoder(src_embedded, src_padding_mask)
-        return (enc_output, src_padding_mask)
 
     def forward_decoder(
         self, enc_output: torch.Tensor, src_padding_mask: torch.Tensor, tgt: torch.Tensor, tgt_lengths: torch.Tensor

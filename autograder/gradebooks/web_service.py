@@ -1,0 +1,108 @@
+"""Requests to a learning platform: JSON over HTTPS, with a token from the environment."""
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from course.errors import UserError
+
+TRIES = 4  # of a request that only reads
+SECONDS = 60.0
+PAUSE = 1.0  # before the second try; then twice as long, and so on
+BUSY = (429, 502, 503, 504)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirection would send the token to an address that nobody has named."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class Service:
+    """The address of a platform, and the token for it.
+
+    Args:
+        url: such as https://canvas.example.edu.
+        variable: the environment variable that holds the token.
+
+    Raises:
+        UserError: if there is no token, or the address would carry it in the clear.
+    """
+
+    def __init__(self, url: str, variable: str) -> None:
+        parts = urlsplit(url)
+        local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost")
+        if not parts.netloc or not (parts.scheme == "https" or local):
+            raise UserError(f"--url must begin with https://, not {url!r}: the token goes there")
+        self.token = os.environ.get(variable, "").strip()
+        if not self.token:
+            raise UserError(f"put your token into the environment variable {variable}; it is never an option")
+        self.url = url.rstrip("/")
+        self._open = urllib.request.build_opener(_NoRedirect).open
+
+    def ask(
+        self,
+        path: str,
+        fields: Sequence[tuple[str, str]] = (),
+        post: bool = False,
+        once: bool = False,
+        bearer: bool = True,
+    ) -> tuple[Any, str]:
+        """Return the answer and the address of its next page, if it has one.
+
+        Args:
+            path: below the address, or a whole address below it.
+            fields: the parameters.
+            post: whether they are the body of a POST request.
+            once: whether it must not be sent again, since it changes something.
+            bearer: whether the token is in the header.
+
+        Raises:
+            UserError: if the platform refuses, or does not answer.
+        """
+        address = path if path.startswith(f"{self.url}/") else self.url + path
+        body = urlencode(fields).encode() if post else None
+        if fields and not post:
+            address += ("&" if "?" in address else "?") + urlencode(fields)
+        headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {self.token}"} if bearer else {})
+        wait = PAUSE
+        for left in reversed(range(1 if once else TRIES)):
+            try:
+                with self._open(urllib.request.Request(address, body, headers), timeout=SECONDS) as answer:
+                    return json.loads(answer.read()), _next(answer.headers.get("Link", ""))
+            except urllib.error.HTTPError as error:
+                said = error.read(2000).decode(errors="replace")
+                busy = error.code in BUSY or (error.code == 403 and "Rate Limit" in said)
+                why = self._refused(error.code, said)
+            except (OSError, HTTPException) as error:
+                busy, why = True, f"{self.url} does not answer ({getattr(error, 'reason', None) or error})"
+            except ValueError:
+                busy, why = False, f"{self.url} does not answer in JSON: check --url"
+            if not busy or not left:
+                break
+            time.sleep(wait)
+            wait *= 2
+        raise UserError(f"{why}. What has arrived is not sent again: start the same command again")
+
+    def _refused(self, status: int, said: str) -> str:
+        if status == 401:
+            return f"{self.url} does not accept the token: it may have expired, or lack the right to grade"
+        if 300 <= status < 400:
+            return f"{self.url} leads to another address: give that one as --url"
+        return f"{self.url} refuses ({status}): {' '.join(said.replace(self.token, '...').split())[:300]}"
+
+
+def _next(links: str) -> str:
+    """The next page in a Link header: <address>; rel="next"."""
+    for link in links.split(","):
+        address, _, relation = link.partition(";")
+        if 'rel="next"' in relation:
+            return address.strip().strip("<>")
+    return ""

@@ -1,0 +1,136 @@
+"""The files that reviewers write (review.csv, rubric.csv, requests.csv) as tables, changed a row at a time.
+
+A change replaces a row that is there, word for word, by another; one of the two may be missing. So a change is refused
+where somebody else has changed or removed the row in the meantime, and nothing that anybody wrote is lost.
+review-log.csv keeps every change, with who and when.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from autograder.grading.results import Report
+from autograder.reports import regrade_requests, review_file, rubric
+from autograder.reports.csv_sheet import Sheet
+from autograder.reports.write_files import harmless, write_whole
+from course.errors import UserError
+
+LOG, LOG_COLUMNS = "review-log.csv", ("when", "who", "table", "before", "after")
+FILES = {"review": review_file, "rubric": rubric, "requests": regrade_requests}
+REQUIRED = {
+    "review": review_file.REQUIRED,
+    "rubric": rubric.COLUMNS,
+    "requests": regrade_requests.REQUIRED,
+}
+SIGNED = {"review": ("who", "when"), "rubric": (), "requests": ("who", "when")}  # what is filled in here
+Row = dict[str, str]
+
+
+class Conflict(Exception):
+    """Somebody else has changed the row in the meantime."""
+
+
+def read_tables(folder: Path) -> dict[str, list[Row]]:
+    """The rows of all tables, in the order of the files.
+
+    Raises:
+        UserError: if a file cannot be read.
+    """
+    return {table: [cells for _, cells in _rows(_sheet(folder, table), table)] for table in FILES}
+
+
+def _sheet(folder: Path, table: str) -> Sheet:
+    path = folder / FILES[table].NAME
+    if path.exists():
+        return Sheet.read(path)
+    return Sheet(path, [list(FILES[table].COLUMNS)], encoding="utf-8-sig")
+
+
+def _rows(sheet: Sheet, table: str) -> list[tuple[int, Row]]:
+    """The rows with their places in the sheet."""
+    first = sheet.row_in_file(0)
+    records = sheet.records(REQUIRED[table], FILES[table].COLUMNS)
+    return [
+        (row - first, {name: text.removeprefix("'") if name == "student" else text for name, text in cells.items()})
+        for row, cells in records
+    ]
+
+
+def change(
+    folder: Path, table: str, before: Row | None, after: Row | None, who: str, reports: Mapping[str, Report]
+) -> None:
+    """Replace a row. Only one at a time may call this for a folder.
+
+    Args:
+        before: the row as it was shown; None for a new one.
+        after: what it becomes; None to remove it. Who and when are filled in.
+        reports: what the grader said, by student.
+
+    Raises:
+        Conflict: if the row is no longer there.
+        UserError: if the new row is wrong, in words for the one who wrote it.
+    """
+    sheet, now = _sheet(folder, table), datetime.now().strftime("%Y-%m-%d %H:%M")  # noqa: DTZ005 (the staff's own time)
+    columns = FILES[table].COLUMNS
+    if after is not None:
+        after = {name: str(after.get(name, "")).replace("\r\n", "\n").strip() for name in columns}
+        after |= dict(zip(SIGNED[table], (who, now), strict=False))
+    if before is None:
+        sheet.rows.append([])
+        place = len(sheet.rows) - 1
+    else:
+        at = next((at for at, cells in _rows(sheet, table) if cells == before), None)
+        if at is None:
+            raise Conflict("somebody else has changed or removed this row: look at it as it is now")
+        place = at
+    if after is None:
+        del sheet.rows[place]
+    else:
+        _fill(sheet, place, after)
+    wrong = _wrong(folder, table, sheet, after, reports)
+    if wrong:  # who has written the row needs no number for it
+        number = f"row {sheet.row_in_file(place)}"
+        raise UserError("; ".join(line.removeprefix(f"{number}: ").removeprefix(f"{number} ") for line in wrong))
+    partial = folder / ".review.partial"  # not the one of batch, which may be running
+    write_whole(folder / FILES[table].NAME, sheet.data(), partial)
+    _log(folder, [f"{datetime.now():%Y-%m-%d %H:%M:%S}", who, table, _text(before), _text(after)])  # noqa: DTZ005
+
+
+def _fill(sheet: Sheet, place: int, row: Row) -> None:
+    header = [cell.strip().lower() for cell in sheet.header]
+    for name, text in row.items():
+        if name not in header:
+            header.append(name)
+            sheet.header.append(name)
+        sheet.fill(place, header.index(name), harmless(text) if name == "student" else text)
+
+
+def _wrong(folder: Path, table: str, sheet: Sheet, after: Row | None, reports: Mapping[str, Report]) -> list[str]:
+    """Read the tables as batch will read them after the change; return what it would refuse."""
+    items = rubric.parse_rubric(sheet) if table == "rubric" else rubric.read_rubric(folder)
+    asked = regrade_requests.parse_requests(sheet) if table == "requests" else regrade_requests.read_requests(folder)
+    decided = sheet if table == "review" else _sheet(folder, "review")
+    found, wrong = review_file.parse_sheet(decided, items, asked)
+    if after and table != "rubric":
+        student = after["student"]
+        if student not in reports:
+            return [f"there is no submission of {student!r}"]
+        wrong += review_file.misfits(reports[student], found.get(student, ()))
+    return wrong
+
+
+def _text(row: Row | None) -> str:
+    return json.dumps(row, ensure_ascii=False) if row else ""
+
+
+def _log(folder: Path, cells: list[str]) -> None:
+    path, text = folder / LOG, io.StringIO(newline="")
+    writer = csv.writer(text)
+    if not path.exists():
+        writer.writerow(LOG_COLUMNS)
+    writer.writerow(cells)
+    with path.open("ab") as file:
+        file.write(text.getvalue().encode("utf-8"))

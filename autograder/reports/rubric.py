@@ -1,0 +1,63 @@
+"""rubric.csv: what a staff says and takes off again and again, written once: item, on, points, comment.
+
+Points may be negative, or left out for a comment that is used again. `on` is where the item belongs if a row of
+review.csv names no place: a stage, a test or a part. A change of an item's points counts for all students who have it.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from autograder.reports.csv_sheet import Sheet
+from course.errors import UserError
+
+NAME = "rubric.csv"
+COLUMNS = ("item", "on", "points", "comment")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row of rubric.csv."""
+
+    name: str
+    on: str = ""
+    points: Decimal = Decimal(0)
+    comment: str = ""
+
+
+def read_rubric(folder: Path) -> dict[str, Item]:
+    """The items by name, in their order; nothing if there is no rubric.csv.
+
+    Raises:
+        UserError: if a row is wrong.
+    """
+    path = folder / NAME
+    return parse_rubric(Sheet.read(path)) if path.exists() else {}
+
+
+def parse_rubric(sheet: Sheet) -> dict[str, Item]:
+    """The items of a file.
+
+    Raises:
+        UserError: if a row is wrong.
+    """
+    items: dict[str, Item] = {}
+    for row, cells in sheet.records(COLUMNS, COLUMNS):
+        place = f"{sheet.path}, row {row}"
+        try:
+            points = Decimal(cells["points"].replace(",", ".").replace("\N{MINUS SIGN}", "-") or "0")
+        except InvalidOperation:
+            points = Decimal("nan")
+        if not points.is_finite():
+            raise UserError(f"{place}: points must be a number such as -1.5, not {cells['points']!r}")
+        if not cells["item"] or not cells["comment"]:
+            raise UserError(f"{place} needs the name of an item and a comment, which the student reads")
+        if cells["item"] in items:
+            raise UserError(f"{place}: there is already an item {cells['item']!r}: rename one")
+        items[cells["item"]] = Item(cells["item"], cells["on"], points, cells["comment"])
+    return items
+
+
+def signed(points: Decimal) -> str:
+    """Points with their sign, for students."""
+    return f"{points:+f}".replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,215 @@
+"""Groups: one hand-in, and all members get its grade everywhere."""
+
+import csv
+import json
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.classroom.batch import write_gradebook
+from autograder.classroom.job_processes import Outcome
+from autograder.classroom.saved_results import Records
+from autograder.classroom.similarity_export import export_similarity
+from autograder.classroom.term import main as term
+from autograder.gradebooks.class_grades import read_class
+from autograder.gradebooks.groups import Groups, Member, read_groups
+from autograder.grading.results import to_json
+from autograder.submissions.find_submissions import Found
+from course.errors import UserError
+from tests.support.batches import ASSIGNMENT, STUBS, batch, hand_in, rows
+from tests.support.exporting import LATE, Results, details_of, export, make_report, write_results
+
+PAIR = "group,student\nteam,anna\nteam,bob\n"
+
+
+def write_groups(folder, text=PAIR):
+    path = folder / "who.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("handed_in", "students"),
+    [
+        ({"team": "x"}, {"anna": "team", "bob": "team"}),
+        ({"anna": "x"}, {"anna": "anna", "bob": "anna"}),
+        ({"Bob": "x", "cleo": "y"}, {"cleo": "cleo", "anna": "Bob", "Bob": "Bob"}),
+        ({"Anna_11": "x", "Bob_12": "x"}, {"Anna_11": "Anna_11", "Bob_12": "Anna_11"}),
+        ({"team_1001": "x"}, {"anna": "team_1001", "bob": "team_1001"}),
+        ({"anna": "x", "bob": "y"}, {"anna": "", "bob": ""}),
+        ({"cleo": "x"}, {"cleo": "cleo", "anna": "", "bob": ""}),
+    ],
+)  # fmt: skip
+def test_one_submission_counts_for_all_members(tmp_path, handed_in, students):
+    members = read_groups(write_groups(tmp_path)).members(handed_in)
+    assert {one.student: one.submission for one in members} == students
+    assert all(bool(one.why) == (not one.submission) for one in members)
+
+
+def test_the_number_in_a_download_is_a_member(tmp_path):
+    groups = read_groups(write_groups(tmp_path, "group,student\nGroup Seven,1001\nGroup Seven,1002\n"))
+    assert groups.members({"groupseven_1002": "x"}) == [
+        Member("1001", "groupseven_1002", "", "Group Seven"),
+        Member("groupseven_1002", "groupseven_1002", "", "Group Seven"),
+    ]
+
+
+def test_without_groups_everybody_is_alone(tmp_path):
+    assert read_groups(tmp_path) == Groups()
+    assert Groups().members({"b": "", "a": ""}) == [Member("b", "b"), Member("a", "a")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("a,anna\nb,Anna\n", "row 3: Anna is already in the group a"),
+        ("a,\n", "row 2 needs a group and a student"),
+    ],
+)
+def test_wrong_groups_are_named(tmp_path, rows, said):
+    with pytest.raises(UserError, match=said):
+        read_groups(write_groups(tmp_path, "group,student\n" + rows))
+
+
+CLASS: Results = {"anna": (50.0, 5.0), "cleo": (40.0, 0.0), "twice1": (1.0, 0.0), "twice2": (2.0, 0.0)}
+TEXT = PAIR + "pair,twice1\npair,twice2\nabsent,dora\n"
+
+
+@pytest.fixture
+def graded(tmp_path):
+    return write_results(tmp_path / "graded", CLASS, write_groups(tmp_path, TEXT))
+
+
+def test_members_have_rows_and_grades_of_their_own(graded):
+    with (graded / "grades.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert {name: (row["total"], row["submission"]) for name, row in rows.items()} == {
+        "cleo": ("40", "cleo"),
+        "anna": ("55", "anna"),
+        "bob": ("55", "anna"),
+        "twice1": ("", ""),
+        "twice2": ("", ""),
+        "dora": ("", ""),
+    }
+    assert rows["twice1"]["status"] == "2 different submissions of the group pair: keep one"
+    grades = read_class(graded)
+    assert {name: int(one.required) for name, one in grades.points.items()} == {"cleo": 40, "anna": 50, "bob": 50}
+    assert grades.ungraded["dora"] == "the group has not handed in"
+
+
+def test_a_decision_on_the_submission_counts_for_all_members(graded, tmp_path):
+    (graded / "review.csv").write_text(
+        "student,test,points,reason,who,when\nanna,test_a,0,copied,X,\n", encoding="utf-8"
+    )
+    write_results(graded, CLASS)
+    assert {name: int(one.required) for name, one in read_class(graded).points.items()} == {
+        "cleo": 40, "anna": 35, "bob": 35
+    }  # fmt: skip
+
+
+def test_questions_about_the_submission_count_for_members_who_have_none_of_their_own(graded):
+    (graded / "questions.csv").write_text("student,points,full\nanna,4,5\nbob,2,5\n", encoding="utf-8")
+    assert {name: int(one.required) for name, one in read_class(graded).points.items()} == {
+        "cleo": 40,
+        "anna": 54,
+        "bob": 52,
+    }
+    (graded / "questions.csv").write_text("student,points,full\nanna,4,5\ncleo,5,5\n", encoding="utf-8")
+    grades = read_class(graded)
+    assert {name: int(one.required) for name, one in grades.points.items()} == {"cleo": 45, "anna": 54, "bob": 54}
+    assert grades.full == 105
+
+
+def test_the_time_of_the_submission_is_that_of_all_members(graded, tmp_path, capsys):
+    gradebook = "Student,ID,SIS Login ID,Section,T (12)\n    Points Possible,,,,100\n"
+    gradebook += "".join(f'"{name}, X",{100 + at},{name},A,\n' for at, name in enumerate(("anna", "bob", "cleo")))
+    (tmp_path / "canvas.csv").write_text(gradebook, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text(LATE, encoding="utf-8")
+    (tmp_path / "times.csv").write_text(
+        "student,time\nanna,2026-10-03 10:00\ncleo,2026-10-01 10:00\n", encoding="utf-8"
+    )
+    files = ["--gradebook", tmp_path / "canvas.csv", "--column", "T", "--out", tmp_path / "import.csv"]
+    export("canvas", graded, *files, "--policy", tmp_path / "policy.toml", "--times", tmp_path / "times.csv")
+    grades = {row["student"]: row["grade"] for row in details_of(tmp_path / "import.csv")}
+    assert (grades["anna"], grades["bob"], grades["cleo"]) == ("49.50", "49.50", "40.00")
+    assert "there is a time" not in capsys.readouterr().out
+
+
+def test_members_have_feedback_verdict_and_a_row_in_the_term(graded, tmp_path, capsys):
+    assert export("feedback", graded, "--for", "mail", "--out", tmp_path / "f.zip") == 0
+    with zipfile.ZipFile(tmp_path / "f.zip") as archive:
+        assert {"anna.html", "bob.html", "cleo.html"} <= set(archive.namelist())
+        assert "twice1.html" not in archive.namelist()
+    term([str(graded), "--out", str(tmp_path)])
+    rows = (tmp_path / "term.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert rows == ["student,graded,sum", "anna,55,55", "bob,55,55", "cleo,40,40"]
+
+
+def test_similarity_does_not_compare_members(tmp_path):
+    for name in ("anna", "bob", "cleo"):
+        hand_in(tmp_path / "in", name, STUBS)
+    groups = read_groups(write_groups(tmp_path))
+    lines = export_similarity(tmp_path / "in", tmp_path / "out", ASSIGNMENT, groups)
+    assert "1 submissions are with others of their group, which are not compared" in lines
+    assert {path.name for path in (tmp_path / "out/jplag/submissions").iterdir()} == {"anna", "cleo"}
+    assert len(list((tmp_path / "out/jplag/submissions/anna").rglob("mha.py"))) == 2
+    files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out/dolos/submissions").iterdir()}
+    assert files["anna.py"] == 2 * files["cleo.py"]
+
+
+def test_batch_keeps_the_groups_for_later_runs(tmp_path):
+    folder = write_results(tmp_path / "graded", CLASS, write_groups(tmp_path))
+    records = Records(folder)
+    try:
+        assert not records.set_groups(tmp_path / "who.csv")
+        assert records.set_groups(write_groups(tmp_path, "group,student\nteam,anna\n"))
+        assert records.groups.students == {"team": ("anna",)}
+    finally:
+        records.close()
+
+
+def test_nbgrader_gets_the_points_of_all_members(tmp_path, monkeypatch):
+    written = {}
+
+    def write_points(place, assignment, graded):
+        written.update({found.student: (found.path.name, report.points) for found, report in graded})
+
+    monkeypatch.setattr("autograder.gradebooks.nbgrader.place_of", lambda url: SimpleNamespace(name=url))
+    monkeypatch.setattr("autograder.gradebooks.nbgrader.write_points", write_points)
+    folder = write_results(tmp_path / "graded", CLASS, write_groups(tmp_path, TEXT))
+    found = [Found(name, tmp_path / name, ASSIGNMENT, safe_name=f"student-{at}") for at, name in enumerate(CLASS)]
+    records = Records(folder)
+    try:
+        assert write_gradebook(found, records, ASSIGNMENT, "url") == "url"
+    finally:
+        records.close()
+    assert written == {"cleo": ("cleo", 40), "anna": ("anna", 55), "bob": ("anna", 55)}
+
+
+def test_batch_grades_groups_and_remembers_them(tmp_path, monkeypatch, capsys):
+    """Without grading: every submission that is asked for gets 40 points."""
+
+    def outcomes(queue, settings, args):
+        while submission := queue.take():
+            report = make_report(submission.name, 40.0, 0.0)
+            yield Outcome(submission.name, submission.digest, to_json(report), "page")
+
+    monkeypatch.setattr("autograder.classroom.batch.outcomes", outcomes)
+    for name in ("team", "cleo", "twice1", "twice2"):
+        hand_in(tmp_path / "in", name, STUBS, mha=("import torch", f"import torch  # {name}"))
+    out = tmp_path / "out"
+    assert batch(tmp_path / "in", out, "--groups", str(write_groups(tmp_path, TEXT))) == 0
+    said = capsys.readouterr().out
+    assert "Groups: 3 groups of 5 students.\n  pair: 2 different submissions of the group pair: keep one\n" in said
+    assert "  absent: the group has not handed in\n" in said
+    verdict = json.loads((out / "verdicts" / "team.json").read_bytes())
+    assert verdict["students"] == ["anna", "bob"]
+    assert batch(tmp_path / "in", out) == 0
+    assert {name: row["total"] for name, row in rows(out).items() if row["total"]} == dict.fromkeys(
+        ("anna", "bob", "cleo"), "40"
+    )
+    # Other groups change rows and verdicts, without grading again.
+    assert batch(tmp_path / "in", out, "--groups", str(write_groups(tmp_path))) == 0
+    assert "Graded 0 submissions" in capsys.readouterr().out
+    assert rows(out)["twice1"]["total"] == "40"
