@@ -60,5 +60,5 @@ def term_html(assignments: Sequence[Assessed], finals: Sequence[Any] = ()) -> st
     Args:
         finals: the final grades (gradebooks.final_grades).
     """
-    facts = {"assignments": assignments, "students": rows_of(assignments), "finals": finals}
+    facts: dict[str, Any] = {"assignments": assignments, "students": rows_of(assignments), "finals": finals}
     return render("term.html", script="class.js", full=sum(one.full for one in assignments), **facts)
