@@ -15,7 +15,7 @@ ARGS ?=
 CORPUS_DIR := $(if $(CORPORA),--corpus-dir "$(CORPORA)")
 
 .DELETE_ON_ERROR:
-.PHONY: help grade test quick browser attacks mutants bugs ablate term lint format audit release expected figures gradescope pack handout site tolerance bench train evaluate constraints clean
+.PHONY: help grade test quick browser attacks mutants bugs ablate term lint format audit build release expected figures gradescope pack handout site tolerance bench train evaluate constraints clean
 
 help:
 	@echo "make grade      grade the reference solution (full marks) and the students' stubs (no marks)"
@@ -32,6 +32,7 @@ help:
 	@echo "make release    write notebooks/ anew from solutions/, and the points of the manifests into texts"
 	@echo "make expected   write the stored inputs and expected tensors of the visible tests anew"
 	@echo "make figures    draw the figures in img/ and docs/ anew"
+	@echo "make build      all three, and what has changed   ARGS=NAME"
 	@echo "make gradescope  the autograder archive for Gradescope, build/transformer.zip"
 	@echo "make pack       the autograder for another platform   ARGS=\"--for prairielearn transformer\""
 	@echo "make handout    what students get, build/transformer-student.zip   ARGS=\"--assignment NAME\""
@@ -104,10 +105,10 @@ expected: $(VENV)/installed
 	$(RUN) -m autograder expected
 
 figures: $(VENV)/installed
-	$(RUN) -m course.figures
-	$(RUN) docs/written-exercises/draw.py
-	$(RUN) -m autograder.authoring.verdict_picture
-	$(RUN) -m course.heatmaps "Mein Bruder hat heute Morgen den Hund gefüttert." --out img/cross_attention.png
+	$(RUN) -m autograder build --only figures
+
+build: $(VENV)/installed
+	$(RUN) -m autograder build $(ARGS)
 
 gradescope: $(VENV)/installed
 	$(RUN) -m autograder gradescope build/transformer.zip $(ARGS)

@@ -22,6 +22,10 @@ from autograder.authoring.nbgrader_plugin import (
 )
 from autograder.authoring.release import RELEASE, SOURCE
 from autograder.manifest import assignments
+from course.location import MARK, VARIABLE, course_folder
+
+# In the kernels too, whatever the student has handed in there.
+os.environ[VARIABLE] = root if os.path.isfile(os.path.join(root, MARK)) else str(course_folder())
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (traitlets defines it)
 

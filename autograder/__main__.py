@@ -8,6 +8,7 @@ if __name__ == "__main__":
     begin()  # before anything is imported that needs a package or a later Python
 
 import argparse
+import contextlib
 import importlib
 import os
 import secrets
@@ -16,50 +17,59 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from autograder.manifest import ROOT, Assignment, assignments, broken
+from autograder.manifest import Assignment, assignments, broken, work_on
 from autograder.sandbox.confine import unsupported
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
+from course.location import ENGINE, choose, course_folder, refuse_planted
 
 if TYPE_CHECKING:
     from autograder.reports.verdict import Verdict
 
 # Python itself ends with 1 after an exception: what did not even start must not look like a verdict.
 COMPLETE, USAGE, FAULT, INCOMPLETE = 0, 2, 3, 4
-TEACHING, AUTHORS, MACHINE = "grade a class", "make what students get", "write assignments and look at machines"
+STUDENTS, CLASS, GRADEBOOKS, AUTHORS = "students", "a class", "gradebooks and platforms", "authors"
+GRADE = "grade"  # the command of this module
 # Modules with a main() of their own: what they are for, and what they do.
 COMMANDS = {
-    "batch": ("autograder.classroom.batch", TEACHING, "grade all submissions of a class"),
-    "compare": ("autograder.classroom.compare", TEACHING, "who gains and who loses between two runs of batch"),
-    "export": ("autograder.classroom.export", TEACHING, "grades for Canvas or Moodle, feedback, verdicts"),
-    "questions": ("autograder.questions.command", TEACHING, "ask students about the code that they handed in"),
-    "review": ("autograder.classroom.review", TEACHING, "points, comments and answers by hand, in the browser"),
-    "term": ("autograder.classroom.term", TEACHING, "the results of all assignments side by side"),
+    GRADE: ("autograder.__main__", STUDENTS, "grade your modules, as python grade.py does; stages after it"),
+    "doctor": ("autograder.grading.check_machine", STUDENTS, "what this machine can grade, and what is missing"),
+    "batch": ("autograder.classroom.batch", CLASS, "grade all submissions of a class"),
+    "compare": ("autograder.classroom.compare", CLASS, "who gains and who loses between two runs of batch"),
+    "questions": ("autograder.questions.command", CLASS, "ask students about the code that they handed in"),
+    "review": ("autograder.classroom.review", CLASS, "points, comments and answers by hand, in the browser"),
+    "term": ("autograder.classroom.term", CLASS, "all assignments side by side, and the final grades"),
+    "export": ("autograder.classroom.export", GRADEBOOKS, "grades for Canvas, Moodle and others, feedback, verdicts"),
+    "pack": ("autograder.authoring.packing.pack", GRADEBOOKS, "an autograder for Gradescope, PrairieLearn, ..."),
+    "gradescope": ("autograder.authoring.packing.gradescope_archive", GRADEBOOKS, "the same as pack --for gradescope"),
+    "init": ("autograder.authoring.init", AUTHORS, "a folder for a course of your own"),
+    "new": ("autograder.authoring.new", AUTHORS, "a small assignment that works, to be edited"),
+    "build": ("autograder.authoring.build", AUTHORS, "generate all that is generated, and say what has changed"),
+    "audit": (
+        "autograder.authoring.audit.command",
+        AUTHORS,
+        "whether everything holds that must hold of an assignment",
+    ),
     "handout": ("autograder.authoring.packing.handout", AUTHORS, "the archive that students get"),
-    "pack": ("autograder.authoring.packing.pack", AUTHORS, "an autograder for Gradescope, PrairieLearn, Autolab, ..."),
-    "gradescope": ("autograder.authoring.packing.gradescope_archive", AUTHORS, "the same as pack --for gradescope"),
-    "release": ("autograder.authoring.release", AUTHORS, "notebooks and stubs, from the solutions"),
     "site": ("autograder.authoring.site.command", AUTHORS, "the course as a static site"),
-    "new": ("autograder.authoring.new", MACHINE, "a small assignment that works, to be edited"),
-    "expected": ("autograder.authoring.stored_tensors", MACHINE, "the tensors that visible tests compare with"),
-    "audit": ("autograder.authoring.audit.command", MACHINE, "whether all holds that must hold of an assignment"),
-    "tolerance": ("autograder.authoring.audit.tolerance_table", MACHINE, "how far results of correct code differ"),
-    "doctor": ("autograder.grading.check_machine", MACHINE, "what this machine can grade"),
+    "expected": ("autograder.authoring.stored_tensors", AUTHORS, "part of build: what visible tests compare with"),
+    "release": ("autograder.authoring.release", AUTHORS, "part of build: notebooks and stubs, from the solutions"),
+    "tolerance": ("autograder.authoring.audit.tolerance_table", AUTHORS, "how far results of correct code differ"),
 }
 
 
 def here() -> dict[str, tuple[str, str, str]]:
     """The commands that are there; students have hardly any."""
-    return {name: one for name, one in COMMANDS.items() if (ROOT / f"{one[0].replace('.', '/')}.py").is_file()}
+    return {name: one for name, one in COMMANDS.items() if (ENGINE / f"{one[0].replace('.', '/')}.py").is_file()}
 
 
 def all_commands() -> str:
     """The commands in groups, a line each."""
     lines = []
-    for group in (TEACHING, AUTHORS, MACHINE):
+    for group in (STUDENTS, CLASS, GRADEBOOKS, AUTHORS):
         own = [f"  {name:<12}{words}" for name, (_, of, words) in here().items() if of == group]
-        lines += [f"\n{group}:", *own] if own else []
-    first = "\n\ncommands, each with a --help of its own (python -m autograder COMMAND):" if lines else ""
+        lines += [f"\nfor {group}:", *own] if own else []
+    first = "commands, each with a --help of its own (python -m autograder COMMAND [--course DIR] ...):"
     return "\n".join([first, *lines])
 
 
@@ -68,7 +78,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         prog="grade.py",
         description="Grade the modules of a submission.",
         epilog="exit status: 0 all required points, 4 not all, 2 wrong usage; 3 or any other: the grader itself failed"
-        + all_commands(),
+        f"\n\n{all_commands()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("stage", nargs="*", help="stages to grade (all)")
@@ -113,7 +123,9 @@ def run(args: argparse.Namespace) -> int:
     # The workers get ready while this process imports what it needs itself.
     from autograder.sandbox.worker_processes import make_workers
 
-    chosen = which_assignment(args.assignment, args.submission, Path.cwd() if Path.cwd() != ROOT else None)
+    refuse_unknown(args.stage)
+    work_on(args.assignment or (args.submission.resolve().name if args.submission else None))
+    chosen = which_assignment(args.assignment, args.submission, Path.cwd() if Path.cwd() != course_folder() else None)
     check_words(args.stage, chosen)
     stages = [chosen.stage(name) for name in dict.fromkeys(args.stage)] or None
     if args.watch:
@@ -126,6 +138,8 @@ def run(args: argparse.Namespace) -> int:
         return watch(args.submission or own_folder(chosen), chosen, stages, args.verbose, args.problems)
     seed = hidden_seed(args, chosen)
     folder = args.submission or own_folder(chosen)
+    if args.hidden:
+        refuse_planted(folder)
     check_writable(args.json)
     archive = Path(f"{chosen.name}.zip") if args.zip == Path() else args.zip
     check_writable(archive, "--zip")
@@ -204,6 +218,22 @@ def run(args: argparse.Namespace) -> int:
     return FAULT if report.faulty else COMPLETE if report.complete else INCOMPLETE
 
 
+def refuse_unknown(words: list[str]) -> None:
+    """Refuse a misspelt command, whether there is a course or not.
+
+    Raises:
+        UserError: if the first word is like a command, and no stage.
+    """
+    from difflib import get_close_matches
+
+    with contextlib.suppress(UserError):
+        known = {stage.name for assignment in assignments().values() for stage in assignment.stages}
+        if words and words[0] in known:
+            return
+    if words and (near := get_close_matches(words[0], here(), 1, 0.75)):
+        raise UserError(f"there is no command {words[0]!r}: do you mean {near[0]}? python -m autograder --help has all")
+
+
 def check_words(words: list[str], chosen: Assignment) -> None:
     """Say what may be meant by a word that is neither a stage nor a command.
 
@@ -217,9 +247,10 @@ def check_words(words: list[str], chosen: Assignment) -> None:
         for other in assignments().values() if word not in stages else ():
             if word in [stage.name for stage in other.stages]:
                 raise UserError(f"{word} is a stage of {other.name}: add --assignment {other.name}")
-        if word not in stages and (near := get_close_matches(word, [*stages, *here()], 1)):
-            names = ", ".join(stages)
-            raise UserError(f"there is no stage or command {word!r}: do you mean {near[0]}? (the stages are {names})")
+        if word not in stages:
+            near = get_close_matches(word, [*stages, *here()], 1)
+            guess = f": do you mean {near[0]}?" if near else "; python -m autograder --help lists the commands"
+            raise UserError(f"there is no stage or command {word!r}{guess} (the stages are {', '.join(stages)})")
 
 
 def own_folder(chosen: Assignment) -> Path:
@@ -301,14 +332,39 @@ def part(module: str, what: str) -> ModuleType:
         raise UserError(f"{what} is for instructors, and not part of the course as students get it") from error
 
 
+def of_this_course(arguments: list[str]) -> list[str]:
+    """Take `--course DIR` out of the arguments of any command, and choose that course.
+
+    After a command, a `--course` that names no folder is left to it: `export --push` takes the number of a course.
+
+    Raises:
+        UserError: if the folder is not a course.
+    """
+    for place, word in enumerate(arguments):
+        option, _, value = word.partition("=")
+        after = place + (1 if value else 2)
+        value = value or "".join(arguments[place + 1 : after])
+        if option == "--course" and (place == 0 or Path(value).is_dir()):
+            choose(value)
+            course_folder()
+            return [*arguments[:place], *arguments[after:]]
+    return arguments
+
+
 def main(arguments: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] and arguments[0] in COMMANDS:
-        command, *rest = arguments
-        return run_command(lambda: int(part(COMMANDS[command][0], command).main(rest)))
-    args = parse_arguments(arguments)
-    return run_command(lambda: run(args))
+    return run_command(lambda: command(of_this_course(sys.argv[1:] if arguments is None else arguments)))
+
+
+def command(arguments: list[str]) -> int:
+    """Run the command that the first word names; without one, grade."""
+    name, *rest = arguments or [""]
+    if name in COMMANDS and name != GRADE:
+        return int(part(COMMANDS[name][0], name).main(rest))
+    return run(parse_arguments(rest if name == GRADE else arguments))
 
 
 if __name__ == "__main__":
+    if len(sys.argv) == 1:  # python grade.py and autograde grade
+        print(f"usage: python -m autograder COMMAND ...\n\n{all_commands()}")
+        sys.exit(COMPLETE)
     sys.exit(main())

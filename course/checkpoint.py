@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
-from course.config import CHECKPOINTS, CHECKSUMS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
+from course.config import CHECKSUMS, CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
 from course.errors import UserError, first_reason
+from course.location import checkpoints
 from course.modules import load_modules
 from course.text import Tokenizer
 
-DEFAULT = CHECKPOINTS / "de-en"
+DEFAULT = checkpoints() / "de-en"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from course.errors import UserError
 PAD, BOS, EOS, UNK = 1, 2, 3, 0
 
 # The files of a checkpoint.
-CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 WEIGHTS, CONFIG, CHECKSUMS = "model.safetensors", "config.json", "SHA256SUMS"
 SOURCE_TOKENIZER, TARGET_TOKENIZER = "tokenizer.de.model", "tokenizer.en.model"
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from autograder.grading.check_machine import Finding, show, worker
 from autograder.manifest import assignments
-from course.config import CHECKPOINTS, CHECKSUMS
+from course.config import CHECKSUMS
 from course.dependencies import requirements
-from course.modules import ROOT
+from course.errors import run_command
+from course.location import ENGINE, checkpoints, course_folder, inside
 from course.startup import INSTALL
 
-NOTEBOOKS = ROOT / "notebooks"
 FRESH = (
     f"make a new environment with python -m venv and install the course with {INSTALL}, nothing from conda beside it"
 )
@@ -43,7 +43,8 @@ def findings() -> Iterator[Finding]:
     yield from trained_models()
     yield from jupyter()
     yield from own_files()
-    yield writable(NOTEBOOKS if NOTEBOOKS.is_dir() else Path())
+    notebooks = course_folder() / "notebooks"
+    yield writable(notebooks if notebooks.is_dir() else Path())
     yield worker(confined=False)
 
 
@@ -53,12 +54,12 @@ def python() -> Finding:
     return Finding("Python", f"{platform.python_version()} in {sys.prefix}, {system}")
 
 
-def packages(pyproject: Path = ROOT / "pyproject.toml") -> Iterator[Finding]:
+def packages(pyproject: Path = ENGINE / "pyproject.toml") -> Iterator[Finding]:
     """Check the packages that the course requires, and their versions."""
     try:
         from packaging.requirements import Requirement
     except ImportError:
-        yield Finding("packages", f"are not installed: {INSTALL} in {ROOT}", fine=False)
+        yield Finding("packages", f"are not installed: {INSTALL} in {ENGINE}", fine=False)
         return
     wrong = []
     for line in requirements(pyproject):
@@ -73,7 +74,7 @@ def packages(pyproject: Path = ROOT / "pyproject.toml") -> Iterator[Finding]:
         if not wanted.specifier.contains(version.partition("+")[0], prereleases=True):
             wrong.append(f"{wanted.name} is {version}, but must be {wanted.specifier}")
     if wrong:
-        yield Finding("packages", f"{'; '.join(wrong)}. In {ROOT}: {INSTALL}", fine=False)
+        yield Finding("packages", f"{'; '.join(wrong)}. In {ENGINE}: {INSTALL}", fine=False)
     else:
         yield Finding("packages", "all there, in versions that fit")
 
@@ -110,10 +111,11 @@ def openmp(prefix: Path = Path(sys.prefix)) -> Iterator[Finding]:
         yield Finding("OpenMP", words, fine=False, needed=False)
 
 
-def trained_models(folder: Path = CHECKPOINTS) -> Iterator[Finding]:
-    """Check all trained models shipped with the course."""
-    folders = sorted(path for path in folder.glob("*") if path.is_dir())
-    yield from map(checkpoint, folders) if folders else [checkpoint()]
+def trained_models(folder: Path | None = None) -> Iterator[Finding]:
+    """Check all trained models shipped with the course; a course whose assignments load none need not have any."""
+    folders = sorted(path for path in (folder or checkpoints()).glob("*") if path.is_dir())
+    wanted = folder or any(assignment.checkpoints for assignment in assignments().values())
+    yield from map(checkpoint, folders) if folders else [checkpoint()] if wanted else ()
 
 
 def checkpoint(folder: Path | None = None) -> Finding:
@@ -135,8 +137,9 @@ def checkpoint(folder: Path | None = None) -> Finding:
     return Finding("trained model", f"{folder.name}, {len(lines)} files, checksums right")
 
 
-def own_files(folder: Path = NOTEBOOKS) -> Iterator[Finding]:
+def own_files(folder: Path | None = None) -> Iterator[Finding]:
     """Check that the students' modules and the notebooks are in their places."""
+    folder = folder or course_folder() / "notebooks"
     for assignment in assignments().values():
         place = folder / assignment.name
         if not place.is_dir():
@@ -149,14 +152,9 @@ def own_files(folder: Path = NOTEBOOKS) -> Iterator[Finding]:
             yield Finding(f"files of {assignment.name}", f"{len(names)} modules and notebooks in {inside(place)}")
 
 
-def inside(path: Path) -> str:
-    """A path relative to the course folder, which may be long and is shown elsewhere."""
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
-
-
 def again(path: Path) -> str:
     """How to restore a file of the course."""
-    if (ROOT / ".git").exists():
+    if (course_folder() / ".git").exists():
         return f"git checkout -- {inside(path)}"
     return "unpack the handout once more, elsewhere, and copy them from there"
 
@@ -169,9 +167,9 @@ def jupyter() -> Iterator[Finding]:
 
         version = importlib.metadata.version("jupyterlab")
     except (ImportError, importlib.metadata.PackageNotFoundError):
-        yield Finding("JupyterLab", f"is missing: {INSTALL} in {ROOT}", fine=False)
+        yield Finding("JupyterLab", f"is missing: {INSTALL} in {ENGINE}", fine=False)
         return
-    yield Finding("JupyterLab", f"{version}: start it in {ROOT} with python -m jupyterlab")
+    yield Finding("JupyterLab", f"{version}: start it in {course_folder()} with python -m jupyterlab")
     extension = jupyter_path("labextensions", "@jupyter-widgets", "jupyterlab-manager", "package.json")
     if any(Path(file).is_file() for file in extension):
         yield Finding("widgets", "their extension of JupyterLab is installed")
@@ -217,4 +215,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command(main))

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from course.config import CHECKPOINTS
 from course.errors import UserError, run_command
 from course.kinds import kind_of, kind_of_checkpoint
+from course.location import checkpoints
 from course.training.speed import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--corpus-dir", type=Path, metavar="DIR", help="folder with <name>.tsv.gz (default: downloaded)")
     add("--corpus", nargs="+", default=TEST_SETS, metavar="NAME", help=f"the test sets ({', '.join(TEST_SETS)})")
-    add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
+    add("--checkpoint", type=Path, default=checkpoints() / "de-en", metavar="DIR", help="the model (%(default)s)")
     add("--modules", type=Path, metavar="DIR", help="folder of the modules (default: the reference, if it exists)")
     add(
         "--beam",

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from course.config import CONFIG, ModelConfig, SavedConfig
-from course.modules import MODULE_NAMES, ROOT, STANDINS
+from course.modules import MODULE_NAMES, standins_of
 from course.recurrent import NAMES, RecurrentConfig
 
 if TYPE_CHECKING:
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 class Kind:
     """The Transformer, or another translator with the same `forward(src, tgt, src_lengths, tgt_lengths)`."""
 
-    name = "transformer"
+    name = assignment = "transformer"
     config: type[Any] = ModelConfig  # called with (src_vocab_size, tgt_vocab_size, ...)
     sizes: tuple[str, ...] = ("d_model", "num_heads", "num_layers", "d_ff", "dropout_prob")  # training options
     has_beams = True
     modules: tuple[str, ...] = MODULE_NAMES  # written by students
-    standins = STANDINS  # ready-made versions of the modules
+
+    @property
+    def standins(self) -> Path:
+        """The folder of ready-made versions of the modules."""
+        return standins_of(self.assignment)
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:
         """Load the modules of a folder; by default the reference, if it exists."""
@@ -89,12 +93,11 @@ class Kind:
 class Recurrent(Kind):
     """The translator of the assignment `attention`."""
 
-    name = "recurrent"
+    name, assignment = "recurrent", "attention"
     config = RecurrentConfig
     sizes = ("embed_size", "hidden_size", "attention_size", "dropout_prob")
     has_beams = False
     modules = NAMES
-    standins = ROOT / "autograder" / "assignments" / "attention" / "standins"
 
     def load_modules(self, folder: Path | None) -> SimpleNamespace:
         from course.recurrent import load_recurrent_modules

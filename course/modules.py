@@ -15,17 +15,16 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from course.errors import UserError
+from course.location import ENGINE, course_folder
 
-ROOT = Path(__file__).resolve().parent.parent
 MODULE_NAMES = ("mha", "pe", "encoder", "decoder", "transformer")  # of the Transformer, which translates
-STANDINS = ROOT / "autograder" / "assignments" / "transformer" / "standins"  # the same on torch's own layers
 
 
 @dataclass(frozen=True)
 class Replaced:
     """The parts of a student's modules that are imported from stand-ins."""
 
-    folder: Path = STANDINS
+    folder: Path = Path()
     modules: tuple[str, ...] = ()  # entire modules
     methods: tuple[str, ...] = ()  # single methods of other modules: "module.Class.method"
 
@@ -43,8 +42,20 @@ def students_modules() -> tuple[str, ...]:
 
 def default_folder() -> Path:
     """Return the folder of the reference modules if it exists (instructors), otherwise of the students' modules."""
-    reference = ROOT / "solutions" / "transformer"
-    return reference if reference.is_dir() else ROOT / "notebooks" / "transformer"
+    return reference_or_own("transformer")
+
+
+def reference_or_own(assignment: str) -> Path:
+    """Return the folder of an assignment's reference modules if it exists, otherwise of the students' modules."""
+    reference = course_folder() / "solutions" / assignment
+    return reference if reference.is_dir() else course_folder() / "notebooks" / assignment
+
+
+def standins_of(assignment: str) -> Path:
+    """Return the folder of an assignment's stand-ins, which students have even if they lack the rest of it."""
+    from autograder.manifest.course_config import course_config
+
+    return course_config().assignments / assignment / "standins"
 
 
 def load_modules(
@@ -107,7 +118,9 @@ def place_of(error: BaseException) -> traceback.FrameSummary | None:
     names = {f"{name}.py" for name in students_modules()}
     frames = [(Path(frame.filename), frame) for frame in traceback.extract_tb(error.__traceback__)]
     student_frames = [
-        frame for file, frame in frames if file.name in names and not file.is_relative_to(ROOT / "autograder")
+        frame
+        for file, frame in frames
+        if file.name in names and file.parent.name != "standins" and not file.is_relative_to(ENGINE / "autograder")
     ]
     return student_frames[-1] if student_frames else None
 

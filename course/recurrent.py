@@ -5,8 +5,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from course.config import BOS, CHECKPOINTS, CONFIG, EOS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, SavedConfig
-from course.modules import ROOT, load_modules
+from course.config import BOS, CONFIG, EOS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, SavedConfig
+from course.location import checkpoints
+from course.modules import load_modules, reference_or_own
 from course.text import Tokenizer, in_batches, pad
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from course.checkpoint import Checkpoint
 
-DEFAULT = CHECKPOINTS / "gru-de-en"
+DEFAULT = checkpoints() / "gru-de-en"
 NAMES = ("pooling", "scoring", "seq2seq")
 
 
@@ -39,8 +40,7 @@ def load_recurrent_modules(folder: Path | None = None) -> SimpleNamespace:
     Raises:
         UserError: if the folder or a module is missing.
     """
-    folders = [ROOT / place / "attention" for place in ("solutions", "notebooks")]
-    return load_modules(folder or next(filter(Path.is_dir, folders), folders[-1]), NAMES)
+    return load_modules(folder or reference_or_own("attention"), NAMES)
 
 
 def build_recurrent(config: RecurrentConfig, modules: SimpleNamespace) -> Any:

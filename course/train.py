@@ -171,10 +171,5 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def command() -> int:
-    """Run the console script `course-train`."""
-    return run_command(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(run_command(main))

@@ -20,8 +20,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from course.config import CHECKPOINTS
 from course.errors import UserError, run_command
+from course.location import checkpoints
 from course.training.speed import keep_freed_memory
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("sentences", nargs="*", metavar="sentence", help="German text; - or nothing reads lines from standard input")
-    add("--checkpoint", type=Path, default=CHECKPOINTS / "de-en", metavar="DIR", help="the model (%(default)s)")
+    add("--checkpoint", type=Path, default=checkpoints() / "de-en", metavar="DIR", help="the model (%(default)s)")
     add("--modules", type=Path, metavar="DIR", help="folder of the five modules (default: the reference, if it exists)")
     add("--max-tokens", type=int, metavar="N", help="maximum tokens (default: 1.5 times the source, plus 10)")
     add("--beam", type=int, metavar="N", help="search with N beams, many sentences at once")
@@ -190,10 +190,5 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def command() -> int:
-    """Run the console script `course-translate`."""
-    return run_command(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(run_command(main))

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from autograder.submissions.untrusted_files import MAX_ARCHIVE, Archive, Unreadable, read_regular
 from course.errors import UserError, run_command
-from course.modules import ROOT
+from course.location import course_folder
 from course.startup import INSTALL
 
 RECORD = "course/handout.json"  # the handout's assignment, and the SHA-256 of each file
@@ -57,12 +57,13 @@ def read_handout(path: Path) -> dict[str, bytes]:
     return files
 
 
-def update(files: dict[str, bytes], root: Path = ROOT) -> Done:
+def update(files: dict[str, bytes], root: Path | None = None) -> Done:
     """Install the files of a handout in the folder of the course.
 
     Raises:
         UserError: if the handout's assignment is not here, or a file cannot be written.
     """
+    root = root or course_folder()
     name = str(json.loads(files[RECORD])["assignment"])
     if not (root / OWN / name).is_dir():
         raise UserError(f"this is the handout of {name}, which is not here: unpack it into a folder of its own")

@@ -1,1 +1,9 @@
-"""The assignments, a folder each: tests, stand-ins, known mistakes, stored tensors. The engine finds them by folder."""
+"""The assignments of the course, a package each: tests, stand-ins, known mistakes, stored tensors.
+
+The engine finds them by folder. `autograder.assignments.NAME` is the folder NAME of the course's assignments, wherever
+the course is.
+"""
+
+from autograder.manifest.course_config import course_config
+
+__path__ = [str(course_config().assignments)]

@@ -14,11 +14,11 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 from autograder.authoring.release import find_regions, functions_of
-from autograder.manifest import ROOT, Assignment, package_of
+from autograder.manifest import Assignment, package_of
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.syntax_tree import parse
+from course.location import course_folder
 
-PROGRAMS = ROOT / "tests" / "correct_programs"
 DIFFERS = "# Differs from the solution in:"
 Block = ast.Module | ast.ClassDef
 Change = tuple[int, int, int, list[str]]
@@ -76,13 +76,18 @@ def formulations(assignment: Assignment) -> tuple[Formulation, ...]:
     return tuple(getattr(module, "FORMULATIONS", ()))
 
 
+def programs_of(assignment: Assignment) -> Path:
+    """Return the folder of an assignment's correct programs; a course need not have any."""
+    return course_folder() / "tests" / "correct_programs" / assignment.name
+
+
 def correct_submissions(assignment: Assignment) -> dict[str, tuple[Submission, set[str]]]:
     """Return the known correct submissions besides the solution, by name, each with its rewritten modules."""
     solution = read_submission(assignment.solution, assignment).sources
     submissions = {
         each.id: (Submission(each.id, each.apply(solution)), {each.module}) for each in formulations(assignment)
     }
-    top = PROGRAMS / assignment.name
+    top = programs_of(assignment)
     for folder in sorted({file.parent for module in assignment.modules for file in top.rglob(f"{module}.py")}):
         written = program(folder, assignment)
         submissions[folder.name] = (Submission(folder.name, solution | written), set(written))

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.points_in_texts import with_right_points
-from autograder.manifest import ROOT, Assignment, assignment, every_assignment
+from autograder.manifest import Assignment, assignment, every_assignment, work_on
 from autograder.submissions.syntax_tree import parse
 from course.errors import UserError
+from course.location import course_folder, inside
 
 SOURCE, RELEASE = "solutions", "notebooks"
 
@@ -321,17 +322,19 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> int:
     args = parse_arguments(arguments)
+    work_on(args.assignment)
     chosen = [assignment(args.assignment)] if args.assignment else every_assignment()
-    texts = dict(with_right_points(ROOT, chosen))
+    root = course_folder()
+    texts = dict(with_right_points(root, chosen))
     for path, text in texts.items() if not args.check else ():
         path.write_text(text, encoding="utf-8", newline="\n")
-        print(f"wrote the points of the manifest into {path.relative_to(ROOT).as_posix()}")
-    release, folder = generate(ROOT, chosen), ROOT / RELEASE
+        print(f"wrote the points of the manifest into {inside(path)}")
+    release, folder = generate(root, chosen), root / RELEASE
     if not args.check:
         write_release(release, folder, [folder / args.assignment if args.assignment else folder])
         print(f"wrote {len(release)} files to {RELEASE}/")
         return 0
-    problems = [f"{path.relative_to(ROOT).as_posix()} names other points than the manifest" for path in texts]
+    problems = [f"{inside(path)} names other points than the manifest" for path in texts]
     problems += differences(release, folder, f"{args.assignment}/" if args.assignment else "")
     if problems:
         print("\n".join([*problems, "Run `python -m autograder release` and commit the result."]))

@@ -11,16 +11,20 @@ digits. The signatures of the known mistakes, and of intermediate results of cor
 import argparse
 import importlib
 import tempfile
+from collections.abc import Container
 from pathlib import Path
 
 import numpy as np
 
 from autograder.authoring.stored_steps import store_steps
-from autograder.manifest import Assignment, assignment, every_assignment, package_of
+from autograder.manifest import Assignment, assignment, every_assignment, package_of, work_on
 
 
 def make(folder: Path, chosen: Assignment) -> list[str]:
-    """Write the stored tensors of all stages of an assignment into a folder; return the names of changed files."""
+    """Write the stored tensors of all stages of an assignment into a folder; return the names of changed files.
+
+    Files of stages that are no more are removed.
+    """
     import torch
     from safetensors.torch import save
 
@@ -28,18 +32,27 @@ def make(folder: Path, chosen: Assignment) -> list[str]:
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    written, wanted = [], set()
     try:
         with torch.no_grad():
             for name, tensors in importlib.import_module(f"{package_of(chosen.name)}.make_expected").stored_tensors():
                 stored = {key: tensor.detach().contiguous().clone() for key, tensor in tensors.items()}
                 file, data = folder / f"{name}.safetensors", save(stored)
+                wanted.add(name)
                 if not _same(file, data):
                     file.write_bytes(data)
                     written.append(file.name)
     finally:  # an audit continues in the same process
         torch.set_default_dtype(before)
-    return written
+    return written + [f"(removed) {name}" for name in remove_stale(folder, wanted)]
+
+
+def remove_stale(folder: Path, stages: Container[str]) -> list[str]:
+    """Remove the stored tensors and traces of all other stages; return the names of their files."""
+    stale = sorted(path for path in folder.glob("*.safetensors") if path.name.partition(".")[0] not in stages)
+    for path in stale:
+        path.unlink()
+    return [path.name for path in stale]
 
 
 def store_signatures(assignment: Assignment) -> None:
@@ -105,6 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--assignment", metavar="NAME", help="only this assignment (default: all)")
     parser.add_argument("--check", action="store_true", help="only compare with the stored files")
     args = parser.parse_args(arguments)
+    work_on(args.assignment)
     problems = []
     for chosen in [assignment(args.assignment)] if args.assignment else every_assignment():
         folder = chosen.expected

@@ -12,10 +12,11 @@ from rich.terminal_theme import DIMMED_MONOKAI, TerminalTheme
 
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.grading.grade_submission import grade
-from autograder.manifest import ROOT, every_assignment
+from autograder.manifest import every_assignment
 from autograder.reports.console import print_stage, print_total
 from autograder.sandbox.worker_processes import make_workers
 from autograder.submissions.read_submission import Submission, read_submission
+from course.location import course_folder
 
 WIDTH = 84
 LIGHT = TerminalTheme(
@@ -53,7 +54,7 @@ def pictures() -> dict[str, str]:
 
 def main() -> None:
     for name, text in pictures().items():
-        (ROOT / "docs" / name).write_text(text, encoding="utf-8")
+        (course_folder() / "docs" / name).write_text(text, encoding="utf-8")
         print(f"wrote docs/{name}")
 
 

@@ -18,7 +18,9 @@ from autograder.classroom.job_processes import Outcome, Queue, Settings, grade_h
 from autograder.classroom.left_out import LeftOut
 from autograder.classroom.saved_results import Records, grader_hash
 from autograder.gradebooks.groups import Member
+from autograder.gradebooks.people import read_people
 from autograder.manifest import Assignment
+from autograder.manifest.course_config import course_config
 from autograder.reports.console import clean
 from autograder.reports.regrade_requests import read_requests, still_open
 from autograder.reports.review_file import changing
@@ -27,6 +29,7 @@ from autograder.submissions.find_submissions import Found, Intake, take_in
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
+from course.location import refuse_planted
 
 DONE, FAULT, STOPPED = 0, 3, 130
 LINE_SECONDS = 10.0
@@ -39,7 +42,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         epilog="exit status: 0 all graded, 2 wrong usage, 3 the grader failed on some, 130 stopped",
     )
     parser.add_argument("submissions", type=Path, metavar="SUBMISSIONS", help="folder or zip file of the submissions")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (default: graded/ASSIGNMENT)")
     parser.add_argument("--assignment", metavar="NAME", help="default: that of most students, else the first")
     parser.add_argument("--jobs", type=int, metavar="N", help="submissions graded in parallel (default: one per CPU)")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the hidden tests (default: random, kept in DIR)")
@@ -77,7 +80,9 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 
 def run(args: argparse.Namespace) -> int:
+    refuse_planted(args.submissions)
     chosen, notes = assignment_of_class(args.assignment, args.submissions)
+    args.out = args.out or course_config().graded(chosen.name)
     check(args, chosen)
     intake = take_in(args.submissions, [chosen])
     for note in notes:
@@ -164,7 +169,7 @@ def grade_class(
     again = students_in(args.regrade, found) if args.regrade else None
     started, graded, faults = time.monotonic(), 0, {}
     fresh: set[str] = set()
-    if args.groups and records.set_groups(args.groups):
+    if (groups := args.groups or course_config().groups) and records.set_groups(groups):
         fresh |= by_name.keys()
     records.refuse_misfits(found)
     if again is not None:
@@ -209,6 +214,7 @@ def grade_class(
         print("The submissions were not confined: a hostile one could have changed any grade.")
     print(clean(str(left_out)))
     print_end(found, records)
+    print_absent(records.members(found))
     for line in groups_of(records.members(found)):
         print(clean(line))
     if asked := still_open(read_requests(args.out)):
@@ -286,6 +292,16 @@ def groups_of(members: list[Member]) -> list[str]:
     problems = [f"  {group}: {one.why}" for group, one in groups.items() if one.why]
     said = f"Groups: {counted(len(groups), 'group')} of {counted(len(grouped), 'student')}."
     return [said, *problems] if groups else []
+
+
+def print_absent(members: list[Member]) -> None:
+    """Print who of the roster has handed in nothing."""
+    config = course_config()
+    people = read_people(config.roster, config.match)
+    handed_in = set(people.called([one.student for one in members if one.submission]).values())
+    if absent := [name for name in people.names if name not in handed_in]:
+        listed = ", ".join(absent[:10]) + (f" and {len(absent) - 10} more" if len(absent) > 10 else "")
+        print(clean(f"{counted(len(absent), 'student')} of the roster handed in nothing: {listed}."))
 
 
 def counted(number: int, what: str) -> str:

@@ -3,20 +3,26 @@
 import argparse
 import csv
 import io
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from autograder.gradebooks.canvas import WAYS, best_way, canvas_roster
-from autograder.gradebooks.class_grades import ClassGrades, read_class
+from autograder.gradebooks.class_grades import ClassGrades, assignment_in, read_class
+from autograder.gradebooks.final_grades import assessed_in, slip_days
 from autograder.gradebooks.grading_policy import Policy, number, shown
 from autograder.gradebooks.groups import read_groups
+from autograder.gradebooks.hand_in_times import hand_in_times, of_members
 from autograder.gradebooks.match_students import normal
 from autograder.gradebooks.moodle import moodle_roster
 from autograder.gradebooks.other_gradebooks import blackboard_roster, brightspace_roster, csv_roster, new_sheet
-from autograder.gradebooks.policy_file import read_policy
+from autograder.gradebooks.people import read_people
+from autograder.gradebooks.policy_file import policy_of_course, read_policy
 from autograder.gradebooks.roster import EXPORTED, KEPT, NO_ROW, NO_SUBMISSION, UNGRADED, Line, Roster, fill
-from autograder.manifest import assignment
+from autograder.manifest import assignment, assignments
+from autograder.manifest.course_config import config_or_empty
 from autograder.reports.console import clean
 from autograder.reports.csv_sheet import Sheet
 from autograder.reports.write_files import harmless, write_whole
@@ -63,7 +69,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     verdicts.add_argument("--audience", choices=("student", "staff"), default="student", help="(%(default)s)")
     similarity = kinds.add_parser("similarity", help="lay out the modules for JPlag and Dolos")
     for kind in (canvas, moodle, brightspace, blackboard, any_csv):
-        kind.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch")
+        kind.add_argument("results", type=Path, metavar="RESULTS", help="folder written by batch, or an assignment")
         kind.add_argument("--out", type=Path, metavar="FILE", help="the file to import")
         kind.add_argument(
             "--policy", type=Path, metavar="FILE", help="late policy and extra credit (see docs/gradebooks.md)"
@@ -108,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         from autograder.classroom.similarity_export import export_similarity
 
         chosen, notes = assignment_of_class(args.assignment, args.submissions)
-        groups = read_groups(args.groups) if args.groups else None
+        groups = read_groups(path) if (path := args.groups or config_or_empty().groups) else None
         for line in [*notes, *export_similarity(args.submissions, args.out, chosen, groups)]:
             print(clean(line))
         return DONE
@@ -124,9 +130,10 @@ def run(args: argparse.Namespace) -> int:
         for line in export_verdict(args.results, args.out, args.format, args.audience):
             print(clean(line))
         return DONE
+    from_course(args)
     check_options(args)
-    policy = read_policy(args.policy) if args.policy else Policy()
     grades = read_class(args.results)
+    policy = read_policy(args.policy) if args.policy else policy_in_course(grades, args)
     times, unread = read_times(args, grades, policy)
     if getattr(args, "push", False):
         return push_grades(args, grades, policy, times, unread)
@@ -137,8 +144,8 @@ def run(args: argparse.Namespace) -> int:
     roster, notes = roster_of(args, sheet, grades, policy)
     if policy.late and not times and not roster.times:
         raise UserError(
-            "the policy has a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
-            "--times; the dates of Moodle's worksheet count if [late] of the policy has a timezone"
+            "there is a deadline: say when work was handed in, with --submissions (nbgrader's timestamp.txt) or "
+            "--times, or once in course.toml; the dates of Moodle's worksheet count if there is a timezone"
         )
     lines = fill(roster, grades, policy, times)
     formulas = [*risky_cells(roster), *notes]
@@ -223,22 +230,48 @@ def push_grades(
 
 def read_times(args: argparse.Namespace, grades: ClassGrades, policy: Policy) -> tuple[dict[str, datetime], list[str]]:
     """Return the submission times by normal name, and notes on unreadable ones; --times overrides the timestamps."""
-    from autograder.gradebooks.hand_in_times import times_in, timestamps
-    from autograder.submissions.find_submissions import find_submissions
-
     if policy.late is None:
         return {}, []
-    times: dict[str, datetime] = {}
-    notes: list[str] = []
-    if args.submissions:
-        chosen = assignment(grades.assignment)
-        times, notes = timestamps(find_submissions(args.submissions, chosen), chosen.name)
-    if args.times:
-        times |= times_in(args.times, policy.late.zone)
-    for student, submission in grades.submissions.items():  # of a group the submission's time is everybody's
-        if normal(submission) in times:
-            times.setdefault(normal(student), times[normal(submission)])
-    return times, notes
+    times, notes = hand_in_times(assignment(grades.assignment), policy.late.zone, args.times, args.submissions)
+    return of_members(times, grades.submissions), notes
+
+
+def from_course(args: argparse.Namespace) -> None:
+    """Fill in what course.toml says and no option does: the results of an assignment, its column, times, the match."""
+    config = config_or_empty()
+    if not args.results.exists() and str(args.results) in assignments():
+        args.results = config.graded(str(args.results))
+    plan = config.plan_of(assignment_in(args.results))
+    args.times, args.submissions = args.times or plan.times, args.submissions or plan.submissions
+    args.match = args.match or config.match or None
+    if hasattr(args, "column"):
+        args.column = args.column or plan.column or None
+    if getattr(args, "push", False):
+        number_in_column = re.search(r"(\d+)\)?$", plan.column)
+        args.assignment = args.assignment or (number_in_column and number_in_column[1])
+        if config.lms and config.lms.kind == args.kind:
+            args.url, args.course = args.url or config.lms.url, args.course or config.lms.course
+
+
+def policy_in_course(grades: ClassGrades, args: argparse.Namespace) -> Policy:
+    """Return the policy of course.toml, with the slip days that students have left for this assignment."""
+    config = config_or_empty()
+    policy = policy_of_course(config, grades.assignment)
+    if not config.slip_days or policy.late is None:
+        return policy
+    people = read_people(config.roster, config.match)
+    term = []
+    for name in {**config.planned, grades.assignment: None}:
+        other = policy_of_course(config, name)
+        if other.late and other.late.deadline <= policy.late.deadline:
+            plan = config.plan_of(name)
+            own = name == grades.assignment
+            given = (args.times, args.submissions) if own else (plan.times, plan.submissions)
+            times, _ = hand_in_times(assignment(name), other.late.zone, *given)
+            others = read_class(config.graded(name)) if not own and config.graded(name).is_dir() else grades
+            term.append(assessed_in(people, name, other, of_members(times, others.submissions)))
+    slips = slip_days(term, config.slip_days, config.slip_days_each)[grades.assignment]
+    return replace(policy, slips={normal(one): slips.get(normal(people.name(one)), 0) for one in grades.points})
 
 
 def check_output(out: Path, details: Path, sources: Sequence[Path | None]) -> None:

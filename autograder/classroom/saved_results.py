@@ -31,7 +31,7 @@ from autograder.classroom.reviewers import read_reviewers
 from autograder.gradebooks.groups import NAME as GROUPS
 from autograder.gradebooks.groups import Groups, Member, read_groups
 from autograder.grading.results import Report, from_json
-from autograder.manifest import ROOT, Assignment, assignment
+from autograder.manifest import Assignment, assignment
 from autograder.reports.review_file import NAME as REVIEW
 from autograder.reports.review_file import (
     Decision,
@@ -45,8 +45,8 @@ from autograder.reports.review_file import (
 from autograder.reports.verdict import Audience, Verdict, as_text, fault_report, verdict
 from autograder.reports.write_files import harmless, write_whole
 from autograder.submissions.find_submissions import Found
-from course.config import CHECKPOINTS
 from course.errors import UserError
+from course.location import ENGINE, checkpoints, course_folder
 
 # Files that affect grades; a change in the other packages, which read, print or write, needs no regrading.
 DECIDING = (
@@ -66,14 +66,15 @@ OF_ASSIGNMENT = ("*.toml", "*.py", "visible/*", "hidden/*", "standins/*", "mista
 def grader_hash(name: str) -> str:
     """Return a hash of everything that grades depend on: tests, expected tensors, reference, checkpoint and engine."""
     chosen = assignment(name)
-    paths = [path for pattern in DECIDING for path in (ROOT / "autograder").glob(pattern)]
+    paths = [path for pattern in DECIDING for path in (ENGINE / "autograder").glob(pattern)]
     paths += [path for pattern in OF_ASSIGNMENT for path in chosen.folder.glob(pattern) if path.is_file()]
-    paths += [path for name in chosen.checkpoints for path in (CHECKPOINTS / name).iterdir()]
+    paths += [path for name in chosen.checkpoints for path in (checkpoints() / name).iterdir()]
     paths += [path for module in chosen.modules if (path := chosen.solution / f"{module}.py").exists()]
     digest = hashlib.sha256()
     for path in sorted(paths):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(ROOT).as_posix()} {content}\n".encode())
+        home = ENGINE if path.is_relative_to(ENGINE) else course_folder()
+        digest.update(f"{path.relative_to(home).as_posix()} {content}\n".encode())
     return digest.hexdigest()
 
 

@@ -8,13 +8,11 @@ from pathlib import Path
 from autograder.gradebooks.groups import Groups
 from autograder.gradebooks.hand_in_times import timestamps
 from autograder.gradebooks.match_students import normal
-from autograder.manifest import ROOT, Assignment
+from autograder.manifest import Assignment
 from autograder.reports.write_files import harmless
 from autograder.submissions.find_submissions import names_of, take_in
 from autograder.submissions.read_submission import Submission, read_submission
 from course.errors import UserError
-
-RECEIVED = ROOT / "notebooks"  # what students receive
 
 
 def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: Groups | None = None) -> list[str]:
@@ -36,7 +34,7 @@ def export_similarity(submissions: Path, out: Path, chosen: Assignment, groups: 
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already: choose a new folder for --out")
-    stubs = read_submission(RECEIVED / chosen.name, chosen)
+    stubs = read_submission(chosen.released, chosen)
     intake = take_in(submissions, [chosen])
     found = intake.found
     times, notes = timestamps(found, chosen.name)

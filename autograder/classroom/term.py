@@ -1,21 +1,29 @@
-"""`python -m autograder term GRADED ...`: the points of a whole term, as a table in term.csv and a page, term.html."""
+"""`python -m autograder term`: the points of a whole term, and the final grades with their arithmetic.
+
+term.csv and term.html have the points of all assignments. If course.toml has a plan of the term ([assignments.NAME]),
+final.csv and the page have final grades too.
+"""
 
 import argparse
 import csv
 import io
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from autograder.classroom.compare import read_run
+from autograder.gradebooks.class_grades import read_class
+from autograder.gradebooks.final_grades import Final, assessed_in, final_grades
+from autograder.gradebooks.grading_policy import to_the_cent
 from autograder.gradebooks.groups import read_groups
-from autograder.gradebooks.match_students import normal
-from autograder.gradebooks.moodle import DOWNLOADED
+from autograder.gradebooks.hand_in_times import hand_in_times, of_members
+from autograder.gradebooks.people import People, read_people
+from autograder.gradebooks.policy_file import policy_of_course
 from autograder.grading.results import Report
+from autograder.manifest import assignment
+from autograder.manifest.course_config import CourseConfig, config_or_empty
 from autograder.reports.console import clean
-from autograder.reports.csv_sheet import Sheet
 from autograder.reports.review_file import read_review
 from autograder.reports.short_verdict import points
 from autograder.reports.term_page import Assessed, rows_of, term_html
@@ -23,47 +31,12 @@ from autograder.reports.write_files import harmless, write_whole
 from course.errors import UserError, run_command
 
 
-def read_names(path: Path) -> dict[str, str]:
-    """Read the students' names, by the normal names of their submissions: a CSV file with the columns student, name.
-
-    Raises:
-        UserError: if it is not such a file.
-    """
-    sheet = Sheet.read(path)
-    student_at, name_at = sheet.column("student"), sheet.column("name")
-    names: dict[str, str] = {}
-    for row in range(1, len(sheet.rows)):
-        student, name = sheet.cell(row, student_at), sheet.cell(row, name_at)
-        if student and name and names.setdefault(normal(student), name) != name:
-            raise UserError(f"{path} has two names for {student}: keep one")
-    return names
-
-
-def people(students: Iterable[str], known_as: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the students' names in a term, by the names of their submissions.
-
-    Moodle appends a number to the full name that differs between assignments. It is dropped, unless two students of an
-    assignment have the same name.
-
-    Args:
-        known_as: replacement names, by the normal name of a submission.
-    """
-    names = {}
-    for student in students:
-        matched = DOWNLOADED.fullmatch(student)
-        of_moodle = matched and (" " in matched[1] or "_assignsubmission_" in student)
-        plain = matched[1] if matched and of_moodle else student
-        names[student] = (known_as or {}).get(normal(student), plain)
-    known = Counter(names.values())
-    return {student: name if known[name] == 1 else student for student, name in names.items()}
-
-
-def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
+def assessed(folder: Path, page: Path, people: People) -> Assessed:
     """Summarise the results in a folder written by batch, with the staff's decisions.
 
     Args:
         page: the page to write.
-        known_as: names of students, as for `people`.
+        people: who the students are.
 
     Raises:
         UserError: if it has no results.
@@ -73,7 +46,7 @@ def assessed(folder: Path, page: Path, known_as: Mapping[str, str]) -> Assessed:
     graded = {student: report for student, report in members.items() if report is not None and not report.faulty}
     if not graded:
         raise UserError(f"{folder} holds no grades: run batch first")
-    called = people(graded, known_as)
+    called = people.called(graded)
     first = next(iter(graded.values()))
     reviewed = read_review(folder)
     full = {(required_points(report), report.max_points) for report in graded.values()}
@@ -112,8 +85,14 @@ def table(assignments: list[Assessed]) -> bytes:
 
 
 def run(args: argparse.Namespace) -> int:
-    page, names = args.out / "term.html", read_names(args.names) if args.names else {}
-    assignments = [assessed(folder, page, names) for folder in args.graded]
+    page, config = args.out / "term.html", config_or_empty()
+    people = read_people(args.names, aliases=True) if args.names else read_people(config.roster, config.match)
+    folders = args.graded or [folder for name in config.planned if (folder := config.graded(name)).is_dir()]
+    if not folders:
+        raise UserError(
+            "name the folders that batch wrote, or plan the term in course.toml: [assignments.NAME] for each assignment"
+        )
+    assignments = [assessed(folder, page, people) for folder in folders]
     if len({result.name for result in assignments}) < len(assignments):
         raise UserError("two of the folders have the same name, which heads their column: rename one")
     for number, result in enumerate(assignments):
@@ -124,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
                     "would count twice: name one of them"
                 )
     args.out.mkdir(parents=True, exist_ok=True)
-    write_whole(page, term_html(assignments).encode(errors="replace"))
+    finals, notes = ([], []) if args.graded else final(config, people, [result.assignment for result in assignments])
+    write_whole(page, term_html(assignments, finals).encode(errors="replace"))
     write_whole(args.out / "term.csv", table(assignments))
     rows = rows_of(assignments)
     complete = sum(None not in row.points for row in rows)
@@ -135,14 +115,61 @@ def run(args: argparse.Namespace) -> int:
         for note in result.notes:
             print(clean(f"  Note: {note}."))
     print(f"{page} and {args.out / 'term.csv'} have all of them, before late days and other rules of a policy.")
+    if finals:
+        write_whole(args.out / "final.csv", final_csv(finals))
+        without = sum(one.grade is None for one in finals)
+        print(f"{args.out / 'final.csv'} has the final grades with their arithmetic; {without} have none yet.")
+    for note in notes:
+        print(clean(f"Note: {note}."))
     return 0
+
+
+def final(config: CourseConfig, people: People, names: list[str]) -> tuple[list[Final], list[str]]:
+    """Return the final grades, by the plan in course.toml, and notes for the instructor.
+
+    Args:
+        names: the assignments with results.
+    """
+    term, notes = [], []
+    for name in names:
+        plan, policy = config.plan_of(name), policy_of_course(config, name)
+        times: dict[str, datetime] = {}
+        if policy.late:
+            times, unread = hand_in_times(assignment(name), policy.late.zone, plan.times, plan.submissions)
+            notes += unread
+        grades = read_class(config.graded(name))
+        times = of_members(times, grades.submissions)
+        term.append(assessed_in(people, name, policy, times, grades, plan.weight))
+    if missing := [name for name in config.planned if name not in names]:
+        notes.append(f"the final grades are without {', '.join(missing)}, of which there are no results")
+    handed_in = {student for one in term for student in (*one.points, *one.ungraded)}
+    if people.names and (strangers := sorted(handed_in - {*people.names})):
+        notes.append(f"not on the roster: {', '.join(strangers)}")
+    students = [*people.names, *sorted(handed_in - {*people.names})]
+    return final_grades(term, students, config.slip_days, config.slip_days_each, config.drop_lowest), notes
+
+
+def final_csv(finals: list[Final]) -> bytes:
+    """Return the final grades for a spreadsheet: percentages, slip days, the grade, and how it came about."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    names = [part.name for part in finals[0].parts]
+    writer.writerow(["student", *(f"{name} %" for name in names), "slip days", "final %", "arithmetic"])
+    for one in finals:
+        percents = ["" if part.percent is None else str(to_the_cent(part.percent)) for part in one.parts]
+        slipped = sum(part.slipped for part in one.parts)
+        grade = "" if one.grade is None else str(one.grade)
+        writer.writerow([harmless(one.student), *percents, slipped, grade, harmless(one.arithmetic)])
+    return text.getvalue().encode("utf-8-sig", errors="replace")
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m autograder term", description="Put the results of all assignments of a term side by side."
     )
-    parser.add_argument("graded", type=Path, nargs="+", metavar="GRADED", help="folders written by batch")
+    parser.add_argument(
+        "graded", type=Path, nargs="*", metavar="GRADED", help="folders written by batch (default: as in course.toml)"
+    )
     parser.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="folder for term.html and term.csv (default: this one)"
     )
@@ -150,7 +177,7 @@ def main(arguments: list[str]) -> int:
         "--names",
         type=Path,
         metavar="FILE",
-        help="CSV with the columns student (the submission's name) and name",
+        help="CSV with the columns student (the submission's name) and name (default: the roster of course.toml)",
     )
     args = parser.parse_args(arguments)
     return run_command(lambda: run(args))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.gradebooks.grading_policy import Points
-from autograder.questions.answers import read_points
+from autograder.questions.answers import POINTS, read_points
 from autograder.reports.review_file import Decision, adjustment, changing, decided_points, read_review
 from autograder.reports.write_files import harmless
 from course.errors import UserError
@@ -88,6 +88,8 @@ def read_class(folder: Path) -> ClassGrades:
         student = entry["student"] if entry and handed_in == cell else cell.removeprefix("'")
         if entry is None:
             ungraded[student] = status if status != "graded" else f"the result is missing or damaged: {again}"
+        elif asked and cell not in asked and handed_in not in asked:
+            ungraded[student] = f"has no row in {POINTS}: no questions about this code were asked; add a row"
         elif entry["fault"] or status != "graded":
             ungraded[student] = f"the grader failed: {again}"
         else:
@@ -111,6 +113,14 @@ def read_class(folder: Path) -> ClassGrades:
     if visible_only:
         notes.append(f"{visible_only} were graded with the visible tests only")
     return ClassGrades(name, points, ungraded, tuple(notes), submissions, details)
+
+
+def assignment_in(folder: Path) -> str:
+    """Return the name of the assignment that a folder of results is about; "" if it holds none."""
+    try:
+        return str(json.loads((folder / "batch.json").read_bytes())["assignment"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 def _entries(folder: Path) -> dict[str, dict[str, Any]]:

@@ -79,6 +79,7 @@ class Policy:
     late: Late | None = None
     capped: bool = False  # whether extra credit only makes up for lost points
     worth: Fraction | None = None  # full marks in the gradebook; None: the number of points
+    slips: Mapping[str, int] = field(default_factory=dict)  # normal name -> days late that cost nothing
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,17 @@ class Grade:
     explanation: str
     handed_in: datetime | None
     due: datetime | None
+    slipped: int = 0  # of the days late, those that cost nothing
 
 
-def grade_of(student: str, points: Points, policy: Policy, handed_in: datetime | None = None) -> Grade:
+def grade_of(
+    student: str, points: Points, policy: Policy, handed_in: datetime | None = None, free: int | None = None
+) -> Grade:
     """Compute the grade of a student.
 
     Args:
         handed_in: the time of submission; required if the policy has deadlines.
+        free: the slip days that the student can use; None: those that the policy has under the student's name.
     """
     raw = points.required + points.extra
     counted = min(raw, points.full) if policy.capped else raw
@@ -112,6 +117,7 @@ def grade_of(student: str, points: Points, policy: Policy, handed_in: datetime |
     if counted < raw:
         said[0] += f", capped at {number(counted)}"
     days = percent = penalty = NONE
+    slipped = 0
     due = policy.late.due(student) if policy.late else None
     if late := policy.late:
         assert handed_in is not None, "a policy with deadlines needs the time"
@@ -121,10 +127,12 @@ def grade_of(student: str, points: Points, policy: Policy, handed_in: datetime |
             percent, penalty = Fraction(100), counted
             said[-1] += ": after the last moment, nothing counts"
         elif days:
-            percent = min(days * late.percent_per_day, late.max_percent)
+            slipped = min(ceil(days), policy.slips.get(normal(student), 0) if free is None else free)
+            percent = min(max(days - slipped, NONE) * late.percent_per_day, late.max_percent)
             base = points.full if late.percent_of == FULL_MARKS else counted
             penalty = min(counted, percent / 100 * base)
             said[-1] += f": {number(days)} {'day' if days == 1 else 'days'} late"
+            said[-1] += f", {slipped} slip {'day' if slipped == 1 else 'days'} used" if slipped else ""
             said.append(f"minus {number(percent)} % of {number(base)} = {number(penalty)}")
         else:
             said[-1] += ": on time" if handed_in <= late.due(student) else ": within the grace"
@@ -133,7 +141,7 @@ def grade_of(student: str, points: Points, policy: Policy, handed_in: datetime |
         said.append(f"{number(rest)} of {number(points.full)} is {number(scaled(rest, points, policy))}")
     final = to_the_cent(scaled(rest, points, policy))
     explanation = "; ".join([*said, f"grade {final}"])
-    return Grade(points, counted, days, percent, penalty, final, explanation, handed_in, due)
+    return Grade(points, counted, days, percent, penalty, final, explanation, handed_in, due, slipped)
 
 
 def scaled(points: Fraction, of: Points, policy: Policy) -> Fraction:

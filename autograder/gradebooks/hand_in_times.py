@@ -5,14 +5,15 @@ Time zones are never guessed.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from autograder.gradebooks.match_students import normal
+from autograder.manifest import Assignment
 from autograder.reports.csv_sheet import Sheet
-from autograder.submissions.find_submissions import Found
+from autograder.submissions.find_submissions import Found, find_submissions
 from autograder.submissions.untrusted_files import Unreadable, read_regular
 from course.errors import UserError
 
@@ -102,6 +103,37 @@ def timestamps(found: Iterable[Found], assignment: str) -> tuple[dict[str, datet
                 )
             break
     return times, notes
+
+
+def hand_in_times(
+    chosen: Assignment, zone: tzinfo | None, times: Path | None, submissions: Path | None
+) -> tuple[dict[str, datetime], list[str]]:
+    """Return the submission times by normal name, and notes on unreadable ones.
+
+    Args:
+        times: a file, as for `times_in`; it overrides the timestamps.
+        submissions: what was handed in, with nbgrader's timestamps.
+    """
+    known: dict[str, datetime] = {}
+    notes: list[str] = []
+    if submissions:
+        known, notes = timestamps(find_submissions(submissions, chosen), chosen.name)
+    if times:
+        known |= times_in(times, zone)
+    return known, notes
+
+
+def of_members(times: Mapping[str, datetime], submissions: Mapping[str, str]) -> dict[str, datetime]:
+    """Return times for the members of groups, too: the time of a group's submission is everybody's.
+
+    Args:
+        submissions: the submission that counts, by student.
+    """
+    known = dict(times)
+    for student, submission in submissions.items():
+        if normal(submission) in times:
+            known.setdefault(normal(student), times[normal(submission)])
+    return known
 
 
 def times_in(path: Path, zone: tzinfo | None) -> dict[str, datetime]:

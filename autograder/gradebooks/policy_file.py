@@ -16,13 +16,17 @@ else:
 from autograder.gradebooks.grading_policy import EARNED, EXACT, FULL_MARKS, STARTED, Late, Policy
 from autograder.gradebooks.hand_in_times import find_zone, in_zone
 from autograder.gradebooks.match_students import normal
+from autograder.manifest.course_config import CourseConfig
 from course.errors import UserError
 
 EXAMPLE = "2026-10-02T23:59:59"
+GRADE_KEYS = ("extra_credit", "points")
 LATE_KEYS = (
     *("deadline", "timezone", "grace_minutes", "percent_per_day", "days", "percent_of", "max_percent", "last"),
     "extensions",
 )
+# What a table [assignments.NAME] may have.
+PLANNED_KEYS = ("weight", "graded", "column", "times", "submissions", *LATE_KEYS, *GRADE_KEYS)
 
 
 def read_policy(path: Path) -> Policy:
@@ -38,11 +42,37 @@ def read_policy(path: Path) -> Policy:
     except (ValueError, RecursionError) as error:  # also for a number of thousands of digits
         raise UserError(f"the policy {path} is not TOML: {error} (names with umlauts or signs need quotes)") from error
     file = Table(path, "", entries, ("grade", "late"))
-    grade = file.table("grade", ("extra_credit", "points"))
     late = file.table("late", LATE_KEYS)
+    if "late" in entries:
+        late.moment("deadline", late.zone("timezone"))
+    return policy_from(file.table("grade", GRADE_KEYS), late)
+
+
+def policy_of_course(config: CourseConfig, assignment: str) -> Policy:
+    """Return the policy that course.toml has for an assignment: its own keys, else those of [late] and [grade].
+
+    Raises:
+        UserError: if something in it is wrong.
+    """
+    own = config.plan_of(assignment).policy
+    where = f"assignments.{assignment}"
+    for key in own:
+        if key not in (*LATE_KEYS, *GRADE_KEYS):
+            raise UserError(f"{config.path}: {where} has the key {key!r}; there is {', '.join(PLANNED_KEYS)}")
+    late = {**config.late, **{key: value for key, value in own.items() if key in LATE_KEYS}}
+    grade = {**config.grade, **{key: value for key, value in own.items() if key in GRADE_KEYS}}
+    policy = policy_from(
+        Table(config.path, f"grade (or {where})", grade, GRADE_KEYS),
+        Table(config.path, f"late (or {where})", late, LATE_KEYS),
+    )
+    return policy
+
+
+def policy_from(grade: "Table", late: "Table") -> Policy:
+    """Return the policy of two tables; without a deadline, nothing is late."""
     extra = grade.choice("extra_credit", ("counts", "capped"))
     worth = grade.number("points", 1, 10_000) if "points" in grade.entries else None
-    return Policy(read_late(late) if "late" in entries else None, extra == "capped", worth)
+    return Policy(read_late(late) if "deadline" in late.entries else None, extra == "capped", worth)
 
 
 def read_late(table: "Table") -> Late:

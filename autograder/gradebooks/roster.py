@@ -79,7 +79,8 @@ def fill(roster: Roster, grades: ClassGrades, policy: Policy, times: dict[str, d
         if policy.late is None or handed_in is not None:
             extended = policy.late.extensions if policy.late else {}
             known_as = next((alias for alias in called if normal(alias) in extended), student)
-            grade = grade_of(known_as, grades.points[student], policy, handed_in)
+            free = next((policy.slips[normal(alias)] for alias in called if normal(alias) in policy.slips), 0)
+            grade = grade_of(known_as, grades.points[student], policy, handed_in, free)
         if row is None:
             lines.append(Line(NO_ROW, student, name, matching.unmatched[student], grade))
         elif row in roster.locked:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 from autograder.manifest import assignments, broken
 from autograder.sandbox import confine
-from course.config import CHECKPOINTS, CHECKSUMS, WEIGHTS
+from course.config import CHECKSUMS, WEIGHTS
+from course.errors import UserError
+from course.location import checkpoints, course_folder
 
 READY, BROKEN = 0, 1
 PACKAGES = ("torch", "numpy", "safetensors", "rich")
@@ -55,10 +57,15 @@ def findings() -> Iterator[Finding]:
 
 def stored_files() -> Iterator[Finding]:
     """Whether checkpoints and expected tensors can be read to the end, and whether hidden tests can be run."""
+    try:
+        course_folder()
+    except UserError as outside:
+        yield Finding("course", str(outside), fine=False, needed=False)
+        return
     for name, error in broken().items():
         yield Finding(f"assignment {name}", str(error), fine=False)
     for name in sorted({name for assignment in assignments().values() for name in assignment.checkpoints}):
-        folder = CHECKPOINTS / name
+        folder = checkpoints() / name
         problem = damage(folder / WEIGHTS) or missing(folder)
         yield Finding(f"checkpoint {name}", problem or "complete", not problem)
     for assignment in assignments().values():

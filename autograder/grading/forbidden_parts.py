@@ -13,13 +13,14 @@ from autograder.forbidden.findings import Finding, needless
 from autograder.forbidden.fingerprints import Bag, fingerprints
 from autograder.grading.results import StageResult, TestResult
 from autograder.grading.run_test import stage_tests
-from autograder.manifest import ROOT, Assignment, Stage, assignments
+from autograder.manifest import Assignment, Stage, assignments
 from autograder.sandbox.remote_modules import Student
 from autograder.sandbox.remote_values import Code
 from autograder.sandbox.student_faults import StudentFault
 from autograder.sandbox.worker_processes import PlainWorkers, Workers, clean_environment, python_command
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.syntax_tree import parse
+from course.location import ENGINE
 
 SECONDS = 20
 WHY = 'Graded modules use the basic parts of torch, by their plain names; see "What is not allowed" in the README.'
@@ -183,10 +184,10 @@ def known_functions(assignment_name: str) -> dict[str, Bag]:
                     known[f"the stand-in {full}" + (f" ({assignment.name})" * (assignment.name != assignment_name))] = (
                         bag
                     )
-    for path in sorted((ROOT / "course").rglob("*.py")):
+    for path in sorted((ENGINE / "course").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if not any(name[1:] in text for name in OF_MODELS):
             continue  # most files: parsing them takes as long as searching three submissions
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        module = ".".join(path.relative_to(ENGINE).with_suffix("").parts)
         known |= {f"{module}.{name}": bag for name, bag in fingerprints(parse(text)) if OF_MODELS & bag.keys()}
     return known

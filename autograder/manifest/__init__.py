@@ -1,20 +1,20 @@
 """The manifests: find the assignments by their folders, and read their stages and tests from assignment.toml.
 
 An assignment with an invalid manifest is skipped, so that it does not break commands for the others; a command that
-names it reports the error.
+names it reports the error. A draft, whose manifest is called assignment.draft.toml, is found by its authors only.
 """
 
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from autograder.manifest.assignment import ASSIGNMENTS, ROOT, Assignment, Stage, package_of
-from autograder.manifest.reading import FILE, parse, read
+from autograder.manifest.assignment import DRAFT, FILE, Assignment, Stage, package_of
+from autograder.manifest.course_config import course_config
+from autograder.manifest.reading import parse, read
 from course.errors import UserError
 
 __all__ = [
-    "ASSIGNMENTS",
-    "ROOT",
     "Assignment",
     "Broken",
     "Stage",
@@ -24,7 +24,10 @@ __all__ = [
     "every_assignment",
     "first_assignment",
     "package_of",
+    "work_on",
 ]
+
+DRAFTED = "AUTOGRADER_DRAFT"  # the draft that its author works on, here and in the processes that are started from here
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,21 @@ class Broken:
     error: UserError
 
 
-@cache
 def _found() -> tuple[Assignment | Broken, ...]:
-    """Return all assignments in the assignments' folder, in teaching order."""
-    entries = [_one(path) for path in ASSIGNMENTS.glob(f"*/{FILE}")]
-    return tuple(sorted(entries, key=lambda entry: (entry.order, entry.name)))
+    """Return all assignments of the course, in teaching order."""
+    return _found_in(course_config().assignments, os.environ.get(DRAFTED, ""))
+
+
+@cache
+def _found_in(folder: Path, drafted: str) -> tuple[Assignment | Broken, ...]:
+    paths = [*folder.glob(f"*/{FILE}"), *(folder.glob(f"{drafted}/{DRAFT}") if drafted else ())]
+    return tuple(sorted(map(_one, paths), key=lambda entry: (entry.order, entry.name)))
+
+
+def work_on(name: str | None) -> None:
+    """Let an author's command find the draft of this name, if it is one."""
+    if name and (course_config().assignments / name / DRAFT).is_file():
+        os.environ[DRAFTED] = name
 
 
 def _one(path: Path) -> Assignment | Broken:
@@ -75,7 +88,11 @@ def assignment(name: str) -> Assignment:
     try:
         return assignments()[name]
     except KeyError:
-        raise UserError(f"there is no assignment {name!r}; there is {', '.join(assignments())}") from None
+        if (course_config().assignments / name / DRAFT).is_file():
+            raise UserError(
+                f"{name} is a draft: audit and build take it. When it is ready, rename {DRAFT} to {FILE}"
+            ) from None
+        raise UserError(f"there is no assignment {name!r}; there is {', '.join(assignments()) or 'none'}") from None
 
 
 def first_assignment() -> Assignment:
@@ -86,7 +103,9 @@ def first_assignment() -> Assignment:
     """
     for first in _found():
         return assignment(first.name)
-    raise UserError(f"there is no assignment in {ASSIGNMENTS}")
+    raise UserError(
+        f"there is no assignment in {course_config().assignments}: python -m autograder new NAME writes one"
+    )
 
 
 def every_assignment() -> tuple[Assignment, ...]:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.manifest.course_config import course_config
 from course.errors import UserError
+from course.location import course_folder
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-ASSIGNMENTS = ROOT / "autograder" / "assignments"
+FILE, DRAFT = "assignment.toml", "assignment.draft.toml"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,12 @@ class Assignment:
     @property
     def folder(self) -> Path:
         """The folder of everything that the grader needs for the assignment."""
-        return ASSIGNMENTS / self.name
+        return course_config().assignments / self.name
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest, which has another name while the assignment is a draft."""
+        return next((path for name in (FILE, DRAFT) if (path := self.folder / name).is_file()), self.folder / FILE)
 
     @property
     def expected(self) -> Path:
@@ -95,12 +101,12 @@ class Assignment:
     @property
     def solution(self) -> Path:
         """The folder of the reference modules; students do not receive it."""
-        return ROOT / "solutions" / self.name
+        return course_folder() / "solutions" / self.name
 
     @property
     def released(self) -> Path:
         """The folder with what students receive."""
-        return ROOT / "notebooks" / self.name
+        return course_folder() / "notebooks" / self.name
 
     def stage(self, name: str) -> Stage:
         """Return the stage with this name.

@@ -12,12 +12,11 @@ else:
     import tomli as tomllib
 
 from autograder.forbidden.parts import WRITTEN, part
-from autograder.manifest.assignment import ROOT, Assignment, Stage
+from autograder.manifest.assignment import Assignment, Stage
 from autograder.manifest.table import Table
-from course.config import CHECKPOINTS
 from course.errors import UserError
+from course.location import checkpoints, inside
 
-FILE = "assignment.toml"
 TEST = re.compile(r"^ +def (test_\w+)\(", re.MULTILINE)
 
 
@@ -31,12 +30,7 @@ def parse(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return tomllib.load(file)
     except (OSError, ValueError) as error:
-        raise UserError(f"{shown(path)} cannot be read: {error}") from error
-
-
-def shown(path: Path) -> str:
-    """Format a path for messages."""
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+        raise UserError(f"{inside(path)} cannot be read: {error}") from error
 
 
 def read(path: Path) -> Assignment:
@@ -45,10 +39,10 @@ def read(path: Path) -> Assignment:
     Raises:
         UserError: if something is missing or wrong; the message is a sentence with file and key.
     """
-    table = Table(parse(path), shown(path))
+    table = Table(parse(path), inside(path))
     folder = path.parent
     if not folder.name.isidentifier():
-        raise UserError(f"{shown(folder)}: the name of an assignment must be one of Python, of letters, digits and _")
+        raise UserError(f"{inside(folder)}: the name of an assignment must be one of Python, of letters, digits and _")
     order, title = table.take("order", int), table.take("title", str)
     modules = table.names("modules")
     for module in modules:
@@ -64,7 +58,7 @@ def read(path: Path) -> Assignment:
     for number, entry in enumerate(entries, start=1):
         if type(entry) is not dict:
             table.wrong("stage", "must be a list of tables: write [[stage]]")
-        where = f"{shown(path)}, stage {number}"
+        where = f"{inside(path)}, stage {number}"
         stages.append(_stage(Table(entry, where), folder, number, modules, stages, everywhere))
     assignment = Assignment(
         name=folder.name,
@@ -105,7 +99,7 @@ def _stage(
     table.where += f" ({name})"
     if any(stage.name == name for stage in earlier):
         table.wrong("name", "is that of an earlier stage too")
-    title, notebook = table.take("title", str), table.take("notebook", str)
+    title, notebook = table.take("title", str), table.take("notebook", str, f"{number}_{name}.ipynb")
     _notebook(table, "notebook", notebook, (stage.notebook for stage in earlier))
     writes = table.names("writes")
     for written in writes:
@@ -123,7 +117,7 @@ def _stage(
     calls = table.names("calls", list(builds_on))
     if strange := set(calls) - set(builds_on):
         table.wrong("calls", f"names {min(strange)}, which builds_on does not")
-    tests = table.take("tests", str)
+    tests = table.take("tests", str, f"test_{name}")
     points, parts = _points(Table(table.take("points", dict), f"{table.where}, points"), earlier)
     if not writes or not points:
         table.wrong("points" if writes else "writes", "must not be empty")
@@ -243,6 +237,6 @@ def _tests(table: Table, folder: Path, module: str, points: dict[str, float]) ->
 def _checkpoints(table: Table) -> tuple[str, ...]:
     names = table.names("checkpoint", [], single=True)
     for name in names:
-        if CHECKPOINTS.is_dir() and not (CHECKPOINTS / name).is_dir():
+        if checkpoints().is_dir() and not (checkpoints() / name).is_dir():
             table.wrong("checkpoint", f"names {name}, but there is no folder checkpoints/{name}")
     return names

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from course.errors import UserError
@@ -10,6 +11,7 @@ KINDS = {
     bool: "true or false",
     int: "a whole number",
     float: "a number",
+    Decimal: "a number",
     str: "a text",
     list: "a list",
     dict: "a table",
@@ -32,21 +34,26 @@ class Table:
         """Raise an error about a key."""
         raise UserError(f"{self.where}: {key} {what}")
 
-    def take(self, key: str, kind: type, default: Any = None) -> Any:
+    def take(self, key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
         """Return the value of a key, which is required if there is no default.
+
+        Args:
+            kind: its type, or several that are allowed.
 
         Raises:
             UserError: if it is missing, or of the wrong type.
         """
         self._known.append(key)
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        wanted = " or ".join(KINDS[each] for each in kinds if each is not int or Decimal not in kinds)
         if key not in self._entries:
             if default is None:
-                raise UserError(f"{self.where}: the key {key} is missing; it should be {KINDS[kind]}")
+                raise UserError(f"{self.where}: the key {key} is missing; it should be {wanted}")
             return default
         value: Any = self._entries.pop(key)
-        if type(value) is not kind:
-            self.wrong(key, f"must be {KINDS[kind]}, not {KINDS.get(type(value), 'a date')}")
-        if kind is str and default is None and not str(value).strip():
+        if type(value) not in kinds:
+            self.wrong(key, f"must be {wanted}, not {KINDS.get(type(value), 'a date')}")
+        if type(value) is str and default is None and not value.strip():
             self.wrong(key, "is empty")
         return value
 
@@ -68,6 +75,14 @@ class Table:
             if values.count(value) > 1:
                 self.wrong(key, f"names {value} twice")
         return tuple(values)
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """Return all remaining keys, whose values must be tables.
+
+        Raises:
+            UserError: if one is anything else.
+        """
+        return {key: self.take(key, dict) for key in list(self._entries)}
 
     def rest(self) -> dict[str, Any]:
         """Return all remaining keys with their values, for a table whose keys are names."""

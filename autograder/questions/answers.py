@@ -26,6 +26,7 @@ from course.errors import UserError
 POINTS, PAGE = "questions.csv", "questions.html"
 COLUMNS = ("student", "question", "answer")
 CENT = Decimal("0.01")
+MOST_POINTS = 1_000_000
 FEW = 0.5  # of the questions right: a student with less, who passes the tests, is listed
 
 
@@ -51,8 +52,8 @@ def mark(answers: Path, key: Path, graded: Path, points: float) -> int:
     """
     if not (graded / "batch.json").is_file():
         raise UserError(f"{graded} holds no results of batch: name the folder that batch has written")
-    if not points > 0:
-        raise UserError(f"--points must be more than 0, not {points:g}")
+    if not 0 < points <= MOST_POINTS:
+        raise UserError(f"--points must be more than 0 and at most {MOST_POINTS:,}, not {points:g}")
     marked = marks(read_answers(answers), read_key(key))
     rows = [["student", "right", "of", "points", "full"]]
     for one in marked:
@@ -94,7 +95,7 @@ def read_answers(path: Path) -> dict[tuple[str, int], str]:
         student, number, answer = (sheet.cell(row, at[name]).strip() for name in COLUMNS)
         if not student and not number:
             continue
-        if not number.isdigit() or answer.upper() not in ("", *LETTERS):
+        if not number.isdecimal() or answer.upper() not in ("", *LETTERS):
             raise UserError(f"{path}, row {row + 1}: a question is a number and an answer one of {', '.join(LETTERS)}")
         if (student, int(number)) in found:
             raise UserError(f"{path}, row {row + 1}: {student} has answered question {number} before")

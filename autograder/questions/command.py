@@ -17,10 +17,15 @@ from autograder.questions.kinds import KINDS
 from autograder.questions.outputs import write_all
 from autograder.questions.question import LETTERS
 from autograder.reports.console import clean
+from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import make_workers
-from autograder.submissions.find_submissions import Found, take_in
+from autograder.submissions.find_submissions import Found, names_of, take_in
 from autograder.submissions.which_assignment import assignment_of_class
 from course.errors import UserError, run_command
+
+FAULT = 3  # exit status, as of `batch`
+SECONDS = 120.0  # for all calls of a student's code
+FAILED = "no questions, since the program itself failed on this code"
 
 
 def parser(mark: bool) -> argparse.ArgumentParser:
@@ -65,14 +70,18 @@ def run(args: argparse.Namespace) -> int:
     stage, seed = chosen.stage(args.stage), secrets.randbits(31) if args.seed is None else args.seed
     workers = make_workers(confined=not args.unconfined)
     try:
-        calls, found = calls_of(stage, chosen, workers), take_in(args.submissions, [chosen]).found
+        calls, intake = calls_of(stage, chosen, workers), take_in(args.submissions, [chosen])
 
-        def one(found: Found) -> Paper:
-            made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds)
+        def paper_of(found: Found) -> Paper:
+            try:
+                made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds, Clock(SECONDS))
+            except Exception as error:  # one student's code must not cost the others their questions
+                trouble = f"{FAILED} ({type(error).__name__})"
+                made = Paper(found.student, stage.name, 0, len(stage.points), trouble=trouble)
             return replace(made, file=found.safe_name)
 
         with ThreadPoolExecutor(args.jobs) as pool:
-            papers = list(pool.map(one, found))
+            papers = list(pool.map(paper_of, intake.found))
     finally:
         workers.close()
     if args.out:
@@ -84,7 +93,9 @@ def run(args: argparse.Namespace) -> int:
     for one_paper in papers:
         if one_paper.trouble:
             print(clean(f"{one_paper.student}: {one_paper.trouble}"))
-    return 0
+    if intake.unclaimed:
+        print(f"left out {names_of(intake.unclaimed)} that no student has")
+    return FAULT if any(one.trouble.startswith(FAILED) for one in papers) else 0
 
 
 def lines_of(one: Paper) -> list[str]:

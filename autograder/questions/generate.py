@@ -16,6 +16,7 @@ from autograder.questions.question import LETTERS, Question
 from autograder.questions.runs import Bench
 from autograder.sandbox.call_replay import CallReplay
 from autograder.sandbox.remote_modules import Student
+from autograder.sandbox.time_budget import Clock
 from autograder.sandbox.worker_processes import Workers
 from autograder.submissions.read_submission import Submission
 from autograder.submissions.stage_with_standins import code_of_all, code_of_stage, with_standins
@@ -51,28 +52,30 @@ def paper(
     seed: int,
     calls: StageCalls | None,
     kinds: Sequence[str] = tuple(KINDS),
+    clock: Clock | None = None,
 ) -> Paper:
     """The questions of one student about a stage, from easy to hard.
 
     Args:
         seed: the same seed gives the same questions for the same program.
         calls: those of the stage, if `calls_of` knows them.
+        clock: limits the time of all calls together.
     """
     nothing = Paper(submission.name, stage.name, 0, len(stage.points))
     sources = {module: submission.sources.get(module, "") for module in stage.modules}
     if missing := [module for module in stage.modules if module not in submission.sources]:
         return replace(nothing, trouble=f"{missing[0]}.py is missing or cannot be read")
-    program = Program(sources, _handed_out(assignment, stage.modules), stage.writes)
     try:
+        program = Program(sources, _handed_out(assignment, stage.modules), stage.writes)
         texts = "\n".join(sources.values())
         harmful = not workers.confined and not harmless(texts, submission.sources)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return replace(nothing, trouble="the code cannot be parsed")
     if harmful:
         return replace(nothing, trouble="the code may touch files, so it is not changed here")
     # The student's own modules for all stages, if they work together; else stand-ins for the other stages.
     for code in (code_of_all(submission, assignment), code_of_stage(submission, stage, assignment, {})):
-        student = Student(workers, code)
+        student = Student(workers, code, clock=clock)
         passed, recipes = _visible_tests(student, stage)
         if len(passed) == len(stage.points):
             break

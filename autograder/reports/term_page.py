@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from autograder.reports.html_pages import render
 
@@ -53,7 +54,11 @@ def rows_of(assignments: Sequence[Assessed]) -> list[Row]:
     return [Row(name, tuple(assessed.points.get(name) for assessed in assignments)) for name in names]
 
 
-def term_html(assignments: Sequence[Assessed]) -> str:
-    """The page. Write it as UTF-8."""
-    full = sum(one.full for one in assignments)
-    return render("term.html", script="class.js", assignments=assignments, students=rows_of(assignments), full=full)
+def term_html(assignments: Sequence[Assessed], finals: Sequence[Any] = ()) -> str:
+    """The page. Write it as UTF-8.
+
+    Args:
+        finals: the final grades (gradebooks.final_grades).
+    """
+    facts: dict[str, Any] = {"assignments": assignments, "students": rows_of(assignments), "finals": finals}
+    return render("term.html", script="class.js", full=sum(one.full for one in assignments), **facts)

@@ -20,6 +20,7 @@ from autograder.sandbox.limits import KEPT_OUTPUT, LAST_WORDS_SECONDS, WAITING
 from autograder.sandbox.wire import PROCESS_ID as ID
 from autograder.sandbox.wire import FrameError, read_frame
 from course.errors import UserError
+from course.location import ENGINE, VARIABLE, course_folder
 
 # Slow imports, and the words in a source text that need them. torch and others import parts of themselves when a
 # function is called, and a confined worker cannot. `tests/sandbox/test_confine_names.py` has the full list.
@@ -46,7 +47,7 @@ def python_command(call: str) -> list[str]:
 
     The current folder and the script's folder are left out: a torch.py there must not be imported.
     """
-    package_root = str(Path(__file__).absolute().parent.parent.parent)
+    package_root = str(ENGINE)
     left_out = {os.getcwd(), os.path.dirname(os.path.abspath(sys.argv[0])), package_root}
     left_out -= {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}  # where a kernel's launcher is
     path = [entry for entry in sys.path if os.path.isabs(entry) and entry not in left_out]
@@ -63,6 +64,8 @@ def clean_environment() -> dict[str, str]:
     malloc = {"hugetlb": 1, "mmap_threshold": 2**30, "trim_threshold": 2**30, "top_pad": 2**26}
     memory = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}={value}" for name, value in malloc.items())}
     threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    with contextlib.suppress(UserError):  # `doctor` starts workers outside a course
+        environment[VARIABLE] = str(course_folder())  # they read its trained models, before any submission is there
     return {**environment, **memory, **threads, "CUDA_VISIBLE_DEVICES": "-1"}
 
 

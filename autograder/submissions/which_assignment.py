@@ -61,6 +61,8 @@ def assignment_of_class(name: str | None, place: Path) -> tuple[Assignment, list
         return assignment(name), []
     if named := _named(place):
         return named, []
+    if not assignments():
+        return first_assignment(), []
     candidates = {student: fitting for student, names in _by_student(place).items() if (fitting := _fitting(names))}
     if not candidates:
         return first_assignment(), []

@@ -27,11 +27,14 @@ def prepare_torch() -> None:
         unconfined_refusals,
     )
     from autograder.worker.tracing import line_values, tracer  # noqa: F401
-    from course.config import CHECKPOINTS, WEIGHTS
+    from course.config import WEIGHTS
+    from course.errors import UserError
+    from course.location import checkpoints
 
-    for file in CHECKPOINTS.glob(f"*/{WEIGHTS}"):
-        with contextlib.suppress(Exception):  # the grader reads the file too, and reports errors in it
-            STORED[file.parent.name] = load_file(file)
+    with contextlib.suppress(UserError):  # outside a course
+        for file in checkpoints().glob(f"*/{WEIGHTS}"):
+            with contextlib.suppress(Exception):  # the grader reads the file too, and reports errors in it
+                STORED[file.parent.name] = load_file(file)
 
     torch.set_num_threads(1)
     # Compiling takes longer than grading and needs files; the plain function returns the same.

@@ -10,13 +10,15 @@ from course.figures.architecture import architecture
 from course.figures.attention_drawings import ATTENTION
 from course.figures.drawing import Drawing
 from course.figures.notebook_drawings import ALL
-from course.modules import ROOT
+from course.location import course_folder
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m course.figures", description=__doc__)
-    parser.add_argument("--out", type=Path, default=ROOT / "img", help="folder to write into (%(default)s)")
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder for the drawing of the architecture")
+    parser.add_argument("--out", type=Path, default=course_folder() / "img", help="folder to write into (%(default)s)")
+    parser.add_argument(
+        "--docs", type=Path, default=course_folder() / "docs", help="folder for the drawing of the architecture"
+    )
     args = parser.parse_args(arguments)
     write(args.out, ALL | ATTENTION)
     write(args.docs, {"architecture": architecture})

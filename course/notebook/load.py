@@ -11,8 +11,8 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from autograder.manifest import Assignment, assignments
-from course.config import CHECKPOINTS
 from course.errors import UserError
+from course.location import checkpoints
 from course.modules import MODULE_NAMES, NOTHING, Replaced, describe, load_module, load_modules, place_of
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def trained(own: bool = False, folder: str | Path = ".", checkpoint: str = "de-e
     """
     from course.kinds import kind_of_checkpoint
 
-    place = CHECKPOINTS / checkpoint
+    place = checkpoints() / checkpoint
     kind = kind_of_checkpoint(place)
     if not own:
         return kind.load(place, kind.load_modules(kind.standins))

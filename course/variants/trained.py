@@ -7,14 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from course.checkpoint import fill, load_weights
-from course.config import CHECKPOINTS, CONFIG, WEIGHTS
+from course.config import CONFIG, WEIGHTS
 from course.errors import UserError
-from course.modules import ROOT, load_modules
+from course.location import checkpoints
+from course.modules import load_modules, reference_or_own, standins_of
 from course.text import Tokenizer
 
 MODULES = ("layers", "heads", "language_model", "generate", "tagger", "vit", "training", "modern")
 TOKENIZER = "tokenizer.model"
-STANDINS = ROOT / "autograder" / "assignments" / "variants" / "standins"  # the models on torch's own functions
 MODEL = "model"  # the configuration entry with the class, "module.Class"
 
 
@@ -29,15 +29,12 @@ class TrainedModel:
 
 def load_variants(folder: Path | None = None) -> SimpleNamespace:
     """Import the eight modules: from a folder; by default the reference, if it exists, else the students' modules."""
-    if folder is None:
-        reference = ROOT / "solutions" / "variants"
-        folder = reference if reference.is_dir() else ROOT / "notebooks" / "variants"
-    return load_modules(folder, MODULES)
+    return load_modules(folder or reference_or_own("variants"), MODULES)
 
 
 def load_standins() -> SimpleNamespace:
     """Import the stand-ins: ready-made models for cells that run before anything is written."""
-    return load_modules(STANDINS, MODULES)
+    return load_modules(standins_of("variants"), MODULES)
 
 
 def build(model_class: str, sizes: dict[str, Any], modules: SimpleNamespace) -> Any:
@@ -66,7 +63,7 @@ def load_trained(name: str | Path, modules: SimpleNamespace | None = None) -> Tr
     Raises:
         UserError: if a file is missing or damaged, or names or shapes of the weights do not fit the modules.
     """
-    folder = CHECKPOINTS / name
+    folder = checkpoints() / name
     try:
         sizes = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         model_class = sizes.pop(MODEL)

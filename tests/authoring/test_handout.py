@@ -24,6 +24,7 @@ from autograder.authoring.packing.handout import contents
 from autograder.diagnosis.mistakes import all_mistakes
 from autograder.manifest import assignment
 from course.errors import UserError
+from course.location import VARIABLE
 from tests.support.secrets_in_files import RELEASE, SOLUTIONS, leaks, secrets, solution_lines
 
 if sys.version_info >= (3, 11):
@@ -167,8 +168,8 @@ def test_the_archive_of_another_assignment_is_not_overwritten(archive, capsys, m
     assert main(["handout", str(archive), "--assignment", "variants"]) == 2
     error = capsys.readouterr().err
     assert error == f"error: {archive} holds {TOP}, another handout: choose another name, or leave the name out\n"
-    monkeypatch.setattr(handout, "ROOT", tmp_path)
-    monkeypatch.setattr(handout, "contents", lambda root, chosen, github: {"README.md": b"x"})
+    monkeypatch.setattr(handout, "course_folder", lambda: tmp_path)
+    monkeypatch.setattr(handout, "contents", lambda chosen, github: {"README.md": b"x"})
     assert main(["handout", "--assignment", "variants"]) == 0
     assert main(["handout"]) == 0
     assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [
@@ -182,7 +183,7 @@ def test_each_handout_speaks_of_its_own_assignment(shipped):
     for name in ("README.md", "docs/student-guide.md", "Makefile"):
         assert not re.search(left, shipped[name].decode()), name
     other = assignment("variants")
-    files = contents(ROOT, [other])
+    files = contents([other])
     assert not any(name.startswith(("checkpoints/de-en", "notebooks/transformer")) for name in files)
     for name in ("README.md", "docs/student-guide.md", "Makefile"):
         text = files[name].decode()
@@ -290,53 +291,66 @@ def test_notebooks_find_their_pictures(shipped):
 
 
 @pytest.fixture
-def project(tmp_path) -> Path:
-    """A copy of the project, as far as students get it."""
-    wanted = ["autograder", "course", "docs", "img", "notebooks", "solutions", "checkpoints"]
+def project(tmp_path, monkeypatch) -> Path:
+    """A copy of the course, without the engine."""
+    wanted = ["autograder/assignments", "docs", "img", "notebooks", "solutions", "checkpoints"]
     for folder in wanted:
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("grade.py", "constraints.txt", "environment.yml", "LICENSE", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    shutil.copy(ROOT / "course.toml", tmp_path)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     return tmp_path
 
 
 def test_what_is_not_as_released_is_refused(project, shipped):
-    before = contents(project, [ASSIGNMENT])
+    before = contents([ASSIGNMENT])
     assert before.keys() == shipped.keys()
     released = project / "notebooks" / ASSIGNMENT.name
     (released / "draft.py").write_text("# mine", encoding="utf-8")
     (released / ".ipynb_checkpoints").mkdir()
     shutil.copy(SOLUTIONS / "pe.py", released / ".ipynb_checkpoints")
-    (project / "autograder" / "authoring" / "new.py").write_text("", encoding="utf-8")
     other = project / "autograder" / "assignments" / "other"
     other.mkdir()
     shutil.copy(ASSIGNMENT.folder / "assignment.toml", other)
-    assert contents(project, [ASSIGNMENT]) == before
+    assert contents([ASSIGNMENT]) == before
 
     notebook = json.loads((released / "2_pe.ipynb").read_text(encoding="utf-8"))
     code = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
     code["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["110"]}]
     (released / "2_pe.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     shutil.copy(SOLUTIONS / "pe.py", released)
-    with pytest.raises(UserError, match=r"^pe\.py, 2_pe\.ipynb in notebooks/.* differ .* run make release"):
-        contents(project, [ASSIGNMENT])
+    with pytest.raises(UserError, match=r"^pe\.py, 2_pe\.ipynb in notebooks/.* differ .* build first"):
+        contents([ASSIGNMENT])
     for name in ("pe.py", "2_pe.ipynb"):
         shutil.copy(RELEASE / name, released)
 
     line = max((line for line in solution_lines() if '"' not in line), key=len)
-    (project / "course" / "help.py").write_text(f"# {line}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=f"course/help.py: {re.escape(line)}"):
-        contents(project, [ASSIGNMENT])
+    (project / "docs" / "glossary.md").write_text(f"# {line}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=f"docs/glossary.md: {re.escape(line)}"):
+        contents([ASSIGNMENT])
+
+
+def test_files_of_the_course_toml_are_shipped_unless_they_are_secret(project):
+    def with_files(pattern: str) -> set[str]:
+        text = (ROOT / "course.toml").read_text(encoding="utf-8")
+        (project / "course.toml").write_text(f"{text}\n[handout]\nfiles = ['{pattern}']\n", encoding="utf-8")
+        return {*contents([ASSIGNMENT])}
+
+    (project / "graded").mkdir()
+    (project / "graded" / "grades.csv").touch()
+    assert "docs/training.md" in with_files("docs/training.md")
+    for secret in ("solutions/*/pe.py", "autograder/assignments/*/hidden/*.py", "graded/*", "*.toml"):
+        with pytest.raises(UserError, match=r"handout: files names .*, which students must not get"):
+            with_files(secret)
 
 
 def test_an_incomplete_project_is_refused(project):
-    shutil.rmtree(project / "img")
-    with pytest.raises(UserError, match=r"there is no img/\*\.svg"):
-        contents(project, [ASSIGNMENT])
-    shutil.copytree(ROOT / "img", project / "img")
+    (project / "notebooks" / ASSIGNMENT.name / "2_pe.ipynb").rename(project / "kept")
+    with pytest.raises(UserError, match=r"there is no notebooks/.*/2_pe\.ipynb"):
+        contents([ASSIGNMENT])
+    (project / "kept").rename(project / "notebooks" / ASSIGNMENT.name / "2_pe.ipynb")
     shutil.rmtree(project / "solutions")
     with pytest.raises(UserError, match="there is no folder"):
-        contents(project, [ASSIGNMENT])
+        contents([ASSIGNMENT])
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
@@ -349,6 +363,6 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
 
 @pytest.mark.parametrize("name", ["README.md", "docs/student-guide.md"])
 def test_commands_of_another_assignment_stay_below_each_other(name):
-    text = contents(ROOT, [assignment("variants")])[name].decode()
+    text = contents([assignment("variants")])[name].decode()
     shown = re.findall(r"^( *python grade\.py(?! --zip).* )# ", text, re.MULTILINE)
     assert [len(line) for line in shown] == [len(shown[0])] * len(shown)

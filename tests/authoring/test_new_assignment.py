@@ -2,50 +2,46 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from autograder.__main__ import main
 from autograder.authoring.audit import cross_stage_mistakes
 from autograder.authoring.audit.check import sample
 from autograder.authoring.audit.command import main as audit
 from autograder.authoring.audit.registry import CHECKS
 from autograder.authoring.audit.subject import Subject
+from autograder.authoring.build import changes
+from autograder.authoring.init import main as init
 from autograder.authoring.new import check_name
+from autograder.authoring.packing.handout import contents
+from autograder.authoring.stored_tensors import remove_stale
 from autograder.diagnosis.mistakes import Mistake
-from autograder.manifest import assignment
+from autograder.manifest import DRAFTED, _found_in, assignment, assignments, work_on
 from course.errors import UserError
+from course.location import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
-TOY = "autograder/assignments/toy"
-# What the kit does not need: the other assignments, with their checkpoints.
-LEFT_OUT = (
-    "checkpoints",
-    "autograder/assignments",
-    "solutions",
-    "notebooks",
-    "tests",
-    ".git",
-    ".venv",
-    "build",
-    "runs",
-)
+TOY = "assignments/toy"
 
 
 @dataclass(frozen=True)
 class Project:
-    """A copy of the project without any assignment."""
+    """A course folder."""
 
     folder: Path
 
     def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Run Python in the copy."""
+        """Run Python in the course, with the engine of this repository."""
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        environment |= {"JUPYTER_NO_CONFIG": "1", "PYTHONPATH": str(self.folder), "COLUMNS": "120"}
+        environment |= {"JUPYTER_NO_CONFIG": "1", "PYTHONPATH": str(ROOT), "COLUMNS": "120"}
         command = [sys.executable, *arguments]
         return subprocess.run(
             command, cwd=self.folder, env=environment, input=stdin, capture_output=True, encoding="utf-8", timeout=1800
@@ -65,26 +61,18 @@ class Project:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Project:
-    """A project in which `new toy` has run."""
-    copy = Project(tmp_path_factory.mktemp("kit") / "project")
-
-    def ignore(folder: str, names: list[str]) -> set[str]:
-        place = Path(folder).relative_to(ROOT)
-        return {name for name in names if (place / name).as_posix() in LEFT_OUT or name.startswith((".", "__pycache"))}
-
-    shutil.copytree(ROOT, copy.folder, ignore=ignore)
-    package = copy.folder / "autograder" / "assignments"
-    package.mkdir()
-    shutil.copy(ROOT / "autograder" / "assignments" / "__init__.py", package)
-    before = copy.files()
-    assert "It works as it is" in copy.autograder("new", "toy")
-    after = copy.files()
+    """A course of its own, outside of this repository, in which `new toy` has run."""
+    course = Project(tmp_path_factory.mktemp("kit") / "course")
+    assert init([str(course.folder)]) == 0
+    before = course.files()
+    assert "It works as it is" in course.autograder("new", "toy")
+    after = course.files()
     assert {name: after[name] for name in before} == before
     assert {name.rpartition("/")[0].replace(TOY, "") for name in after.keys() - before.keys()} == {
         *("", "/visible", "/hidden", "/standins", "/mistakes", "/formulations", "/expected"),
         *("solutions/toy", "notebooks/toy"),
     }
-    return copy
+    return course
 
 
 def test_a_new_assignment_can_be_graded(project):
@@ -93,6 +81,31 @@ def test_a_new_assignment_can_be_graded(project):
         assert f"Total: {points} of 10 points" in done.stdout, done.stderr
         assert done.returncode == (0 if points else 4)
     assert "10 of 10" in project.run("grade.py", "--submission", "solutions/toy", "--hidden", "--unconfined").stdout
+
+
+def test_its_handout_has_what_it_needs_and_nothing_else(project):
+    project.autograder("handout", "handout.zip")
+    with zipfile.ZipFile(project.folder / "handout.zip") as packed:
+        names = {name.removeprefix("toy-student/") for name in packed.namelist()}
+        config = packed.read("toy-student/course.toml").decode()
+        texts = [packed.read(f"toy-student/{name}").decode() for name in ("README.md", "docs/student-guide.md")]
+    (project.folder / "handout.zip").unlink()
+    assert {name for name in names if name.startswith(("assignments/", "notebooks/"))} == {
+        *(
+            f"{TOY}/{name}"
+            for name in ("__init__.py", "assignment.toml", "visible/__init__.py", "visible/test_norm.py")
+        ),
+        *(f"{TOY}/{name}" for name in ("standins/__init__.py", "standins/toy.py", "expected/mistakes.json")),
+        *(f"{TOY}/expected/norm.safetensors", "notebooks/toy/0_start.ipynb", "notebooks/toy/1_norm.ipynb"),
+        "notebooks/toy/toy.py",
+    }
+    unwanted = ("checkpoints/", "img/", "course/data/", "course/figures/", "course/variants/", "solutions/")
+    assert not [name for name in names if name.startswith(unwanted)]
+    assert {name for name in names if name.startswith("docs/")} == {"docs/student-guide.md"}
+    for text in texts:
+        assert not re.search(r"<!--|\bmha\b|notebooks/transformer|course\.translate|glossary", text)
+        assert "grade.py --watch norm" in text
+    assert config.splitlines()[1:] == ["[folders]", 'assignments = "assignments"']
 
 
 def test_everything_holds_of_a_new_assignment(project):
@@ -120,7 +133,7 @@ BROKEN = {
     "no notebook": (
         "manifest",
         "the assignment",
-        [(f"{TOY}/assignment.toml", "1_norm", "1_other")],
+        [(f"{TOY}/assignment.toml", 'title = "Layer norm"', 'title = "Layer norm"\nnotebook = "1_other.ipynb"')],
         "no 1_other.ipynb",
     ),
     "code in a hint": (
@@ -311,6 +324,53 @@ def test_every_check_was_seen_to_fail():
 
 
 # The commands
+
+
+def test_a_draft_is_found_by_its_authors_only(project, tmp_path, monkeypatch):
+    copy = tmp_path / "course"
+    shutil.copytree(project.folder, copy)
+    monkeypatch.setenv(VARIABLE, str(copy))
+    assert [*assignments()] == ["toy"]
+    (copy / TOY / "assignment.toml").rename(copy / TOY / "assignment.draft.toml")
+    _found_in.cache_clear()
+    assert not assignments()
+    with pytest.raises(UserError, match=r"toy is a draft: .* rename assignment\.draft\.toml"):
+        assignment("toy")
+    monkeypatch.setenv(DRAFTED, "")
+    work_on("other")
+    with pytest.raises(UserError, match="is a draft"):
+        assignment("toy")
+    work_on("toy")
+    assert assignment("toy").max_points == 10
+    assert "assignments/toy/assignment.draft.toml" in contents([assignment("toy")])
+
+
+def test_a_build_says_what_has_changed():
+    before, after = {"same": "1", "old": "1", "text": "1"}, {"same": "1", "text": "2", "fresh": "1"}
+    assert changes(before, after) == ["  new      fresh", "  removed  old", "  changed  text"]
+
+
+def test_tensors_of_stages_that_are_no_more_are_removed(tmp_path):
+    for name in ("norm.safetensors", "norm.steps.safetensors", "old.safetensors", "old.steps.safetensors", "a.json"):
+        (tmp_path / name).touch()
+    assert remove_stale(tmp_path, {"norm"}) == ["old.safetensors", "old.steps.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("a.json", "norm.safetensors", "norm.steps.safetensors"),
+    ]
+
+
+def test_outside_of_a_course_new_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("course.location.ENGINE", tmp_path / "site-packages")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, "")
+    assert main(["new", "toy"]) == 2
+    assert "is not in a course" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_init_replaces_nothing(project, capsys):
+    assert main(["init", str(project.folder)]) == 2
+    assert "take a new or an empty folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def generated(tmp_path_factory):
 
 
 def run_release(monkeypatch: pytest.MonkeyPatch, course: Path, *arguments: str) -> int:
-    monkeypatch.setattr(release, "ROOT", course)
+    monkeypatch.setattr(release, "course_folder", lambda: course)
     monkeypatch.setattr(sys, "argv", ["release", *arguments])
     return release.main()
 

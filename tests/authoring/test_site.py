@@ -106,8 +106,8 @@ def test_outputs_are_kept_until_something_changes(monkeypatch: pytest.MonkeyPatc
     before = digest_of(one)
     assert digest_of(one) == before
 
-    def changed(root, chosen):
-        return contents(root, chosen) | {"course/new.py": b""}
+    def changed(chosen):
+        return contents(chosen) | {"course/new.py": b""}
 
     monkeypatch.setattr("autograder.authoring.site.run_notebooks.contents", changed)
     assert digest_of(one) != before

@@ -1,7 +1,7 @@
 """The picture of a verdict in the README is what the grader says today."""
 
 from autograder.authoring.verdict_picture import pictures
-from autograder.manifest import ROOT
+from course.location import ENGINE as ROOT
 
 
 def test_the_committed_pictures_are_current():

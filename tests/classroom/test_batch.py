@@ -278,6 +278,7 @@ def test_a_fault_of_the_grader_is_listed_and_graded_again(tmp_path):
     ignore = shutil.ignore_patterns("__pycache__")
     for folder in ("autograder", "course", "checkpoints", "solutions"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignore)
+    shutil.copy(ROOT / "course.toml", copy)
     stored = copy / ASSIGNMENT.expected.relative_to(ROOT) / "pe.safetensors"
     whole = stored.read_bytes()
     stored.write_bytes(whole[:100])

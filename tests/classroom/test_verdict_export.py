@@ -8,8 +8,9 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.grading.results import to_json
-from autograder.manifest import ROOT, assignment
+from autograder.manifest import assignment
 from autograder.reports.verdict import as_text, fault_report, verdict
+from course.location import ENGINE as ROOT
 from tests.support.pages import make_report, make_test
 
 ASSIGNMENT = assignment("transformer")

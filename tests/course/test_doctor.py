@@ -11,6 +11,7 @@ import pytest
 from autograder.grading.check_machine import Finding
 from course import doctor
 from course.checkpoint import DEFAULT
+from course.location import VARIABLE, inside
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -127,12 +128,13 @@ def test_a_module_that_is_gone_is_missed(tmp_path, monkeypatch):
 
 
 def test_git_is_advised_only_where_there_is_git(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    (tmp_path / "course.toml").touch()
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     assert "git" not in doctor.again(tmp_path / "checkpoints")
     (tmp_path / ".git").mkdir()
     assert doctor.again(tmp_path / "checkpoints") == "git checkout -- checkpoints"
 
 
 def test_paths_in_the_course_are_said_without_its_folder():
-    assert doctor.inside(ROOT / "notebooks" / "transformer") == "notebooks/transformer"
-    assert doctor.inside(ROOT.parent) == str(ROOT.parent)
+    assert inside(ROOT / "notebooks" / "transformer") == "notebooks/transformer"
+    assert inside(ROOT.parent) == str(ROOT.parent)

@@ -13,7 +13,7 @@ from course.config import BOS, EOS
 from course.data import DATA
 from course.data.select_pairs import NAME, PAIRS, select
 from course.errors import UserError
-from course.modules import STANDINS, load_modules
+from course.modules import load_modules, standins_of
 from course.training.ablation import (
     ABLATIONS,
     without_causal_mask,
@@ -38,6 +38,7 @@ from course.translation.corpora import read_pairs
 
 SETTINGS = TrainConfig(epochs=1, batch_tokens=60, peak_rate=1e-3, warmup_steps=5, label_smoothing=0.0)
 PAIRS_TO_LEARN = reversal_pairs(150, seed=1, longest=4)
+STANDINS = standins_of("transformer")
 MODULES = pytest.mark.parametrize("modules", [None, STANDINS], ids=["reference", "stand-ins"])
 
 

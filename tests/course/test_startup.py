@@ -12,7 +12,7 @@ from autograder.sandbox import worker_processes
 from autograder.submissions.read_submission import Submission
 from course import startup
 from course.dependencies import requirements
-from course.modules import ROOT
+from course.location import ENGINE as ROOT
 from tests.support.batches import ASSIGNMENT
 
 COMMANDS = {

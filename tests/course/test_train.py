@@ -16,7 +16,8 @@ from torch import nn
 from course.checkpoint import DEFAULT, build_model, load_checkpoint, load_weights
 from course.config import CONFIG, SOURCE_TOKENIZER, TARGET_TOKENIZER, WEIGHTS, ModelConfig
 from course.errors import UserError
-from course.modules import MODULE_NAMES, ROOT, load_modules
+from course.location import ENGINE as ROOT
+from course.modules import MODULE_NAMES, load_modules
 from course.text import pad
 from course.train import main
 from course.training import loop

@@ -53,7 +53,7 @@ def test_own_work_stays(student, tmp_path, monkeypatch, capsys):
     for name, data in own.items():
         (student / name).write_bytes(data)
     handout = packed(SECOND, tmp_path / "second.zip")
-    monkeypatch.setattr(update, "ROOT", student)
+    monkeypatch.setattr(update, "course_folder", lambda: student)
     monkeypatch.setattr(update.update, "__defaults__", (student,))
     assert update.main([str(handout)]) == 0
     said = capsys.readouterr().out

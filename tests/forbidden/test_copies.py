@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.authoring.formulations import PROGRAMS, correct_submissions
+from autograder.authoring.formulations import correct_submissions, programs_of
 from autograder.grading.forbidden_parts import check_submission
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import Submission, read_submission
@@ -47,7 +47,7 @@ def test_decoding_of_the_course_as_an_answer_is_noted(workers):
 
 
 def test_correct_programs_are_no_copies(workers):
-    names = [folder.name for folder in (PROGRAMS / ASSIGNMENT.name).rglob("*") if folder.is_dir()]
+    names = [folder.name for folder in programs_of(ASSIGNMENT).rglob("*") if folder.is_dir()]
     correct = correct_submissions(ASSIGNMENT)
     programs = {name: correct[name] for name in names if name in correct}
     assert len(programs) > 40

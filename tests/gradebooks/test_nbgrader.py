@@ -314,6 +314,7 @@ def test_a_failure_of_the_grader_is_no_result(tmp_path):
     project = tmp_path / "project"
     for folder in ("autograder", "course", "checkpoints", "solutions"):
         shutil.copytree(ROOT / folder, project / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "course.toml", project)
     stored = project / "autograder" / "assignments" / NAME / "expected" / "pe.safetensors"
     whole = stored.read_bytes()
     (tmp_path / "course").mkdir()

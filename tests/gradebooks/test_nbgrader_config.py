@@ -23,8 +23,9 @@ ASSIGNMENT = assignment("transformer")
 
 @pytest.fixture(scope="module")
 def config() -> Iterator[Config]:
-    with pytest.MonkeyPatch.context() as patch:  # the file changes both
+    with pytest.MonkeyPatch.context() as patch:  # the file changes all of them
         patch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+        patch.setenv("AUTOGRADER_COURSE", "")
         patch.syspath_prepend(str(ROOT))
         yield PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
 

@@ -123,7 +123,8 @@ def test_a_fault_of_the_grader_is_not_the_students(tmp_path):
         shutil.copytree(ROOT / folder, copy / folder)
     stored = copy / "autograder" / "assignments" / "transformer" / "expected" / "pe.safetensors"
     stored.write_bytes(stored.read_bytes()[:100])
-    (copy / "grade.py").write_bytes((ROOT / "grade.py").read_bytes())
+    for name in ("grade.py", "course.toml"):
+        (copy / name).write_bytes((ROOT / name).read_bytes())
     command = [sys.executable, str(copy / "grade.py"), "pe", "--submission", str(SOLUTION)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
     assert done.returncode == 3

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -17,12 +18,21 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from autograder.authoring.init import OWN
+from autograder.sandbox.confine import unsupported
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
+# What a wheel leaves out: the content of this course.
+THIS_COURSE = (
+    "autograder/assignments/",
+    *(f"course/{name}/" for name in ("data", "figures", "training", "translation", "variants")),
+)
+UNCONFINED = ["--unconfined"] if unsupported() else []
 PYTHONS = ("3.10.0", "3.11.0", "3.12.0", "3.13.0", "3.14.0")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
@@ -160,7 +170,56 @@ def test_every_file_of_the_packages_is_installed(monkeypatch):
         for path in (ROOT / name).rglob("*")
         if path.is_file()
     }
-    assert {file for file in files if "__pycache__" not in file.parts} == installed
+    files = {file for file in files if "__pycache__" not in file.parts}
+    ours = {file for file in files if file.as_posix().startswith(THIS_COURSE)} - {Path(THIS_COURSE[0], "__init__.py")}
+    assert len(ours) > 100
+    assert installed == files - ours
+    beside = {name for _, names in distribution.data_files for name in names}
+    assert {"pyproject.toml", "LICENSE", "environment.yml", *OWN, "docs/student-guide.md"} <= beside
+    assert all((ROOT / name).is_file() for name in beside)
+
+
+@pytest.mark.slow
+def test_a_wheel_makes_a_course_outside_of_this_repository(tmp_path):
+    """Build, install, init, new, grade, batch with hidden tests, pack and handout: nothing of this folder is used."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    copy, prefix = tmp_path / "source", tmp_path / "prefix"
+    left_out = shutil.ignore_patterns("__pycache__", ".*", "build", "checkpoints", "tests", "notebooks", "solutions")
+    shutil.copytree(ROOT, copy, ignore=left_out)
+    shutil.copytree(ROOT / ".devcontainer", copy / ".devcontainer")
+    wheel = [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(copy)]
+    subprocess.run(wheel, check=True, timeout=600)
+    (built,) = tmp_path.glob("*.whl")
+    subprocess.run([*pip, "install", "--no-deps", "--prefix", str(prefix), str(built)], check=True, timeout=600)
+    shutil.rmtree(copy)
+    (packages,) = prefix.glob("lib*/python*/site-packages")
+    ours = {**os.environ, "PYTHONPATH": str(packages), "COLUMNS": "120"}
+
+    def run(*arguments: str, code: int = 0, cwd: Path = tmp_path / "mine") -> str:
+        command = [sys.executable, "-m", "autograder", *arguments]
+        done = subprocess.run(command, cwd=cwd, env=ours, capture_output=True, encoding="utf-8", timeout=1200)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    assert "is not in a course" in run("new", "toy", cwd=tmp_path, code=2)
+    run("init", "mine", cwd=tmp_path)
+    run("new", "toy", "--stage", "scale", "--class", "Scale")
+    assert "10 of 10" in run("grade", "--submission", "solutions/toy", "--hidden", "--unconfined")
+    assert "Everything that was looked at holds." in run("audit", "toy", "manifest", "texts", "stored", "release")
+    for name, source in {"anna": "solutions", "bob": "notebooks"}.items():
+        folder = tmp_path / "mine" / "submitted" / name
+        folder.mkdir(parents=True)
+        shutil.copy(tmp_path / "mine" / source / "toy" / "toy.py", folder)
+    assert "The mean of 2 is 5.0 of 10 points." in run("batch", "submitted", *UNCONFINED)
+    for platform in ("gradescope", "prairielearn", "classroom50"):
+        run("pack", "--for", platform, "toy")
+    run("handout")
+    with zipfile.ZipFile(tmp_path / "mine" / "build" / "toy-student.zip") as packed:
+        packed.extractall(tmp_path)
+    grade = [sys.executable, "grade.py"]
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(grade, cwd=tmp_path / "toy-student", env=bare, capture_output=True, timeout=600)
+    assert done.returncode == 4, done.stdout + done.stderr
 
 
 # make

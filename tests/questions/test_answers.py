@@ -49,7 +49,7 @@ CASES = [
 ]
 QUICK = [("transformer", "pe", "numpy_table"), ("attention", "pooling", "pooling-loop")]
 COUNT = 12
-CODE = {}
+CODE: dict[tuple[str, str, str], tuple] = {}
 
 
 @cache
@@ -176,7 +176,7 @@ def swap(question, sources, folder, known):
     can = "can change places" in question.text
 
     def is_right(option):
-        first, second, module = re.match(r"lines (\d+) and (\d+)(?: of (\w+)\.py)?", option).groups()
+        ((first, second, module),) = re.findall(r"^lines (\d+) and (\d+)(?: of (\w+)\.py)?", option)
         name = module or module_of(question)
         texts = {**sources, name: exchanged(sources[name], int(first), int(second))}
         free = independent(sources[name], int(first), int(second)) or all(statuses(known, texts).values())

@@ -8,11 +8,12 @@ from rich.console import Console
 from autograder.authoring.release import RELEASE
 from autograder.grading.grade_submission import grade
 from autograder.grading.results import PartResult, Report, StageResult, TestResult
-from autograder.manifest import ROOT, assignment
+from autograder.manifest import assignment
 from autograder.reports.console import print_stage, print_total
 from autograder.reports.one_cause import SAME, told_once
 from autograder.reports.student_feedback import feedback_html
 from autograder.submissions.read_submission import Submission, read_submission
+from course.location import ENGINE as ROOT
 
 ASSIGNMENT = assignment("transformer")
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources

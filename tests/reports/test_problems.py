@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from autograder.manifest import ROOT, assignment
+from autograder.manifest import assignment
 from autograder.reports.problems import annotations, diagnostics, problem_lines
 from autograder.reports.verdict import Diagnostic, verdict
+from course.location import ENGINE as ROOT
 from tests.support.pages import make_report, make_test
 
 ASSIGNMENT = assignment("transformer")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from autograder.classroom.batch import print_end
-from autograder.classroom.term import main, people
+from autograder.classroom.term import main
+from autograder.gradebooks.people import People
 from autograder.grading.results import to_json
 from autograder.reports.class_report import class_html
 from autograder.reports.review_file import COLUMNS, Decision, read_review, with_review
@@ -106,13 +107,14 @@ def test_grades_with_different_maximum_points_have_no_mean(graded, capsys):
 def test_students_of_moodle_have_another_number_in_each_assignment():
     """So they go by their names in a term; two of one name do not, and Canvas' numbers stay the same."""
     of_moodle = ["Frank Oz_11_assignsubmission_file_", "Li Na_12", "Jo Doe_13", "Jo Doe_14_assignsubmission_file_"]
-    assert people(of_moodle) == {
+    assert People().called(of_moodle) == {
         "Frank Oz_11_assignsubmission_file_": "Frank Oz",
         "Li Na_12": "Li Na",
         "Jo Doe_13": "Jo Doe_13",
         "Jo Doe_14_assignsubmission_file_": "Jo Doe_14_assignsubmission_file_",
     }
-    assert people(["ozfrank_1001", "anna", "Frank Oz"]) == {one: one for one in ("ozfrank_1001", "anna", "Frank Oz")}
+    others = ["ozfrank_1001", "anna", "Frank Oz"]
+    assert People().called(others) == {one: one for one in others}
 
 
 def test_a_list_says_who_is_who(graded, capsys):

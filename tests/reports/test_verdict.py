@@ -12,12 +12,13 @@ import pytest
 from autograder.__main__ import main
 from autograder.diagnosis.line_verdict import LineMark
 from autograder.grading.results import PartResult, Report, from_json, to_json
-from autograder.manifest import ROOT, assignment
+from autograder.manifest import assignment
 from autograder.reports.gradescope_results import results
 from autograder.reports.junit_xml import junit
 from autograder.reports.markdown_summary import summary
 from autograder.reports.sarif import sarif
 from autograder.reports.verdict import as_text, fault_report, score_line, verdict
+from course.location import ENGINE as ROOT
 from tests.support.pages import every_status, make_report, make_test
 
 ASSIGNMENT = assignment("transformer")

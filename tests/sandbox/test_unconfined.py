@@ -80,7 +80,7 @@ def test_doctor(capsys, monkeypatch):
     assert "Grading works." in out
     assert "MISSING" not in out
     without_landlock(monkeypatch)
-    monkeypatch.setattr(doctor, "CHECKPOINTS", Path("/nowhere"))
+    monkeypatch.setattr(doctor, "checkpoints", lambda: Path("/nowhere"))
     monkeypatch.setattr(doctor, "worker", lambda confined: doctor.Finding("worker", "started before"))
     assert doctor.main([]) == 1
     out = " ".join(capsys.readouterr().out.split())

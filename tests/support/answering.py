@@ -237,8 +237,9 @@ def seen_after(run, folder, line: int, file: str, name: str | None) -> list[Any]
         return trace
 
     tree = ast.parse((folder / file).read_text(encoding="utf-8"))
-    simple = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
-    spans = {number: (one.lineno, one.end_lineno) for one in simple for number in range(one.lineno, one.end_lineno + 1)}
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    ranges = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
+    spans = {number: (first, final) for first, final in ranges for number in range(first, final + 1)}
     sys.settrace(trace)
     try:
         run()
@@ -308,7 +309,7 @@ def independent(source: str, first: int, second: int) -> bool:
 
 def _uses(node: ast.stmt) -> tuple[set[str], set[str], bool]:
     """The names that a statement reads and writes, and whether it draws random numbers."""
-    reads, writes, chance = set(), set(), False
+    reads, writes, chance = set[str](), set[str](), False
     for one in ast.walk(node):
         if isinstance(one, (ast.Name, ast.Attribute)):
             name = ast.unparse(one)

@@ -1,4 +1,4 @@
-"""Run in a copy of the project, see test_authoring.py: break the assignment toy in many ways, one after the other.
+"""Run in a course of its own, see test_new_assignment.py: break the assignment toy in many ways, one after the other.
 
 Reads [{check, item, changes: [[file, old, new], ...]}, ...] from stdin, prints a JSON list of what the checks say.
 """
@@ -25,7 +25,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name == PACKAGE or name.startswith(f"{PACKAGE}.")]:
         del sys.modules[name]
     kept: list[Any] = [
-        manifest._found,
+        manifest._found_in,
         mistake_signatures._stored,
         stored_tensors.read_tensors,
         stage_with_standins.standin,

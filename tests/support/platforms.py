@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from autograder.__main__ import main
-from autograder.manifest import ROOT, assignment
+from autograder.manifest import assignment
 from autograder.sandbox import confine
+from course.location import ENGINE as ROOT
 
 ASSIGNMENT = assignment("transformer")
 STUBS = ROOT / "notebooks" / ASSIGNMENT.name

@@ -15,7 +15,8 @@ from statistics import mean
 from typing import NamedTuple
 
 from autograder.diagnosis.mistakes import all_mistakes
-from autograder.manifest import ROOT, every_assignment
+from autograder.manifest import every_assignment
+from course.location import ENGINE as ROOT
 
 MOST_WORDS = 30
 SHORT = 3  # words of a heading or a cell of a table, rather than of a sentence

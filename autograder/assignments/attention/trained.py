@@ -5,7 +5,8 @@ from typing import Any
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.stored_tensors import read_tensors
 from autograder.sandbox.remote_modules import Student
-from course.config import CHECKPOINTS, CONFIG, WEIGHTS
+from course.config import CONFIG, WEIGHTS
+from course.location import checkpoints
 from course.recurrent import RecurrentConfig
 
 CHECKPOINT = "gru-de-en"
@@ -19,14 +20,14 @@ class TrainedTestCase(StageTestCase):
 
     def trained_config(self) -> RecurrentConfig:
         """The configuration of the checkpoint."""
-        return RecurrentConfig.load(CHECKPOINTS / CHECKPOINT / CONFIG)
+        return RecurrentConfig.load(checkpoints() / CHECKPOINT / CONFIG)
 
     def trained_seq2seq(self, student: Student | None = None) -> Any:
         """The student's Seq2Seq with the weights of the checkpoint, made once for all tests of a stage."""
         student = student or self.student
         if CHECKPOINT not in student.kept:
             model = student.seq2seq.Seq2Seq(**vars(self.trained_config()))
-            read_tensors(CHECKPOINTS / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
+            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
             model.load_state({}, stored=CHECKPOINT)
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]

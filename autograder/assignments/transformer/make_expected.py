@@ -203,11 +203,12 @@ def tiny(modules: SimpleNamespace) -> Tensors:
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """The stored tensors of the stages, from the reference modules."""
+    from autograder.manifest import assignment
     from course.checkpoint import load_checkpoint
-    from course.modules import ROOT, load_modules
+    from course.modules import load_modules
 
     rng = np.random.Generator(np.random.PCG64(20170612))
-    modules = load_modules(ROOT / "solutions" / "transformer")
+    modules = load_modules(assignment("transformer").solution)
     checkpoint = load_checkpoint(modules=modules)
     checkpoint.model.double()
     yield "mha", mha(modules, rng)

@@ -11,7 +11,8 @@ from autograder.grading.graded_case import StageTestCase, shape_of
 from autograder.grading.stored_tensors import read_tensors
 from autograder.sandbox.remote_modules import ObjectProxy, Student
 from autograder.sandbox.student_faults import Raised
-from course.config import CHECKPOINTS, CONFIG, WEIGHTS, ModelConfig
+from course.config import CONFIG, WEIGHTS, ModelConfig
+from course.location import checkpoints
 
 CHECKPOINT = "de-en"
 ENCODING_LIMIT = 1e-3  # where the student's own table of positions is used, which may be computed in float32
@@ -121,14 +122,14 @@ class TrainedTestCase(StageTestCase):
 
     def trained_config(self) -> ModelConfig:
         """The configuration of the checkpoint."""
-        return ModelConfig.load(CHECKPOINTS / CHECKPOINT / CONFIG)
+        return ModelConfig.load(checkpoints() / CHECKPOINT / CONFIG)
 
     def trained_transformer(self, student: Student | None = None) -> Any:
         """The student's Transformer with the weights of the checkpoint, made once for all tests of a stage."""
         student = student or self.student
         if CHECKPOINT not in student.kept:
             model = student.transformer.Transformer(**vars(self.trained_config()))
-            read_tensors(CHECKPOINTS / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
+            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
             model.load_state({}, stored=CHECKPOINT)
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]

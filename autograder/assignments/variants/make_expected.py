@@ -12,8 +12,9 @@ from autograder.assignments.variants.trained import CHECKPOINT, trained_sizes
 from autograder.assignments.variants.visible import cases
 from autograder.assignments.variants.weights import random_weight
 from autograder.grading.graded_case import DROPPED, KEPT
-from autograder.manifest import ROOT, assignment
-from course.config import CHECKPOINTS, WEIGHTS
+from autograder.manifest import assignment
+from course.config import WEIGHTS
+from course.location import checkpoints
 from course.modules import load_modules
 
 if TYPE_CHECKING:
@@ -141,8 +142,8 @@ def lm(make: Maker) -> Tensors:
     tokens = make.integers(cases.MODEL["vocab_size"], B, cases.MODEL["max_len"])
     padded = tokens[:, :T].masked_fill(masks["padding"][:, 0], cases.MODEL["padding_idx"])
     trained = make.modules.language_model.DecoderTransformer(**trained_sizes())
-    trained.load_state_dict(load_file(CHECKPOINTS / CHECKPOINT / WEIGHTS))
-    text = torch.tensor([Tokenizer(CHECKPOINTS / CHECKPOINT / "tokenizer.model").encode(TEXT)[:-1]])
+    trained.load_state_dict(load_file(checkpoints() / CHECKPOINT / WEIGHTS))
+    text = torch.tensor([Tokenizer(checkpoints() / CHECKPOINT / "tokenizer.model").encode(TEXT)[:-1]])
     logits = trained.double().eval()(text)
     columns = torch.from_numpy(np.sort(make.rng.choice(logits.size(-1), size=COLUMNS, replace=False)))
     return (
@@ -279,6 +280,6 @@ def modern(make: Maker) -> Tensors:
 
 def stored_tensors() -> Iterator[tuple[str, Tensors]]:
     """The stored tensors of the stages, from the reference modules."""
-    make = Maker(load_modules(ROOT / "solutions" / "variants", assignment("variants").modules))
+    make = Maker(load_modules(assignment("variants").solution, assignment("variants").modules))
     for stage in (layers, heads, lm, generate, tagger, vit, training, modern):
         yield stage.__name__, stage(make)

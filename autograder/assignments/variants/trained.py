@@ -6,14 +6,15 @@ from typing import Any
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.stored_tensors import read_tensors
 from autograder.sandbox.remote_modules import Student
-from course.config import CHECKPOINTS, CONFIG, WEIGHTS
+from course.config import CONFIG, WEIGHTS
+from course.location import checkpoints
 
 CHECKPOINT = "grimm-lm"
 
 
 def trained_sizes() -> dict[str, Any]:
     """The arguments of the constructor of the trained model."""
-    sizes: dict[str, Any] = json.loads((CHECKPOINTS / CHECKPOINT / CONFIG).read_text(encoding="utf-8"))
+    sizes: dict[str, Any] = json.loads((checkpoints() / CHECKPOINT / CONFIG).read_text(encoding="utf-8"))
     return {name: size for name, size in sizes.items() if name != "model"}
 
 
@@ -25,7 +26,7 @@ class TrainedTestCase(StageTestCase):
         student = student or self.student
         if CHECKPOINT not in student.kept:
             model = student.language_model.DecoderTransformer(**trained_sizes())
-            read_tensors(CHECKPOINTS / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
+            read_tensors(checkpoints() / CHECKPOINT / WEIGHTS)  # raises what is wrong with the file
             model.load_state({}, stored=CHECKPOINT)
             student.kept[CHECKPOINT] = model
         return student.kept[CHECKPOINT]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from autograder.authoring.audit.check import Check, look_at, sample
 from autograder.authoring.audit.registry import CHECKS
 from autograder.authoring.audit.subject import Subject
-from autograder.manifest import assignment
+from autograder.manifest import assignment, work_on
 from course.errors import UserError
 
 HOLDS, BROKEN = 0, 1
@@ -108,6 +108,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str]) -> int:
     args = parse_arguments(arguments)
+    work_on(args.name)
     chosen = assignment(args.name)
     if unknown := [name for name in args.check if name not in CHECKS]:
         raise UserError(f"there is no check {unknown[0]}; there are {', '.join(CHECKS)}")

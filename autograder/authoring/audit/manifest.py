@@ -9,8 +9,9 @@ from autograder.authoring.release import make_stubs
 from autograder.grading.check_machine import damage, missing
 from autograder.grading.run_test import stage_tests
 from autograder.manifest import Stage
-from course.config import CHECKPOINTS, WEIGHTS
+from course.config import WEIGHTS
 from course.errors import UserError
+from course.location import checkpoints
 
 PROMISE = "the manifest is complete, and what it names is there"
 QUICK = None
@@ -35,7 +36,7 @@ def problems(subject: Subject, item: str) -> Iterator[str]:
     for module in set(chosen.modules) & set(sys.stdlib_module_names):
         yield f"{module}.py hides a module of Python's standard library"
     for name in chosen.checkpoints:
-        if what := damage(CHECKPOINTS / name / WEIGHTS) or missing(CHECKPOINTS / name):
+        if what := damage(checkpoints() / name / WEIGHTS) or missing(checkpoints() / name):
             yield f"checkpoint {name}: {what}"
     if not (chosen.folder / "make_expected.py").is_file():
         yield "there is no make_expected.py, which makes the stored tensors"

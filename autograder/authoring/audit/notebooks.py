@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.audit.subject import Subject
-from autograder.authoring.release import RELEASE
-from autograder.manifest import ROOT, Assignment, Stage
+from autograder.manifest import Assignment, Stage
+from course.location import ENGINE, VARIABLE, course_folder
 
 PROMISE = "notebooks run, without code and with it"
 QUICK = 0
@@ -26,7 +26,7 @@ def items(subject: Subject) -> Iterable[str]:
 def problems(subject: Subject, item: str) -> Iterator[str]:
     name, _, how = item.partition(", ")
     chosen = subject.assignment
-    source = chosen.solution if how == SOLVED else ROOT / RELEASE / chosen.name
+    source = chosen.solution if how == SOLVED else chosen.released
     stage = next((stage for stage in chosen.stages if stage.notebook == name), None)
     try:
         cells = run(source / name, source, chosen)
@@ -63,7 +63,7 @@ def run(notebook: Path, modules: Path, chosen: Assignment) -> list[Any]:
 
     content = nbformat.read(notebook, as_version=4)
     # The project's own modules are not on the path, so that the copies are imported.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ENGINE), VARIABLE: str(course_folder())}
     with tempfile.TemporaryDirectory() as folder:
         for module in chosen.modules:
             shutil.copy(modules / f"{module}.py", folder)

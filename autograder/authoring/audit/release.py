@@ -7,8 +7,9 @@ from typing import Any
 from autograder.authoring.audit.subject import Subject
 from autograder.authoring.packing.handout import contents
 from autograder.authoring.release import RELEASE, differences, find_leaks, generate, read_release, secret_lines
-from autograder.manifest import ROOT, Stage
+from autograder.manifest import Stage
 from course.errors import UserError
+from course.location import course_folder
 
 PROMISE = "the release is current, graded cells have their points, no solution is in it"
 QUICK = None
@@ -20,16 +21,16 @@ def items(subject: Subject) -> Iterable[str]:
 
 def problems(subject: Subject, item: str) -> Iterator[str]:
     chosen = subject.assignment
-    folder = ROOT / RELEASE / chosen.name
+    root, folder = course_folder(), chosen.released
     try:
         if item == "as generated":
-            for difference in differences(generate(ROOT, [chosen]), ROOT / RELEASE, f"{chosen.name}/"):
+            for difference in differences(generate(root, [chosen]), root / RELEASE, f"{chosen.name}/"):
                 yield f"{difference}: python -m autograder release writes it anew"
         elif item == "no solution":
             for leak in find_leaks(read_release(folder), secret_lines(chosen.solution, chosen)):
                 yield f"a line of the solution is released in {leak}"
         elif item == "handout":
-            contents(ROOT, [chosen])
+            contents([chosen])
         else:
             (stage,) = (stage for stage in chosen.stages if stage.notebook == item)
             cells = json.loads((folder / item).read_text(encoding="utf-8"))["cells"]

@@ -26,13 +26,16 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from autograder.authoring.packing.zip_files import ROOT, check_target, collect, write_zip
+from autograder.authoring.packing.handout import place_of, public_config
+from autograder.authoring.packing.needed_files import library
+from autograder.authoring.packing.zip_files import check_target, of_course, of_engine, of_project, write_zip
 from autograder.manifest import Assignment
 from autograder.platforms.grading import SETTINGS, Settings
 from autograder.reports.gradescope_results import results
 from autograder.reports.verdict import RELEASES, as_text, fault_report, verdict
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
+from course.location import MARK, project_files
 
 # The imports of the grader. Their versions are in constraints.txt.
 PACKAGES = ("torch", "numpy", "safetensors", "sentencepiece", "editdistance", "rapidfuzz", "rich", "tomli")
@@ -50,10 +53,7 @@ ROOMS = (
     *("diagnosis", "forbidden", "grading", "localization", "manifest", "platforms", "reports", "sandbox"),
     *("submissions", "worker"),
 )
-GRADER = (
-    *("autograder/*.py", *(f"autograder/{room}/**/*.py" for room in ROOMS), "autograder/assignments/__init__.py"),
-    *("course/**/*.*", "constraints.txt"),
-)
+GRADER = ("autograder/*.py", *(f"autograder/{room}/**/*.py" for room in ROOMS), "autograder/assignments/__init__.py")
 PACKING = "autograder/authoring/packing"
 
 
@@ -155,13 +155,13 @@ def contents(chosen: Assignment, settings: Settings) -> dict[str, bytes]:
         UserError: if a part of the project is missing.
     """
     files = engine_files(chosen)
-    files |= collect(ROOT, [f"checkpoints/{name}/*" for name in chosen.checkpoints])
-    files |= collect(
-        ROOT, ["autograder/authoring/__init__.py", f"{PACKING}/__init__.py", f"{PACKING}/gradescope_container.py"]
+    files |= of_course([f"checkpoints/{name}/*" for name in chosen.checkpoints])
+    files |= of_engine(
+        ["autograder/authoring/__init__.py", f"{PACKING}/__init__.py", f"{PACKING}/gradescope_container.py"]
     )
     # Under the names that Gradescope wants.
     files |= {
-        name: collect(ROOT, [template])[template]
+        name: of_engine([template])[template]
         for name, template in {
             "setup.sh": f"{PACKING}/setup.sh",
             "run_autograder": f"{PACKING}/run_autograder.sh",
@@ -181,22 +181,18 @@ def engine_files(chosen: Assignment) -> dict[str, bytes]:
     Raises:
         UserError: if a part of the project is missing.
     """
-    files = collect(
-        ROOT,
-        [
-            *GRADER,
-            *(f"solutions/{chosen.name}/{module}.py" for module in chosen.modules),
-            f"autograder/assignments/{chosen.name}/**/*.*",
-        ],
-    )
-    return {name: data for name, data in files.items() if "/formulations/" not in name}
+    solutions = [f"solutions/{chosen.name}/{module}.py" for module in chosen.modules]
+    files = of_course([*solutions, f"{place_of(chosen)}/**/*.*"])
+    files = {name: data for name, data in files.items() if "/formulations/" not in name}
+    files |= of_engine(GRADER) | of_project(["constraints.txt"]) | {MARK: public_config()}
+    return files | library(files)
 
 
 def requirements() -> list[str]:
     """Return the project's dependencies that grading imports, in pip's format."""
     from course.dependencies import requirements as all_requirements
 
-    lines = all_requirements(ROOT / "pyproject.toml")
+    lines = all_requirements(project_files() / "pyproject.toml")
     return sorted(line for line in lines if re.split(r"[^\w-]", line, maxsplit=1)[0] in PACKAGES)
 
 

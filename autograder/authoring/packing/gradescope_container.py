@@ -9,16 +9,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from autograder.manifest import ROOT, assignment
+from autograder.manifest import assignment
 from autograder.platforms.grading import SETTINGS, Settings, grade_submission
 from autograder.reports.console import print_stage, print_total
 from autograder.reports.gradescope_results import results
 from autograder.reports.verdict import as_text, verdict, write_text
 from course.errors import run_command
+from course.location import course_folder
 
 
 def run(root: Path) -> int:
-    settings = Settings.read(ROOT / SETTINGS)
+    settings = Settings.read(course_folder() / SETTINGS)
     report = grade_submission(root / "submission", settings)
     console = Console(highlight=False, emoji=False, markup=False, width=120)
     for stage in report.stages:

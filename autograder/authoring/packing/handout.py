@@ -1,7 +1,8 @@
 """Build the student handout: `python -m autograder handout` writes build/transformer-student.zip; `--all`, one course.
 
-The lists below name its files; all others stay here. Before the archive is written, its stubs are compared with the
-solutions, and every file is searched for lines of the solution.
+It has the part of the engine that students use, the assignment's own files, and what these use of the library, the
+pages and the pictures. All else stays here. Before the archive is written, its stubs are compared with the solutions,
+and every file is searched for lines of the solution.
 """
 
 import argparse
@@ -14,12 +15,22 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from autograder.authoring.packing.needed_files import library, pages
 from autograder.authoring.packing.start_notebook import NAME, title_of
-from autograder.authoring.packing.zip_files import BINARY, ROOT, check_target, collect, write_zip
+from autograder.authoring.packing.zip_files import (
+    BINARY,
+    check_target,
+    of_course,
+    of_engine,
+    of_project,
+    write_zip,
+)
 from autograder.authoring.release import RELEASE, TRIVIAL, find_leaks, make_stubs, secret_lines
 from autograder.manifest import Assignment, every_assignment
+from autograder.manifest.course_config import course_config
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
+from course.location import ENGINE, MARK, course_folder, project_files
 from course.update import RECORD, digest
 
 # The packages of the engine that `python grade.py` and `check` use, and their files for instructors only.
@@ -37,7 +48,7 @@ ROOMS = (
     ),
     *("grading", "reports", "questions"),
 )
-ENGINE = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
+ENGINE_FILES = ("autograder/*.py", "autograder/assignments/__init__.py", *(f"autograder/{room}/*.py" for room in ROOMS))
 INSTRUCTORS = (
     *("submissions/find_submissions.py", "diagnosis/mistakes.py", "grading/hidden_case.py", "reports/class_report.py"),
     *(
@@ -54,40 +65,48 @@ INSTRUCTORS = (
 )
 # Used by `check` and `ask_about` in a notebook.
 SHOWN = ("base.html", "macros.html", "style.css", "verdict.html", "questions_macros.html", "questions_notebook.html")
-LIBRARY = ("course/**/*.*", "img/*.svg", "img/*.png")
 # The files of an assignment's folder for students.
-OF_ASSIGNMENT = ("assignment.toml", "*.py", "visible/*.py", "standins/*.py", "expected/*")
+OF_ASSIGNMENT = ("*.py", "visible/*.py", "standins/*.py", "expected/*")
 FILES = ("grade.py", "constraints.txt", "environment.yml", "LICENSE")
 # Packages that only instructors' code needs. Without nbgrader, students' Lab has neither Formgrader nor Create
 # Assignment, and no warning about an exchange directory.
 NOT_NEEDED = ("nbgrader", "sqlalchemy", "nbclient", "pygments")
 PACKING = "autograder/authoring/packing"
-DOCS = ("docs/student-guide.md", "docs/glossary.md", "docs/shapes.md")
+GUIDE = "docs/student-guide.md"
 # Sections of pyproject.toml that installing the course does not need.
-FOR_DEVELOPERS = ("project.optional-dependencies", "tool.ruff", "tool.mypy", "tool.pytest")
+FOR_DEVELOPERS = (
+    *("project.optional-dependencies", "tool.setuptools.data-files", "tool.ruff", "tool.mypy", "tool.pytest"),
+)
 
 
 def shipped(chosen: Assignment) -> list[str]:
-    """Return the patterns of all files that are copied unchanged.
+    """Return the patterns of the assignment's files, which are copied unchanged.
 
     A model of an earlier assignment is shipped with that assignment's stand-ins, in which notebooks load it.
     """
     owners = {
-        next(assignment.name for assignment in every_assignment() if name in assignment.checkpoints)
+        next(place_of(assignment) for assignment in every_assignment() if name in assignment.checkpoints)
         for name in chosen.checkpoints
     }
     return [
-        *FILES,
-        *DOCS,
-        *ENGINE,
-        *LIBRARY,
-        *(f"autograder/reports/templates/{name}" for name in SHOWN),
-        *(f"autograder/assignments/{chosen.name}/{pattern}" for pattern in OF_ASSIGNMENT),
+        *(f"{place_of(chosen)}/{pattern}" for pattern in (chosen.manifest.name, *OF_ASSIGNMENT)),
         *(f"checkpoints/{name}/*" for name in chosen.checkpoints),
-        *(f"autograder/assignments/{owner}/standins/*.py" for owner in sorted(owners)),
+        *(f"{owner}/standins/*.py" for owner in sorted(owners)),
         *(f"{RELEASE}/{chosen.name}/{module}.py" for module in chosen.modules),
         *(f"{RELEASE}/{chosen.name}/{notebook}" for notebook in (NAME, *chosen.notebooks)),
     ]
+
+
+def place_of(chosen: Assignment) -> str:
+    """Return the path of an assignment's folder in the course."""
+    return chosen.folder.relative_to(course_folder()).as_posix()
+
+
+def public_config() -> bytes:
+    """Return the course.toml of an archive, which makes it a course: where the assignments are, and nothing else."""
+    place = course_config().assignments.relative_to(course_folder()).as_posix()
+    head = "# This folder is a course: commands find it by this file."
+    return f"{head}\n[folders]\nassignments = {json.dumps(place)}\n".encode()
 
 
 NOTHING: Mapping[str, str] = {}
@@ -100,53 +119,75 @@ CLASSROOM50 = {
 GITHUB = {**CLASSROOM50, ".github/workflows/grade.yml": "autograder/authoring/packing/github/grade.yml"}
 
 
-def contents(root: Path, chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) -> dict[str, bytes]:
+def contents(chosen: Sequence[Assignment], github: Mapping[str, str] = NOTHING) -> dict[str, bytes]:
     """Return all files of the handout by path. Its texts are about the first of the assignments.
 
     Args:
-        root: the folder of the project.
-        github: additional files for a GitHub repository: target path -> path here.
+        github: additional files for a GitHub repository: target path -> path in the project.
 
     Raises:
         UserError: if a file is missing, a stub or a notebook was changed since the release, or a solution is included.
     """
-    files = collect(root, list(dict.fromkeys(pattern for assignment in chosen for pattern in shipped(assignment))))
-    for name in INSTRUCTORS:
-        del files[f"autograder/{name}"]
+    files = of_course(dict.fromkeys(pattern for assignment in chosen for pattern in shipped(assignment)))
     for assignment in chosen:
-        del files[f"autograder/assignments/{assignment.name}/make_expected.py"]
-        check_release(root, assignment, files)
-        mistakes = f"autograder/assignments/{assignment.name}/expected/mistakes.json"
+        del files[f"{place_of(assignment)}/make_expected.py"]
+        check_release(assignment, files)
+        mistakes = f"{place_of(assignment)}/expected/mistakes.json"
         files[mistakes] = as_visible(files[mistakes])
+    files |= public(of_course(course_config().handout))
+    files |= of_project([*FILES, GUIDE, "pyproject.toml"])
     files["environment.yml"] = without_packages(files["environment.yml"])
-    files["pyproject.toml"] = for_students(collect(root, ["pyproject.toml"])["pyproject.toml"])
+    files["pyproject.toml"] = for_students(files["pyproject.toml"])
+    files[MARK] = public_config()
     templates = {"README.md": "student_readme.md", "Makefile": "student.mk", ".vscode/tasks.json": "vscode/tasks.json"}
     for name, template in templates.items():
-        files[name] = collect(root, [f"{PACKING}/{template}"])[f"{PACKING}/{template}"]
-    for name in ("README.md", "docs/student-guide.md", "Makefile"):
+        files[name] = of_engine([f"{PACKING}/{template}"])[f"{PACKING}/{template}"]
+    for name in ("README.md", GUIDE, "Makefile"):
         files[name] = adapted(files[name].decode(), chosen[0], files).encode()
-    if more := chosen[1:]:
-        files["README.md"] += others(more).encode()
+    if later := chosen[1:]:
+        files["README.md"] += others(later).encode()
+    files |= pages(files, course_folder())
+    engine = of_engine([*ENGINE_FILES, *(f"autograder/reports/templates/{name}" for name in SHOWN)])
+    files |= {name: data for name, data in engine.items() if name.removeprefix("autograder/") not in INSTRUCTORS}
+    files |= library(files)
     texts = {name: data.decode("utf-8") for name, data in files.items() if Path(name).suffix not in BINARY}
-    files |= {name: (root / place).read_bytes() for name, place in github.items()}
+    files |= {
+        name: ((ENGINE if place.startswith("autograder/") else project_files()) / place).read_bytes()
+        for name, place in github.items()
+    }
     names = ", ".join(assignment.name for assignment in chosen)
     record = {"assignment": names, "files": {name: digest(data, name) for name, data in sorted(files.items())}}
     files[RECORD] = (json.dumps(record, indent=1) + "\n").encode()
-    secrets = {line for assignment in chosen for line in secret_lines(root / "solutions" / assignment.name, assignment)}
+    secrets = {line for assignment in chosen for line in secret_lines(assignment.solution, assignment)}
     if leaks := find_leaks(texts, {line for line in secrets if not TRIVIAL.fullmatch(line)}):
         raise UserError("the archive would hold lines of the solution\n  " + "\n  ".join(leaks))
     return files
 
 
-def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> None:
+def public(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files that course.toml adds to the handout.
+
+    Raises:
+        UserError: if one may hold what students must not have: of an assignment, the solutions, the class.
+    """
+    config, root = course_config(), course_folder()
+    secret = [config.assignments, root / "solutions", root / "graded", root / "submitted", root / MARK]
+    secret += [path for path in (config.roster, config.groups, *map(config.graded, config.planned)) if path]
+    for name in files:
+        if any((root / name).is_relative_to(place) for place in secret):
+            raise UserError(f"{config.path}, handout: files names {name}, which students must not get")
+    return files
+
+
+def check_release(chosen: Assignment, files: dict[str, bytes]) -> None:
     """Check that the modules are the stubs, and that the notebooks have no outputs.
 
     Raises:
         UserError: if not.
     """
-    solution = root / "solutions" / chosen.name
+    solution = chosen.solution
     if not solution.is_dir():
-        raise UserError(f"there is no folder {solution}: archives are packed in a complete copy of the project")
+        raise UserError(f"there is no folder {solution}: archives are packed where the solutions are")
     folder = f"{RELEASE}/{chosen.name}"
     stubs = make_stubs(solution, chosen)
     changed = [name for name, text in stubs.items() if files[f"{folder}/{name}"] != text.encode()]
@@ -154,7 +195,9 @@ def check_release(root: Path, chosen: Assignment, files: dict[str, bytes]) -> No
         cells = json.loads(files[f"{folder}/{notebook}"])["cells"]
         changed += [notebook] if any(cell.get("outputs") for cell in cells) else []
     if changed:
-        raise UserError(f"{', '.join(changed)} in {folder} differ from what is released: run make release first")
+        raise UserError(
+            f"{', '.join(changed)} in {folder} differ from what is released: run python -m autograder build first"
+        )
 
 
 def as_visible(data: bytes) -> bytes:
@@ -183,16 +226,18 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     """Adapt a text to an assignment.
 
     The text between `<!-- only NAME -->` and `<!-- end -->` is for one assignment, the text in `<!-- others: ... -->`
-    for
-    all except the first. `{...}` is filled in from the manifest, and examples from the first assignment are replaced by
-    examples from this one.
+    for all others, and the text after `<!-- if PAGE -->` for courses that have this page. `{...}` is filled in from the
+    manifest. `<!-- example: ASSIGNMENT STAGE MODULE -->` says what the examples are about; they are replaced.
     """
-    first = every_assignment()[0]
-    for other in every_assignment():
-        block = re.compile(rf"<!-- only {other.name} -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
-        text = block.sub(lambda found, keep=other.name == chosen.name: found[1] if keep else "", text)  # type: ignore[misc]
+    only = re.compile(r"<!-- only (\w+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
+    special = chosen.name in {found[1] for found in only.finditer(text)}
+    text = only.sub(lambda found: found[2] if found[1] == chosen.name else "", text)
+    page = re.compile(r"<!-- if (\S+) -->\n?(.*?)<!-- end -->\n?", re.DOTALL)
+    text = page.sub(lambda found: found[2] if (course_folder() / found[1]).is_file() else "", text)
     others = re.compile(r"<!-- others: (.*?)\s*-->\n?", re.DOTALL)
-    text = others.sub(lambda found: f"{found[1]}\n" if chosen.name != first.name else "", text)
+    text = others.sub(lambda found: "" if special else f"{found[1]}\n", text)
+    example = re.search(r"<!-- example: (\w+) (\w+) (\w+) -->\n?", text)
+    text = text.replace(example[0], "") if example else text
     titles = {name: title_of(files[f"{RELEASE}/{chosen.name}/{name}"]) for name in chosen.notebooks}
     written: dict[str, list[str]] = {name: [] for name in chosen.notebooks}  # notebook -> its modules
     for stage in chosen.stages:
@@ -205,23 +250,23 @@ def adapted(text: str, chosen: Assignment, files: dict[str, bytes]) -> str:
     facts = {
         "{title}": chosen.title,
         "{name}": chosen.name,
-        "{stages}": str(len(chosen.stages)),
+        "{stages} stages": f"{len(chosen.stages)} stages" if len(chosen.stages) > 1 else "one stage",
         "{stage}": chosen.stages[0].name,
         "{notebook}": chosen.notebooks[0],
         "{module}": chosen.stages[0].modules[0],
         "{modules}": ", ".join(f"`{module}.py`" for module in chosen.modules),
         "{notebooks}": f"| notebook | file |\n|---|---|\n{rows}",
     }
-    if chosen.name != first.name:  # the guide's examples are from the first assignment
-        example = first.stages[0]
+    if example and example[1] != chosen.name:
+        name, stage_name, module = example.groups()
         facts |= {
-            f"{RELEASE}/{first.name}": f"{RELEASE}/{chosen.name}",
-            f"{first.name}.zip": f"{chosen.name}.zip",
-            f"{first.name}-student.zip": f"{chosen.name}-student.zip",
-            f"{example.modules[0]}.py": "{module}.py",
+            f"{RELEASE}/{name}": f"{RELEASE}/{chosen.name}",
+            f"{name}.zip": f"{chosen.name}.zip",
+            f"{name}-student.zip": f"{chosen.name}-student.zip",
+            f"{module}.py": "{module}.py",
         }
         facts |= {
-            command.format(example.name): command.format("{stage}")
+            command.format(stage_name): command.format("{stage}")
             for command in (
                 'check("{}")',
                 "--watch {}",
@@ -272,11 +317,11 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 def run(args: argparse.Namespace) -> int:
     chosen = every_assignment() if args.all else [which_assignment(args.assignment)]
     top = "course-student" if args.all else f"{chosen[0].name}-student"
-    archive = args.archive or ROOT / "build" / f"{top}.zip"
+    archive = args.archive or course_folder() / "build" / f"{top}.zip"
     check_target(archive)
     if (other := top_folder(archive)) not in ("", top):
         raise UserError(f"{archive} holds {other}, another handout: choose another name, or leave the name out")
-    files = contents(ROOT, chosen, GITHUB if args.github else CLASSROOM50 if args.classroom50 else NOTHING)
+    files = contents(chosen, GITHUB if args.github else CLASSROOM50 if args.classroom50 else NOTHING)
     # In a folder of its own, since some programs unpack into the current folder.
     write_zip(archive, {f"{top}/{name}": data for name, data in files.items()}, date=today())
     size = archive.stat().st_size / 1e6

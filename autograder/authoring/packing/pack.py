@@ -20,13 +20,14 @@ from pathlib import Path
 
 from autograder.authoring.packing import gradescope_archive
 from autograder.authoring.packing.gradescope_archive import engine_files, requirements
-from autograder.authoring.packing.zip_files import FIRST_DATE, ROOT, check_target, collect, write_zip
+from autograder.authoring.packing.zip_files import FIRST_DATE, check_target, of_course, of_engine, of_project, write_zip
 from autograder.manifest import Assignment
 from autograder.platforms import prairielearn
 from autograder.platforms.grading import SETTINGS, Settings
 from autograder.reports.verdict import as_text, fault_report, verdict
 from autograder.submissions.which_assignment import which_assignment
 from course.errors import UserError, run_command
+from course.location import ENGINE, MARK, course_folder
 
 TEMPLATES = "autograder/authoring/packing/platforms"
 CLASSROOM50_LIMIT = 10_000_000  # bytes of a bundle
@@ -162,7 +163,7 @@ def submitty_files(order: Order) -> dict[str, bytes]:
         "config/config.json": as_text(config).encode(),
         "config/test_input/run.sh": template("submitty/run.sh", order),
         "config/test_input/grader.zip": grader,
-        "config/custom_validation_code/validate.py": (ROOT / "autograder/platforms/submitty.py").read_bytes(),
+        "config/custom_validation_code/validate.py": (ENGINE / "autograder/platforms/submitty.py").read_bytes(),
     } | image_files(order)
 
 
@@ -172,11 +173,12 @@ def classroom50_files(order: Order) -> dict[str, bytes]:
     Raises:
         UserError: if it is too large.
     """
-    from autograder.authoring.packing.handout import contents
+    from autograder.authoring.packing.handout import contents, place_of
 
-    public = contents(ROOT, [order.chosen])
-    kept = {name: data for name, data in public.items() if name.startswith(("autograder/", "course/"))}
-    kept |= collect(ROOT, ["autograder/platforms/*.py", "autograder/submissions/find_submissions.py"])
+    public = contents([order.chosen])
+    ours = ("autograder/", "course/", f"{place_of(order.chosen)}/", MARK)
+    kept = {name: data for name, data in public.items() if name.startswith(ours)}
+    kept |= of_engine(["autograder/platforms/*.py", "autograder/submissions/find_submissions.py"])
     weights = {name: data for name, data in public.items() if name.startswith("checkpoints/")}
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(weights.items())}
     files = {
@@ -215,18 +217,18 @@ GRADESCOPE = "gradescope"
 
 def image_files(order: Order) -> dict[str, bytes]:
     """What the image is built from; all of it is public."""
-    weights = collect(ROOT, [f"checkpoints/{name}/*" for name in order.chosen.checkpoints])
+    weights = of_course([f"checkpoints/{name}/*" for name in order.chosen.checkpoints])
     return {
         "image/Dockerfile": template("Dockerfile", order),
         "image/requirements.txt": "".join(f"{line}\n" for line in requirements()).encode(),
-        "image/constraints.txt": (ROOT / "constraints.txt").read_bytes(),
+        "image/constraints.txt": of_project(["constraints.txt"])["constraints.txt"],
         **{f"image/{name}": data for name, data in weights.items()},
     }
 
 
 def template(name: str, order: Order, **facts: str) -> bytes:
     """A template with its facts filled in; lines end with "\\n" on every system."""
-    text = (ROOT / TEMPLATES / name).read_text(encoding="utf-8")
+    text = (ENGINE / TEMPLATES / name).read_text(encoding="utf-8")
     for fact, value in {"NAME": order.chosen.name, "WALL": str(order.wall), "IMAGE": order.image, **facts}.items():
         text = text.replace(f"@{fact}@", value)
     return text.encode()
@@ -296,7 +298,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
 
 def run(args: argparse.Namespace) -> int:
     chosen = which_assignment(args.assignment)
-    out = args.out or ROOT / "build" / f"{chosen.name}-{args.platform}.zip"
+    out = args.out or course_folder() / "build" / f"{chosen.name}-{args.platform}.zip"
     if args.platform == GRADESCOPE:
         return gradescope_archive.main(for_gradescope(args, chosen, out))
     if args.hidden_results or args.settings:

@@ -1,11 +1,11 @@
-"""Collect files of the project by name, and write zip files whose bytes depend only on their content."""
+"""Collect files of the engine and of the course, and write zip files whose bytes depend only on their content."""
 
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from autograder.manifest import ROOT as ROOT
 from course.errors import UserError
+from course.location import ENGINE, course_folder, project_files
 
 BINARY = (".safetensors", ".model", ".png", ".gz")
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip file can store
@@ -23,11 +23,29 @@ def collect(root: Path, patterns: Iterable[str]) -> dict[str, bytes]:
     for pattern in patterns:
         paths = [path for path in root.glob(pattern) if path.is_file() and not _unwanted(path.relative_to(root))]
         if not paths:
-            raise UserError(f"there is no {pattern} in {root}: archives are packed in a complete copy of the project")
+            raise UserError(f"there is no {pattern} in {root}, which the archive needs")
         for path in paths:
             data = path.read_bytes()
             text = path.suffix not in BINARY
             files[path.relative_to(root).as_posix()] = data.replace(b"\r\n", b"\n") if text else data
+    return files
+
+
+def of_engine(patterns: Iterable[str]) -> dict[str, bytes]:
+    """Return files of the packages `autograder` and `course`, wherever they are installed."""
+    return collect(ENGINE, patterns)
+
+
+def of_course(patterns: Iterable[str]) -> dict[str, bytes]:
+    """Return files of the course."""
+    return collect(course_folder(), patterns)
+
+
+def of_project(names: Iterable[str]) -> dict[str, bytes]:
+    """Return files such as grade.py and constraints.txt: the course's own, else those that come with the engine."""
+    files: dict[str, bytes] = {}
+    for name in names:
+        files |= collect(course_folder() if (course_folder() / name).is_file() else project_files(), [name])
     return files
 
 

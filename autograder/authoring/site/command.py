@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 from autograder.authoring.packing.handout import main as handout
-from autograder.authoring.release import RELEASE
 from autograder.authoring.site.check_pages import broken_links, solution_lines
 from autograder.authoring.site.run_notebooks import executed
 from autograder.authoring.site.write_sources import write_sources
-from autograder.manifest import ROOT, every_assignment
+from autograder.manifest import every_assignment
 from course.errors import UserError, run_command
+from course.location import course_folder
 
 NEEDED = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx-mathjax-offline")
 
@@ -27,12 +27,16 @@ NEEDED = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx-mathjax-offline")
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m autograder site", description="Build the course as a static site.")
     parser.add_argument(
-        "--out", type=Path, default=ROOT / "build" / "site", metavar="DIR", help="folder to write (default: build/site)"
+        "--out",
+        type=Path,
+        default=course_folder() / "build" / "site",
+        metavar="DIR",
+        help="folder to write (default: build/site)",
     )
     parser.add_argument(
         "--cache",
         type=Path,
-        default=ROOT / "build" / "site-cache",
+        default=course_folder() / "build" / "site-cache",
         metavar="DIR",
         help="folder of the cache (default: build/site-cache)",
     )
@@ -62,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     write_sources(sources, chosen, executed(chosen, args.cache, max(1, args.jobs), args.only))
     if args.out.exists():
         shutil.rmtree(args.out)
-    stubs = [str(ROOT / RELEASE / assignment.name) for assignment in chosen]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *stubs])}
+    stubs = [str(assignment.released) for assignment in chosen]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(course_folder()), *stubs])}
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-E", "-d", f"{sources}-doctrees"]
     done = subprocess.run([*command, str(sources), str(args.out)], env=environment)
     if done.returncode:

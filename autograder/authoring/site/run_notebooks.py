@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.packing.handout import contents
-from autograder.authoring.release import RELEASE, TRIVIAL, secret_lines
-from autograder.manifest import ROOT, Assignment
+from autograder.authoring.release import TRIVIAL, secret_lines
+from autograder.manifest import Assignment
 from course.errors import UserError
+from course.location import course_folder
 
 SECONDS = 2400  # for a training cell on a busy machine
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -48,7 +49,7 @@ def executed(
 
 def digest_of(one: Assignment) -> str:
     """Return a digest of all files that an assignment's notebooks can read: the handout and the solution."""
-    files = {name: data for name, data in contents(ROOT, [one]).items() if not name.startswith("docs/")}
+    files = {name: data for name, data in contents([one]).items() if not name.startswith("docs/")}
     files |= {f"solution/{module}": (one.solution / f"{module}.py").read_bytes() for module in one.modules}
     digest = hashlib.sha256()
     for name, data in sorted(files.items()):
@@ -63,7 +64,7 @@ def _cached(wanted: tuple[Assignment, str, Path]) -> tuple[Assignment, str, Any]
     assignment, name, kept = wanted
     if not kept.exists():
         print(f"running {assignment.name}/{name} ...", flush=True)
-        notebook = _run(ROOT / RELEASE / assignment.name / name, assignment)
+        notebook = _run(assignment.released / name, assignment)
         for old in kept.parent.glob(f"{assignment.name}-{Path(name).stem}-*.ipynb"):
             old.unlink()
         partial = kept.with_suffix(".partial")
@@ -80,7 +81,7 @@ def _run(source: Path, assignment: Assignment) -> Any:
 
     notebook = nbformat.read(source, as_version=4)
     # One thread per notebook: several run in parallel, and the tensors are small. HTML has no terminal colours.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(course_folder()), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
     with tempfile.TemporaryDirectory() as folder:
         for module in assignment.modules:
             shutil.copy(assignment.solution / f"{module}.py", folder)

@@ -13,8 +13,9 @@ from typing import Any
 import course
 from autograder.authoring.packing.start_notebook import NAME
 from autograder.authoring.release import RELEASE
-from autograder.manifest import ROOT, Assignment
+from autograder.manifest import Assignment
 from course.errors import UserError
+from course.location import course_folder
 
 HERE = Path(__file__).parent / "sphinx"
 FOR_STUDENTS = ("student-guide", "glossary", "shapes", "written-exercises/exercises")
@@ -39,17 +40,21 @@ def write_sources(folder: Path, chosen: Sequence[Assignment], notebooks: Iterabl
             shutil.rmtree(old) if old.is_dir() else old.unlink()
     shutil.copytree(HERE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("index.md", "__pycache__"))
     copy_mathjax(folder / "_static" / "mathjax")
-    shutil.copytree(ROOT / "img", folder / "img")
-    for path in ROOT.glob("docs/**/*.svg"):
-        _put(folder / path.relative_to(ROOT), path.read_bytes())
-    for path in ROOT.glob("checkpoints/*/curves.svg"):
-        _put(folder / path.relative_to(ROOT), path.read_bytes())
+    shutil.copytree(course_folder() / "img", folder / "img")
+    for path in course_folder().glob("docs/**/*.svg"):
+        _put(folder / path.relative_to(course_folder()), path.read_bytes())
+    for path in course_folder().glob("checkpoints/*/curves.svg"):
+        _put(folder / path.relative_to(course_folder()), path.read_bytes())
 
-    guides = [path for path in ROOT.glob("docs/**/*.md") if path != ROOT / "docs" / ANSWERS]
-    cards = list(ROOT.glob("checkpoints/*/MODEL_CARD.md"))
-    texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in [*guides, *cards]}
+    guides = [path for path in course_folder().glob("docs/**/*.md") if path != course_folder() / "docs" / ANSWERS]
+    cards = list(course_folder().glob("checkpoints/*/MODEL_CARD.md"))
+    texts = {
+        path.relative_to(course_folder()).as_posix(): path.read_text(encoding="utf-8") for path in [*guides, *cards]
+    }
     for path in cards:
-        texts[path.relative_to(ROOT).as_posix()] = "---\norphan: true\n---\n" + path.read_text(encoding="utf-8")
+        texts[path.relative_to(course_folder()).as_posix()] = "---\norphan: true\n---\n" + path.read_text(
+            encoding="utf-8"
+        )
     for assignment in chosen:
         texts[f"{RELEASE}/{assignment.name}/index.md"] = assignment_page(assignment)
         texts[f"reference/{assignment.name}.md"] = modules_page(assignment)
@@ -128,7 +133,7 @@ def handouts_table(chosen: Sequence[Assignment]) -> str:
 
 def assignment_page(one: Assignment) -> str:
     """Return the page of an assignment: tasks, times and notebooks."""
-    folder = ROOT / RELEASE / one.name
+    folder = one.released
     start = json.loads((folder / NAME).read_text(encoding="utf-8"))
     table = "".join(start["cells"][0]["source"]).partition("\n")[2].strip()
     notebooks = "\n".join(name.removesuffix(".ipynb") for name in one.notebooks)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course.config import CHECKPOINTS, EOS
+from course.config import EOS
+from course.location import checkpoints
 from course.text import Tokenizer, pad
 from course.training.variants.capitals import Capitals, encode_units, predict
 from course.training.variants.digits import Recognition
@@ -25,7 +26,7 @@ class SmallTales(Tales):
     """A language model of fairy tales with a third of a million weights besides its embeddings."""
 
     def __init__(self, beginning: str = "Once upon a time there was") -> None:
-        super().__init__(CHECKPOINTS / "grimm-lm", max_len=96, dropout=0.1)
+        super().__init__(checkpoints() / "grimm-lm", max_len=96, dropout=0.1)
         self.beginning = beginning
 
     @property
@@ -62,7 +63,7 @@ class SmallCapitals(Capitals):
         sentences = [german for german, _ in read_pairs(DATA, "tatoeba-small")]
         held_out = [units(german) for german in sentences[::50]]
         self.training = [german for row, german in enumerate(sentences) if row % 50]
-        self.prepare(self.training, held_out, Tokenizer(CHECKPOINTS / "de-truecase" / TOKENIZER))
+        self.prepare(self.training, held_out, Tokenizer(checkpoints() / "de-truecase" / TOKENIZER))
         self.sentence = sentence
 
     @property

@@ -11,10 +11,10 @@ from autograder.diagnosis.mistakes import all_mistakes
 from autograder.grading.grade_submission import grade
 from autograder.grading.graded_case import StageTestCase
 from autograder.grading.run_test import run_test, stage_tests
-from autograder.manifest import ROOT
 from autograder.sandbox.remote_modules import Student
 from autograder.submissions.read_submission import Submission, read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
+from course.location import ENGINE as ROOT
 from tests.assignments.attention.loading import ASSIGNMENT
 
 SOURCES = read_submission(ASSIGNMENT.solution, ASSIGNMENT).sources

@@ -81,7 +81,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER):
         shutil.copy(DEFAULT / name, folder)
     (tmp_path / "de-en").symlink_to(DEFAULT)
-    monkeypatch.setattr(notebook, "CHECKPOINTS", tmp_path)
+    monkeypatch.setattr(notebook, "checkpoints", lambda: tmp_path)
     return tmp_path
 
 

@@ -14,7 +14,8 @@ from autograder.assignments.transformer.formulations.mha import SDPA
 from autograder.authoring.formulations import Formulation
 from autograder.manifest import assignment
 from autograder.submissions.read_submission import read_submission
-from course.modules import ROOT, load_modules
+from course.location import ENGINE as ROOT
+from course.modules import load_modules
 from tests.support.programs import write_program
 from tests.support.random_models import SIZES, assert_close, random_batch, random_mask, run, twins
 

@@ -16,7 +16,8 @@ from autograder.sandbox.wire import STANDIN
 from autograder.submissions.read_submission import read_submission
 from autograder.submissions.stage_with_standins import code_of_stage
 from autograder.submissions.syntax_tree import functions
-from course.modules import MODULE_NAMES, ROOT, load_modules
+from course.location import ENGINE as ROOT
+from course.modules import MODULE_NAMES, load_modules
 from tests.support.random_models import SIZES, assert_close, random_batch, random_mask, randomise, run, twins
 
 SOLUTION, STANDINS = (

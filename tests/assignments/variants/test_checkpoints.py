@@ -7,7 +7,8 @@ import torch
 
 from autograder.manifest import assignment
 from course.checkpoint import checksums
-from course.config import CHECKPOINTS, CHECKSUMS
+from course.config import CHECKSUMS
+from course.location import checkpoints
 from course.training.variants.capitals import predict
 from course.training.variants.digits import Recognition, Search
 from course.variants.capitals import MostFrequentForm, score, units
@@ -34,12 +35,12 @@ def _float32(_float64):
 
 
 def card(name: str) -> str:
-    return (CHECKPOINTS / name / "MODEL_CARD.md").read_text(encoding="utf-8")
+    return (checkpoints() / name / "MODEL_CARD.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_is_whole_and_loads(name, modules):
-    folder = CHECKPOINTS / name
+    folder = checkpoints() / name
     lines = (folder / CHECKSUMS).read_text(encoding="utf-8").splitlines()
     assert dict(reversed(line.split()) for line in lines) == checksums(folder)
     assert sum(path.stat().st_size for path in folder.iterdir()) < LARGEST

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from course.modules import ROOT
+from course.location import ENGINE as ROOT
 from course.notebook.questions_models import MODEL_QUESTIONS
 from course.notebook.quiz import ask
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from course.modules import ROOT
+from course.location import ENGINE as ROOT
 from tests.support.running_notebooks import EXCUSES, check_outputs, outputs, run, unpacked_handout
 
 FOLDER = ROOT / "solutions" / "variants"

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from course.modules import ROOT
+from course.location import ENGINE as ROOT
 from course.notebook.quiz import ask
 from course.notebook.variants_questions import VARIANTS_QUESTIONS
 

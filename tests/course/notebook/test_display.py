@@ -7,7 +7,7 @@ import IPython.display
 import pytest
 import torch
 
-from autograder.manifest import ROOT
+from course.location import ENGINE as ROOT
 from course.notebook import check
 from course.notebook.display import Link, Table
 from course.notebook.load import trained

@@ -9,7 +9,8 @@ import numpy as np
 
 from autograder.assignments.attention.trained import CHECKPOINT
 from autograder.grading.hidden_case import HiddenTestCase, Twins
-from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
+from course.config import PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
+from course.location import checkpoints
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie
@@ -111,7 +112,7 @@ def sentences() -> list[tuple[list[int], list[int]]]:
     from course.text import Tokenizer
 
     pairs = [line.split("\t") for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
-    source, target = (Tokenizer(CHECKPOINTS / CHECKPOINT / name) for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER))
+    source, target = (Tokenizer(checkpoints() / CHECKPOINT / name) for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER))
     return [(source.encode(german), target.encode(english)) for german, english in pairs]
 
 

@@ -11,7 +11,8 @@ from autograder.assignments.transformer.trained import CHECKPOINT, TrainedTestCa
 from autograder.grading.graded_case import inside
 from autograder.grading.hidden_case import HiddenTestCase, Twins
 from autograder.sandbox.remote_modules import ObjectProxy, Student
-from course.config import CHECKPOINTS, PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
+from course.config import PAD, SOURCE_TOKENIZER, TARGET_TOKENIZER
+from course.location import checkpoints
 
 SENTENCES = Path(__file__).with_name("sentences.tsv")
 CLEAR = 1e-3  # two scores that are nearer than this are a near tie
@@ -23,7 +24,7 @@ def tokens(checkpoint: str) -> tuple[list[list[int]], list[list[int]]]:
     from course.text import Tokenizer
 
     pairs = [line.split("\t") for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
-    source, target = (Tokenizer(CHECKPOINTS / checkpoint / name) for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER))
+    source, target = (Tokenizer(checkpoints() / checkpoint / name) for name in (SOURCE_TOKENIZER, TARGET_TOKENIZER))
     return [source.encode(german) for german, _ in pairs], [target.encode(english) for _, english in pairs]
 
 

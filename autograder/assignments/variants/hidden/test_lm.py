@@ -8,7 +8,7 @@ import numpy as np
 from autograder.assignments.variants.hidden.models import VariantsTestCase
 from autograder.assignments.variants.trained import CHECKPOINT, TrainedTestCase, trained_sizes
 from autograder.grading.hidden_case import Twins
-from course.config import CHECKPOINTS
+from course.location import checkpoints
 
 TEXTS = (
     "Every morning the tailor looked out of his window, and every morning the same crow sat on the same branch.",
@@ -24,7 +24,7 @@ def texts() -> list[list[int]]:
     """Texts of our own in tokens of the checkpoint, all of the same length."""
     from course.text import Tokenizer
 
-    tokenizer = Tokenizer(CHECKPOINTS / CHECKPOINT / "tokenizer.model")
+    tokenizer = Tokenizer(checkpoints() / CHECKPOINT / "tokenizer.model")
     encoded = [tokenizer.encode(text)[:-1] for text in TEXTS]
     return [tokens[: min(map(len, encoded))] for tokens in encoded]
 

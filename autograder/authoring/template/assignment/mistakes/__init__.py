@@ -8,7 +8,7 @@ ROOT = "torch.sqrt(variance + self.eps)"
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
-        id="norm.unbiased-variance",
+        id="NEWSTAGE.unbiased-variance",
         module="NEWNAME",
         old=VARIANCE,
         new=VARIANCE.replace("correction=0", "correction=1"),
@@ -17,7 +17,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "docstring says what its variance is divided by.",
     ),
     Mistake(
-        id="norm.eps-outside-root",
+        id="NEWSTAGE.eps-outside-root",
         module="NEWNAME",
         old=ROOT,
         new="(torch.sqrt(variance) + self.eps)",

@@ -1,0 +1,49 @@
+"""Make a course: `python -m autograder init DIR` writes a folder in which all commands work."""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from course.errors import UserError
+from course.location import MARK, project_files
+
+TEMPLATE = Path(__file__).with_name("course_template")
+# Files of the project that every course has: students' and nbgrader's ways in, and the versions that were tested.
+OWN = ("grade.py", "nbgrader_config.py", "constraints.txt")
+FOLDERS = ("solutions", "notebooks")
+
+
+def write(folder: Path) -> list[str]:
+    """Write a new course; return the names of its files.
+
+    Raises:
+        UserError: if there is something in the folder that would be replaced.
+    """
+    files = {path.name.replace("dot-", "."): path for path in TEMPLATE.iterdir() if path.is_file()}
+    files |= {name: project_files() / name for name in OWN}
+    if there := sorted(name for name in files if (folder / name).exists()):
+        raise UserError(f"{folder} has a {there[0]} already: take a new or an empty folder")
+    try:
+        for name in FOLDERS:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        for name, source in files.items():
+            shutil.copyfile(source, folder / name)
+    except OSError as error:
+        raise UserError(f"cannot write {folder}: {error.strerror} ({error.filename})") from error
+    return sorted(files)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder init",
+        description=f"Make a course: a folder with {MARK}, for assignments of your own.",
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a new or an empty folder")
+    folder = parser.parse_args(arguments).folder
+    names = write(folder)
+    print(f"Made a course in {folder}: {', '.join(names)}. Next:\n")
+    print(f"  cd {folder}")
+    print("  python -m autograder new NAME      # a small assignment that works, to be edited")
+    print("  python -m autograder --help        # all commands; they work in this folder and below it\n")
+    print(f"{MARK} is the place for deadlines, weights, roster and groups. It is short and says what can be in it.")
+    return 0

@@ -1,0 +1,126 @@
+"""What a handout needs besides the engine: modules of `course`, pages and pictures, found by who uses them."""
+
+import ast
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from autograder.authoring.packing.zip_files import of_course, of_engine
+from autograder.submissions.syntax_tree import parse
+from course import HOMES
+from course.location import ENGINE
+
+# What the engine's own commands and guides offer to every student.
+ALWAYS = ("course.doctor", "course.update", *(f"course.notebook.{name}" for name in ("check", "load", "own_code")))
+FRONT = "course/__init__.py"  # names what is imported on first use
+NAMED = re.compile(r"\bcourse(?:\.\w+)+")  # in a text: `python -m course.doctor`
+LINK = re.compile(r"\]\(([^)#\s]+)|src=\\?[\"']([^\"'\\]+)|((?:\.\./)*img/[\w.-]+)")
+PAGES = ("docs/", "img/")
+
+
+def library(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the modules of `course` that some files use, directly or not, with their data.
+
+    Args:
+        files: modules, notebooks and texts, by path.
+    """
+    waiting = {*ALWAYS, *(name for path, data in files.items() for name in _used(path, data))}
+    found: dict[str, bytes] = {}
+    while waiting:
+        path = _file(waiting.pop())
+        if path is None or path in found:
+            continue
+        data = (ENGINE / path).read_bytes()
+        found[path] = data
+        if path != FRONT:
+            waiting |= {*_used(path, data), *_packages(path)}
+    return of_engine([*sorted(found), *_data(found, files)])
+
+
+def _used(path: str, data: bytes) -> Iterator[str]:
+    """Yield the names below `course` that a file imports or mentions."""
+    if path.endswith(".py"):
+        yield from _imported(data.decode())
+    elif path.endswith(".ipynb"):
+        cells = json.loads(data)["cells"]
+        for cell in cells:
+            text = "".join(cell["source"])
+            if cell["cell_type"] == "code":
+                lines = [line for line in text.split("\n") if not line.lstrip().startswith(("%", "!"))]
+                yield from _imported("\n".join(lines))
+            yield from NAMED.findall(text)
+    elif path.endswith((".md", "Makefile")):
+        yield from NAMED.findall(data.decode())
+
+
+def _imported(text: str) -> Iterator[str]:
+    try:
+        tree = parse(text)
+    except SyntaxError:  # a cell that shows something wrong
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("course."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "course":
+            names = [alias.name for alias in node.names]
+            yield node.module or ""
+            yield from (HOMES.get(name, "") if node.module == "course" else f"{node.module}.{name}" for name in names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # for processes of their own
+            yield from NAMED.findall(node.value) if path_like(node.value) else ()
+
+
+def path_like(text: str) -> bool:
+    """Whether a text is a module's name or a line of code, not a sentence about it."""
+    return NAMED.fullmatch(text) is not None or "import " in text
+
+
+def _file(name: str) -> str | None:
+    """Return the path of a module, or of the one that defines a name."""
+    place = name.replace(".", "/")
+    for path in (f"{place}.py", f"{place}/__init__.py"):
+        if name and (ENGINE / path).is_file():
+            return path
+    return None
+
+
+def _packages(path: str) -> Iterator[str]:
+    yield from (str(parent).replace("/", ".") for parent in PurePosixPath(path).parents if parent.name)
+
+
+def _data(modules: Iterable[str], files: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the data files of `course` that one of the files mentions."""
+    texts = [(ENGINE / path).read_text(encoding="utf-8") for path in modules]
+    texts += [data.decode() for name, data in files.items() if name.endswith((".py", ".ipynb"))]
+    for folder in {*(PurePosixPath(path).parent for path in modules), PurePosixPath("course/data")}:
+        data = [path for path in (ENGINE / folder).glob("*.*") if path.suffix not in (".py", ".md")]
+        used = [path.name for path in data if any(map(_mention(path.name).search, texts))]
+        licences = ["README.md"] if used and (ENGINE / folder / "README.md").is_file() else []
+        yield from (f"{folder}/{name}" for name in (*used, *licences))
+
+
+def _mention(name: str) -> re.Pattern[str]:
+    """Return what mentions a data file: its name, the part before the first dot in quotes, or that of an f-string."""
+    stem = re.escape(name.partition(".")[0])
+    return re.compile(rf"{re.escape(name)}|[\"']{stem}[\"']|{stem}\.{{")
+
+
+def pages(files: Mapping[str, bytes], root: Path) -> dict[str, bytes]:
+    """Return the pages and pictures that some files link to, directly or not.
+
+    Args:
+        root: the folder of the course.
+    """
+    found: dict[str, bytes] = {}
+    waiting = dict(files)
+    while waiting:
+        path, data = waiting.popitem()
+        if not path.endswith((".md", ".ipynb")) or path.startswith("checkpoints/"):
+            continue
+        for matched in LINK.finditer(data.decode()):
+            link = posixpath.normpath(posixpath.join(posixpath.dirname(path), next(filter(None, matched.groups()))))
+            if link.startswith(PAGES) and link not in found and link not in files and (root / link).is_file():
+                found |= (new := of_course([link]))
+                waiting |= new
+    return found

@@ -1,0 +1,78 @@
+"""Who handed what in: the students of the roster, and the submissions that are named after them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.gradebooks import canvas, moodle
+from autograder.gradebooks.match_students import normal
+from autograder.reports.csv_sheet import Sheet
+from course.errors import UserError
+
+
+@dataclass(frozen=True)
+class People:
+    """The students of a course. Without a roster, everybody is called as the submissions are."""
+
+    names: tuple[str, ...] = ()  # in the order of the roster
+    _by_key: Mapping[str, str] = field(default_factory=dict)  # a normal cell of a row -> the name in it
+
+    def name(self, submission: str) -> str:
+        """Return the name of the student whose submission it is; the submission's own name if nobody is found."""
+        parts = (
+            submission,
+            *(read(submission) for room in (canvas, moodle) for read in (room.number_in, room.name_in)),
+        )
+        return next((self._by_key[key] for part in parts if (key := normal(part)) in self._by_key), submission)
+
+    def called(self, submissions: Iterable[str]) -> dict[str, str]:
+        """Return the students' names by submission.
+
+        Moodle appends a number to the full name that differs between assignments. It is dropped, unless two students
+        of an assignment have the same name.
+        """
+        names = {}
+        for submission in submissions:
+            name = self.name(submission)
+            matched = moodle.DOWNLOADED.fullmatch(name)
+            of_moodle = matched and (" " in matched[1] or "_assignsubmission_" in name)
+            names[submission] = matched[1] if matched and of_moodle else name
+        known = Counter(names.values())
+        return {submission: name if known[name] == 1 else submission for submission, name in names.items()}
+
+
+def read_people(path: Path | None, match: str = "", aliases: bool = False) -> People:
+    """Read the roster: a CSV file with the columns student and name, and any others that identify a student.
+
+    Args:
+        match: the column that submissions are named after; "" means any of them that fits.
+        aliases: whether rows with the same name are the same student, called differently in different assignments.
+
+    Raises:
+        UserError: if it is not such a file.
+    """
+    if path is None:
+        return People()
+    sheet = Sheet.read(path)
+    student_at = sheet.column("student")
+    name_at = sheet.column("name") if sheet.has("name") else student_at
+    columns = range(len(sheet.header)) if not match or not sheet.has(match) else [sheet.column(match), student_at]
+    names: list[str] = []
+    first: dict[str, str] = {}
+    holders: dict[str, set[str]] = defaultdict(set)
+    for row in range(1, len(sheet.rows)):
+        student, name = sheet.cell(row, student_at), sheet.cell(row, name_at) or sheet.cell(row, student_at)
+        if not student:
+            continue
+        if first.setdefault(normal(student), name) != name:
+            raise UserError(f"{path} has two names for {student}: keep one")
+        if name in names and not aliases:
+            name = f"{name} ({student})"
+        names += [name] if name not in names else []
+        cells = [sheet.cell(row, column) for column in columns]
+        for cell in (*cells, canvas.letters(name), moodle.as_in_files(name)):
+            holders[normal(cell)].add(name)
+    if not names:
+        raise UserError(f"{path} has no students: it needs a row for each, below the header student,name")
+    return People(tuple(names), {key: min(who) for key, who in holders.items() if len(who) == 1 and key})

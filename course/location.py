@@ -1,0 +1,83 @@
+"""Where the course is: the folder with `course.toml`, found as git finds a repository.
+
+A course is a folder of assignments, solutions and notebooks. This repository is one, so is the handout that students
+unpack, and so is what `python -m autograder init DIR` writes. Everything that needs a folder of the course asks here.
+"""
+
+import importlib.metadata
+import os
+from pathlib import Path
+
+from course.errors import UserError
+
+MARK = "course.toml"
+VARIABLE = "AUTOGRADER_COURSE"  # set by --course DIR, for this process and those that it starts
+ENGINE = Path(__file__).resolve().parent.parent  # the folder of the packages `autograder` and `course`
+
+
+def course_folder() -> Path:
+    """Return the folder of the course.
+
+    It is the one that `--course` or the environment names; else the first folder with a course.toml, from the working
+    directory upwards; else the folder of the engine, if that is a course: on a shared server the handout is in one
+    place, and students work in others.
+
+    Raises:
+        UserError: if there is none; the message says what to do.
+    """
+    if named := os.environ.get(VARIABLE, ""):
+        folder = Path(named).expanduser().resolve()
+        if not (folder / MARK).is_file():
+            raise UserError(f"{folder} is not a course: it has no {MARK}. python -m autograder init DIR makes a course")
+        return folder
+    here = Path.cwd()
+    for folder in (here, *here.parents, ENGINE):
+        if (folder / MARK).is_file():
+            return folder
+    raise UserError(
+        f"{here} is not in a course: neither it nor a folder above it has a {MARK}. Change to the folder of your "
+        "course, name it with --course DIR, or make one: python -m autograder init DIR"
+    )
+
+
+def checkpoints() -> Path:
+    """Return the folder of the trained models of the course."""
+    return course_folder() / "checkpoints"
+
+
+def project_files() -> Path:
+    """Return the folder of the engine's files that are no modules: constraints.txt, grade.py, ... (pyproject.toml)."""
+    if (ENGINE / MARK).is_file():
+        return ENGINE
+    for file in importlib.metadata.files("transformer-course") or ():
+        if file.parts[-3:] == ("share", "autograder", "grade.py"):
+            return Path(str(file.locate())).parent
+    raise UserError(f"the engine in {ENGINE} is not installed completely: install its wheel with pip")
+
+
+def choose(folder: str) -> None:
+    """Use this course from now on, here and in the processes that are started from here."""
+    os.environ[VARIABLE] = str(Path(folder).expanduser().resolve())
+
+
+def refuse_planted(submissions: Path) -> None:
+    """Refuse to run hidden tests with a course that a student may have handed in.
+
+    The tests of a course are trusted code. Where a command is called inside a submission, a course.toml in there would
+    be found first.
+
+    Raises:
+        UserError: if the course is among the submissions, or inside another course, unless it was named.
+    """
+    folder = course_folder()
+    if folder.is_relative_to(submissions.resolve()):
+        raise UserError(f"{folder / MARK} is among the submissions: call this outside of them, or name your course")
+    outer = next((parent for parent in folder.parents if (parent / MARK).is_file()), None)
+    if outer and not os.environ.get(VARIABLE):
+        raise UserError(f"{folder} is a course inside the course {outer}: say with --course DIR which one you mean")
+
+
+def inside(path: Path) -> str:
+    """Format a path for messages: from the course's folder, if it is in there."""
+    folder = course_folder()
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
