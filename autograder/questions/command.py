@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
             try:
                 made = paper(found.read(), stage, chosen, workers, args.count, seed, calls, kinds, Clock(SECONDS))
             except Exception as error:  # one student's code must not cost the others their questions
-                trouble = f"{FAILED} ({type(error).__name__})"
+                deep = isinstance(error, (RecursionError, MemoryError))
+                trouble = "the code is nested too deeply" if deep else f"{FAILED} ({type(error).__name__})"
                 made = Paper(found.student, stage.name, 0, len(stage.points), trouble=trouble)
             return replace(made, file=found.safe_name)
 

@@ -10,6 +10,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.manifest import assignment
 from autograder.questions.kinds import KINDS
+from autograder.submissions.read_submission import read_submission
 from tests.support.programs import write_program
 
 STAGE = "pe"
@@ -108,3 +109,30 @@ def test_marks_become_points(submitted, tmp_path):
 
     earned = read_class(graded).points
     assert earned["solution"].required - earned["loops"].required == 4
+
+
+def test_odd_code_costs_nobody_else_the_questions(tmp_path, capsys):
+    """One student nests too deep, one has no class that can be asked about; and a file belongs to nobody."""
+    texts = read_submission(assignment("transformer").solution, assignment("transformer")).sources
+    odd = {"deep": "x = " + "lambda: " * 2500 + "1\n", "signs": "x = " + "-" * 40_000 + "1\n", "good": ""}
+    for student, text in odd.items():
+        (tmp_path / "class" / student).mkdir(parents=True)
+        (tmp_path / "class" / student / "pe.py").write_text(texts["pe"] + text, encoding="utf-8")
+    (tmp_path / "class" / "mha.py").write_text("", encoding="utf-8")
+    key = ask(tmp_path / "class", tmp_path / "out", "--count", "1", "--seed", "3", "--assignment", "transformer")
+    assert len(key["students"]["good"]["questions"]) == 1
+    shown = capsys.readouterr().out
+    assert re.search("deep: the code (cannot be parsed|is nested too deeply)", shown)
+    assert re.search("signs: the code (cannot be parsed|is nested too deeply)", shown)
+    assert "left out 1 file (mha.py) that no student has" in shown
+
+
+@pytest.mark.parametrize(("cell", "points"), [("²", "5"), ("1", "inf"), ("1", "1e30"), ("1", "nan")])
+def test_odd_numbers_are_named(tmp_path, capsys, cell, points):
+    (tmp_path / "batch.json").write_text("{}", encoding="utf-8")
+    question = {"letter": "A", "kind": "times"}
+    (tmp_path / "key.json").write_text(json.dumps({"students": {"anna": {"questions": [question]}}}), encoding="utf-8")
+    (tmp_path / "answers.csv").write_text(f"student,question,answer\nanna,{cell},A\n", encoding="utf-8")
+    files = [str(tmp_path / "answers.csv"), "--key", str(tmp_path / "key.json"), "--graded", str(tmp_path)]
+    assert main(["questions", "mark", *files, "--points", points]) == 2
+    assert "the program itself failed" not in capsys.readouterr().err
