@@ -203,3 +203,19 @@ class Images(nn.Module):
 def parameter_shapes(model: nn.Module) -> list[Any]:
     """Names and shapes of all parameters; one that is shared comes once."""
     return [[name, list(parameter.shape)] for name, parameter in model.named_parameters()]
+
+
+def rms_norm_in_float16(weight: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """`modern.RMSNorm` with this weight, in float16: its output for x, as numbers of the type of x."""
+    from modern import RMSNorm
+
+    norm = RMSNorm(x.size(-1))
+    norm.load_state_dict({"weight": weight})
+    return norm.half()(x.half()).to(x.dtype)
+
+
+def rotate_in_bfloat16(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """`modern.rotate` of x in bfloat16, as numbers of the type of x."""
+    from modern import rotate
+
+    return rotate(x.bfloat16(), positions).to(x.dtype)
