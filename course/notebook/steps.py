@@ -1,4 +1,4 @@
-"""Verdicts on one step of a stage: `check("mha", "compute_mh_qkv_transformation")` shows only what grades this function.
+"""Verdicts on one step of a stage: `check("mha", "attention")` shows only what grades this step.
 
 A step is a function that the stage writes, a part of a test, or a test. No stage has to declare its steps: the manifest
 already says which tests, or parts of tests, grade which function.
@@ -51,14 +51,12 @@ def _narrowed(test: "TestResult", names: tuple[str, ...]) -> "TestResult":
     parts = tuple(part for part in test.parts if part.name in names)
     if not parts or len(parts) == len(test.parts):
         return test
-    points = {"points": sum(part.points for part in parts), "max_points": sum(part.max_points for part in parts)}
-    title = ", ".join(names).capitalize()
+    points, most = sum(part.points for part in parts), sum(part.max_points for part in parts)
+    own = replace(test, parts=parts, title=", ".join(names).capitalize(), points=points, max_points=most)
     failed = [part for part in test.parts if part.status != "passed"]
     if failed and failed[0] in parts:  # what the test tells is about this part
-        return replace(test, parts=parts, title=title, **points)
+        return own
     wrong = next((part for part in parts if part.status != "passed"), None)
-    told = {"status": wrong.status, "message": wrong.message} if wrong else {"status": "passed", "message": ""}
-    silent = {"details": (), "hints": (), "pointed": (), "marks": (), "places": ()}
-    return replace(
-        test, parts=parts, title=title, mistake="", short="", fault_step="", printed="", **points, **told, **silent
-    )
+    status, message = (wrong.status, wrong.message) if wrong else ("passed", "")
+    own = replace(own, status=status, message=message, details=(), short="", mistake="", hints=(), printed="")
+    return replace(own, pointed=(), marks=(), fault_step="", places=())

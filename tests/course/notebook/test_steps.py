@@ -31,7 +31,7 @@ def test_every_function_part_and_test_is_a_step(stage):
 
 
 def test_a_name_that_is_no_step_lists_the_steps():
-    with pytest.raises(UserError, match="no step 'heads'; it has MultiHeadAttention.compute_mh_qkv_transformation"):
+    with pytest.raises(UserError, match=r"no step 'heads'; it has MultiHeadAttention\.compute_mh_qkv_transformation"):
         graded_parts(MHA, "heads")
 
 
