@@ -10,6 +10,7 @@ from course.figures.architecture import architecture
 from course.figures.attention_drawings import ATTENTION
 from course.figures.drawing import Drawing
 from course.figures.notebook_drawings import ALL
+from course.figures.variants_drawings import VARIANTS
 from course.modules import ROOT
 
 
@@ -18,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "img", help="folder to write into (%(default)s)")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder for the drawing of the architecture")
     args = parser.parse_args(arguments)
-    write(args.out, ALL | ATTENTION)
+    write(args.out, ALL | ATTENTION | VARIANTS)
     write(args.docs, {"architecture": architecture})
     return 0
 
